@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.cli.render.remedies import worded
 from rag.exceptions import NotFoundError, UsageError
 from rag.qa.sessions import Turn, latest_session, list_sessions, new_session, open_session
 
@@ -96,7 +95,7 @@ def test_a_name_that_is_none_is_not_found(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.jsonl").write_text(json.dumps({"version": 1}) + "\n")
     with pytest.raises(NotFoundError, match="no conversation") as caught:
         open_session(tmp_path / "data", name)
-    assert "rag chat --list" in worded(caught.value.hint)
+    assert "rag chat --list" in caught.value.hint
 
 
 def test_the_latest_is_the_one_that_was_added_to_last(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.cli.render.remedies import worded
 from rag.evaluation.baseline import check_writable, choose_run, load_runs, save_runs
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
@@ -55,7 +54,7 @@ def test_a_file_of_another_kind_is_refused_with_its_cause(tmp_path, text, cause)
     with pytest.raises(UsageError, match=r"run\.json") as caught:
         load_runs(tmp_path / "run.json")
     assert cause in str(caught.value)
-    assert "--save" in worded(caught.value.hint)
+    assert "--save" in caught.value.hint
 
 
 @pytest.mark.parametrize(

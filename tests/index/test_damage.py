@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from rag.app.doctor import run_checks
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.index.checksums import STAMPS, SUMS, WRITING, Record
@@ -86,7 +85,7 @@ def test_a_flipped_bit_is_never_read_without_a_word_and_mended(
     if pattern.startswith("gen-"):
         with pytest.raises(IndexUnavailableError, match="damaged") as caught:
             read(config)
-        assert "`rag index`" in worded(caught.value.hint)
+        assert "`rag index`" in caught.value.hint
     report = refresh(work=indexed)
     assert report.published and ["damaged" in notice for notice in report.notices] == [True]
     assert points(config) == before
@@ -171,7 +170,7 @@ def test_an_index_of_an_older_program_is_read_and_gets_checksums(
             file.unlink()
     assert read(config) == 0
     files = next(check for check in run_checks(config) if check.name == "files")
-    assert files.status == "warn" and "`rag index`" in worded(files.hint)
+    assert files.status == "warn" and "`rag index`" in files.hint
     assert refresh(work=indexed).published
     files = next(check for check in run_checks(config) if check.name == "files")
     assert files.status == "pass"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.exceptions import IndexUnavailableError, Remedy
+from rag.exceptions import INDEX_FROM_NOTES, IndexUnavailableError
 from rag.index import manifest as manifests
 from rag.index.checksums import SUMS
 from rag.index.manifest import Manifest
@@ -468,7 +468,7 @@ def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object)
     damage(published)  # type: ignore[operator]
     with pytest.raises(IndexUnavailableError) as caught:
         Manifest.open_snapshot(published)
-    assert caught.value.remedy is Remedy.INDEX_FROM_NOTES
+    assert caught.value.hint == INDEX_FROM_NOTES
 
 
 def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path) -> None:

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.cli.render.remedies import worded
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.checksums import Record, stamp_of
 from rag.index.snapshots import SHARD, IndexDirectory
@@ -103,7 +102,7 @@ def test_a_second_writer_is_told_at_once_who_the_first_is(
     process = start(WRITER, index.path)
     with pytest.raises(LockedError, match=str(process.pid)) as caught, index.writing():
         pass
-    assert "--wait" in worded(caught.value.hint)
+    assert "--wait" in caught.value.hint
 
 
 def test_a_second_writer_may_wait_for_the_first(index: IndexDirectory, start: Start) -> None:
@@ -343,7 +342,7 @@ def test_without_an_index_there_is_nothing_to_open_and_the_hint_says_how_to_make
     assert index.current() is None
     with pytest.raises(IndexUnavailableError) as caught:
         index.open_current()
-    assert "rag index FOLDER" in worded(caught.value.hint)
+    assert "rag index FOLDER" in caught.value.hint
     assert not index.path.exists()
 
 
@@ -355,7 +354,7 @@ def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(
     (index.path / "CURRENT").write_bytes(pointer)
     with pytest.raises(IndexUnavailableError) as caught:
         index.open_current()
-    assert "rag index --rebuild" in worded(caught.value.hint)
+    assert "rag index --rebuild" in caught.value.hint
 
 
 def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(

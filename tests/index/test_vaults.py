@@ -9,7 +9,6 @@ from unicodedata import normalize
 
 import pytest
 
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.index.vault_registry import Registry, configured_vaults, overlaps, unknown_vault
@@ -69,7 +68,7 @@ class TestRegistered:
         register(folder("a/notes"))
         with pytest.raises(UsageError, match="exists already") as raised:
             register(folder("b/notes"))
-        assert "--name" in worded(raised.value.hint)
+        assert "--name" in raised.value.hint
 
     def test_several_folders_that_cannot_have_one_name_are_refused_together(self, config, folder):
         registry = Registry.load(config)
@@ -212,9 +211,7 @@ def test_what_vaults_dir_holds_is_not_registered_for_a_damaged_list(indexed, tmp
         run.publish()
     (indexed.data_dir / "vaults.json").write_text("")
     known = replace(indexed, vaults_dir=tmp_path / "all")
-    assert Registry.load(known).vaults == {} and "rag vault remove" in worded(
-        Registry.load(known).notice
-    )
+    assert Registry.load(known).vaults == {} and "rag vault remove" in Registry.load(known).notice
     assert configured_vaults(known) == {"mine": tmp_path / "all/mine"}
 
 
@@ -245,7 +242,7 @@ def test_an_unknown_vault_names_the_nearest():
 
 
 def test_an_unknown_vault_among_none_says_how_to_make_one():
-    assert "rag index FOLDER" in worded(unknown_vault("x", []).hint)
+    assert "rag index FOLDER" in unknown_vault("x", []).hint
 
 
 def test_vaults_overlap_where_one_lies_in_another_or_is_the_same_folder() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from qdrant_server import QdrantServer
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.manifest import Manifest
@@ -251,7 +250,7 @@ def test_what_the_server_lost_meanwhile_is_copied_again(
 def test_without_a_server_it_says_how_to_name_one(config: RAGConfig) -> None:
     with pytest.raises(UsageError, match="no server is configured") as caught:
         copy_to_server(config)
-    assert "RAG_STORE__URL" in worded(caught.value.hint)
+    assert "RAG_STORE__URL" in caught.value.hint
 
 
 def test_without_an_index_there_is_nothing_to_copy(remote: RAGConfig, server: QdrantServer) -> None:

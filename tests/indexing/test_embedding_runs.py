@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer, refused
 from property_examples import examples
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
 from rag.index import background
@@ -351,7 +350,7 @@ class TestAnotherModel:
     def test_it_is_not_taken_unasked(self, work, embed, other, server, sent):
         with pytest.raises(IndexUnavailableError, match=r"bge-m3, not all-minilm") as caught:
             embed(other, work=work)
-        assert "rag index --embed" in worded(caught.value.hint)
+        assert "rag index --embed" in caught.value.hint
         assert sent() == []
         assert is_made_by(server.models["bge-m3"], other)
 
@@ -618,9 +617,7 @@ class TestFilesThatAreHarmed:
         with get_document_store(with_ollama()) as store:
             response = search(create_search_pipeline(store, with_ollama()), "kettle")
         assert (response.mode, response.total > 0) == ("lexical", True)
-        assert "lost its embeddings" in worded(response.notices[0]) and "--embed" in worded(
-            response.notices[0]
-        )
+        assert "lost its embeddings" in response.notices[0] and "--embed" in response.notices[0]
         report = embed(reembed=True, work=work)
         assert (report.embedding.reused, report.published, sent()) == (CHUNKS, True, [])
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.cli.render.remedies import worded
 from rag.context.memory import MemoryManager
 from rag.exceptions import NotFoundError, StorageError, UsageError
 from rag.qa.user_facts import FACTS_FILE, forget, open_memory, remember
@@ -69,7 +68,7 @@ def test_one_is_forgotten_by_its_number_or_words_of_it(memory, which, forgotten)
 def test_what_is_none_or_several_is_not_forgotten(memory, which, error, said) -> None:
     with pytest.raises(error, match=said) as caught:
         forget(memory, which)
-    assert "/fact" in worded(caught.value.hint)
+    assert "/fact" in caught.value.hint
     assert known(memory) == list(FACTS)
 
 
@@ -81,7 +80,7 @@ def test_the_whole_of_a_fact_names_it_though_another_holds_it_too(memory) -> Non
 def test_where_there_are_none_it_says_how_to_keep_one(tmp_path) -> None:
     with pytest.raises(NotFoundError, match="no facts") as caught:
         forget(open_memory(tmp_path / "data"), "1")
-    assert "/remember" in worded(caught.value.hint)
+    assert "/remember" in caught.value.hint
 
 
 def test_facts_that_cannot_be_read_are_an_error(tmp_path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from haystack import Pipeline
 
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, SearchConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines import create_qa_pipeline, create_search_pipeline, search
@@ -68,7 +67,7 @@ class TestErrors:
         store = get_document_store(RAGConfig(data_dir=tmp_path / "none"))
         with pytest.raises(IndexUnavailableError) as raised:
             search(create_search_pipeline(store), "backup")
-        assert "rag index" in worded(raised.value.hint)
+        assert "rag index" in raised.value.hint
 
     def test_searching_without_an_index_makes_no_folder(self, tmp_path):
         store = get_document_store(RAGConfig(data_dir=tmp_path / "none"))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rag.app.index_state import open_index
 from rag.config import PlannerConfig, RAGConfig, planner_config
-from rag.exceptions import ConfigError, QueryError, Remedy
+from rag.exceptions import ConfigError, QueryError
 from rag.index.filter_catalog import ManifestCatalogue
 from rag.query import parse_date_range
 from rag.query.models import QueryBundle
@@ -157,7 +157,7 @@ def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
         settings = planner_config(given, "the record")
     except ConfigError as error:
         why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
-        raise QueryError(why, remedy=Remedy.SHOW_RECORD) from error
+        raise QueryError(why, hint="`rag audit ID` shows them.") from error
     return settings, [told] if others else []
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import count_changed, open_index
 from rag.config import RAGConfig
-from rag.exceptions import LockedError, Message, RAGError, Remedy
+from rag.exceptions import EMBED_REST, LockedError, RAGError
 from rag.support.side_process import SideProcess, may_fork
 from rag.text.messages import plural
 
@@ -194,7 +194,7 @@ def _told(run: IndexRun) -> Iterator[str]:
     parts += [f"forgot {plural(gone, 'note')} no longer there"] if gone else []
     if parts and run.embedded and run.manifest.get(UNEMBEDDED):
         parts.append("some chunks have no embedding")
-        yield Message(", ".join(parts), remedy=Remedy.EMBED_REST, joint=" ")
+        yield f"{', '.join(parts)} {EMBED_REST}"
     elif parts:
         yield ", ".join(parts)
     for report in reports:

@@ -15,7 +15,7 @@ from rag.app.properties import asked_properties, unknown_properties
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
 from rag.config import RAGConfig
-from rag.exceptions import Message, RAGError, Remedy
+from rag.exceptions import RAGError
 from rag.search.embedding_choice import embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
@@ -58,7 +58,7 @@ class SearchReport:
             return self.response.notices
         titles = ", ".join(brief(one.title, _TITLE) for one in self.nearest)
         said = f"nothing here clearly matches; nearest: {titles}"
-        return [*self.response.notices, Message(said, remedy=Remedy.SHOW_EVERYTHING, joint=" ")]
+        return [*self.response.notices, f"{said} (--all shows them)"]
 
 
 def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:

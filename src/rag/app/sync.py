@@ -8,22 +8,21 @@ from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rag.app.requests import SyncRequest
 from rag.clients.factory import embedding_provider, resolved
 from rag.config import AUTO, RAGConfig
 from rag.exceptions import (
+    INDEX_AGAIN,
     ConnectionError,
     IndexUnavailableError,
-    Message,
     ModelError,
-    Remedy,
     RunInterruptedError,
+    Standing,
     StoreConnectionError,
     UsageError,
-    standing,
-    with_hint,
 )
 from rag.index.embedding_space import maker, read_embedded
 from rag.index.snapshots import IndexDirectory
@@ -98,7 +97,7 @@ def sync(
     try:
         report = watch(directory, work)
     except KeyboardInterrupt:
-        raise RunInterruptedError("interrupted", remedy=Remedy.INDEX_AGAIN) from None
+        raise RunInterruptedError("interrupted", hint=INDEX_AGAIN) from None
     finally:
         gc.set_threshold(*before)
     return SyncReport(report, time.monotonic() - started)
@@ -215,9 +214,9 @@ def _tell_overlaps(run: IndexRun, known: dict[str, Path], named: Collection[str]
             run.report.notices.append(_or_take_out(said, inner))
 
 
-def _or_take_out(said: str, vault: str) -> Message:
+def _or_take_out(said: str, vault: str) -> str:
     """Say something of a vault, and how to take it out of the index."""
-    return Message(said, remedy=Remedy.TAKE_OUT_VAULT, subject=vault, joint=": ")
+    return f"{said}: `rag vault remove {quote(vault)}` takes it out"
 
 
 def _embed(
@@ -244,7 +243,9 @@ def _embed(
             raise
         is_local = models.embedding.provider in _LOCAL and isinstance(error, ModelError)
         if is_local:
-            error.hint = Message(hint=error.hint, remedy=Remedy.EMBED_AGAIN)
+            error.hint = (
+                f"The notes are found by words; `rag index --embed` tries again. {error.hint}"
+            )
         if required:
             raise
         run.report.model_failed = is_local
@@ -252,7 +253,7 @@ def _embed(
         may_be_silent = request.quiet and isinstance(error, ConnectionError) and not is_local
         if has_some or is_named or not may_be_silent:
             what = "some chunks have no embedding" if has_some else "no embeddings"
-            run.report.notices.append(standing(with_hint(f"{what}: {error}", error.hint)))
+            run.report.notices.append(Standing(error.as_notice(f"{what}: ")))
 
 
 def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
@@ -260,8 +261,7 @@ def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
         where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
         raise UsageError(
             f"there is nothing to index{where}",
-            hint="Name a folder that holds your .md files.",
-            remedy=Remedy.NAME_NOTES,
+            hint="Name a folder that holds your .md files: `rag index FOLDER`",
         )
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from rag.config import RAGConfig
-from rag.exceptions import QueryError, Remedy
+from rag.exceptions import QueryError
 from rag.query.limits import bounded
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.search.components.query_expander import (
@@ -53,9 +53,7 @@ def plan_search(
     """
     parsed = parse_query(bounded(query))
     if not parsed:
-        raise QueryError(
-            "the query is empty", hint="Say what to look for.", remedy=Remedy.TYPE_TRANSFORM
-        )
+        raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
     plan = TransformReport(query, parsed.text, _filters(parsed), mode=config.search.mode)
     with get_document_store(config) as store:

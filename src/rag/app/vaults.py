@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rag.app.index_state import open_index
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, UsageError, with_hint
+from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
@@ -59,7 +59,7 @@ def list_vaults(config: RAGConfig) -> VaultsReport:
             counts, roots = manifest.counts(), manifest.vaults()
     except IndexUnavailableError as error:
         if error.message != NO_INDEX:
-            wrong = with_hint(str(error), error.hint)
+            wrong = error.as_notice()
     registry = Registry.load(config)
     found = known_vaults(config, roots, registry)
     notes = {name: None if wrong else counts.get(name, (0, 0))[0] for name in found}

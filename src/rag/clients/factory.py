@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
-from rag.exceptions import ConfigError, RAGError, Remedy
+from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 if TYPE_CHECKING:
     from rag.clients.protocols import ChatProvider, EmbeddingProvider
@@ -114,8 +114,7 @@ def _made(section: str, name: str, config: ModelsConfig) -> Any:
     if name not in known:
         raise ConfigError(
             f"{section}.provider: there is no provider {name!r}",
-            hint=f"There are: {', '.join(known)}.",
-            remedy=Remedy.LIST_SETTINGS,
+            hint=f"There are: {', '.join(known)}. {LIST_SETTINGS}",
         )
     module, kind = known[name]
     return getattr(import_module(module, __package__), kind)(config)

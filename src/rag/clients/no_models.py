@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
 from rag.config import ModelsConfig
-from rag.exceptions import ConfigError, Remedy
+from rag.exceptions import LIST_SETTINGS, ConfigError
 
 
 @dataclass
@@ -40,9 +40,7 @@ class NoEmbeddings(_Nobody):
 
         :raises ConfigError: always.
         """
-        raise ConfigError(
-            "nobody makes vectors: embedding.provider is none", remedy=Remedy.LIST_SETTINGS
-        )
+        raise ConfigError("nobody makes vectors: embedding.provider is none", hint=LIST_SETTINGS)
 
     check_listening = check_configured
 
@@ -94,7 +92,7 @@ class NoChat(_Nobody):
 
         :raises ConfigError: always.
         """
-        raise ConfigError("nobody writes: chat.provider is none", remedy=Remedy.LIST_SETTINGS)
+        raise ConfigError("nobody writes: chat.provider is none", hint=LIST_SETTINGS)
 
     def find_chat_model(self, deadline: float) -> str:
         """Refuse to go on."""

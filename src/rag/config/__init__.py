@@ -55,7 +55,7 @@ from rag.config.validation import (
     routes_rules,
     store_rules,
 )
-from rag.exceptions import ConfigError, Remedy
+from rag.exceptions import SHOW_SETTINGS, ConfigError
 
 __all__ = [
     "AUTO",
@@ -203,7 +203,7 @@ def _checked(config: RAGConfig) -> RAGConfig:
         if not holds:
             origin = config.origins.get(name) or config.origins["routes.rules"]
             place = variable_of(name) if origin == ENVIRONMENT else origin
-            raise ConfigError(f"{name} {demand} (from {place})", remedy=Remedy.SHOW_SETTINGS)
+            raise ConfigError(f"{name} {demand} (from {place})", hint=SHOW_SETTINGS)
     for key in KEYS:
         variable = getattr(getattr(config, key.section), key.name)
         _check_key_variable(key, variable, config.origins[key.variable])

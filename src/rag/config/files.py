@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.config.platform_folders import platform_folder
-from rag.exceptions import ConfigError, Remedy
+from rag.exceptions import ConfigError
 
 PROJECT_FILES = ("config/rag.toml", "rag.toml")
 MOST_BYTES = 1 << 20
@@ -69,7 +69,7 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
 
             kind = strange_kind(file)
             wrong = f"{named} is {kind}, not a file" if kind else f"no configuration file {named}"
-            raise ConfigError(wrong, remedy=Remedy.CHECK_FILE_NAME)
+            raise ConfigError(wrong, hint="Check --config and RAG_CONFIG.")
         # A variable that says `rag.toml` would mean another file in every folder.
         return _read_project(file, file.parent, bool(path) or expanded.is_absolute())
     nearest = _nearest(cwd)
@@ -229,7 +229,5 @@ def _unreadable(file: Path, why: str) -> ConfigError:
     return ConfigError(
         f"cannot read {file}",
         why[:300],
-        hint=f"Mend {file}, or name another.",
-        remedy=Remedy.MEND_FILE,
-        subject=str(file),
+        hint=f"Mend {file}, or name another with --config.",
     )

@@ -16,9 +16,9 @@ from rag.config.files import ProjectFile, user_file
 from rag.config.keys import KEYS, KeySetting, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
 from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
-from rag.exceptions import ConfigError, Message, Remedy
+from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
-_TRUST = Message(remedy=Remedy.TRUST_FILE)
+_TRUST = "`rag trust` shows what it asks for, and trusts it."
 _LISTS_AS_TEXT = ("store.url",)  # which a file may write as lists, and the environment cannot
 _LONGEST = 4096  # bytes of a path
 _MOST_LINKS = 20  # that are shown
@@ -122,8 +122,7 @@ class Layers:
             if name not in self.known:
                 raise ConfigError(
                     f"unknown setting {name[:100]!r} in {origin}",
-                    hint=f"Did you mean {_nearest(name, [*self.known])!r}?",
-                    remedy=Remedy.LIST_SETTINGS,
+                    hint=f"Did you mean {_nearest(name, [*self.known])!r}? {LIST_SETTINGS}",
                 )
             values[name] = _coerce(name, value, self.known[name][1], base, origin)
         return values
@@ -192,7 +191,7 @@ def _coerce(name: str, value: Any, default: Any, base: Path, origin: str) -> Any
         want = {"list": "list of strings", "dict": "table"}.get(kind, kind)
         raise ConfigError(
             f"{name} in {origin} must be of type {want}, not {_brief(value)}",
-            remedy=Remedy.SHOW_SETTINGS,
+            hint=SHOW_SETTINGS,
         )
     return _path(name, value, base, origin) if name.endswith("_dir") else value
 
@@ -205,7 +204,7 @@ def _path(name: str, text: str, base: Path, origin: str) -> Path:
         why = "the name is too long"
     except (RuntimeError, ValueError, OSError) as error:  # ~nobody, a zero byte
         why = str(error)
-    raise ConfigError(f"{name} in {origin}: {why[:200]}", remedy=Remedy.SHOW_SETTINGS)
+    raise ConfigError(f"{name} in {origin}: {why[:200]}", hint=SHOW_SETTINGS)
 
 
 def _brief(value: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from rag.config.files import ProjectFile, read_bytes
 from rag.config.platform_folders import platform_folder
-from rag.exceptions import ConfigError, Remedy
+from rag.exceptions import ConfigError
 
 _MOST_BYTES = 16 << 20
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -76,9 +76,7 @@ class TrustList:
             raise ConfigError(
                 f"the list of trusted files {file} is damaged",
                 str(error),
-                hint=f"Delete {file}.",
-                remedy=Remedy.TRUST_AGAIN,
-                subject=str(file),
+                hint=f"Delete {file}, then `rag trust` in each folder whose file you trust.",
             ) from error
 
     def answer(self, file: Path, digest: str) -> bool | None:
@@ -152,7 +150,7 @@ def _changing() -> Iterator[TrustList]:
         raise ConfigError(
             f"{trust_file()} cannot be written",
             error.strerror or str(error),
-            remedy=Remedy.NAME_FILE,
+            hint="`--config FILE` reads a file without asking.",
         ) from error
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
 from rag.evaluation.run import Outcome, Run, summaries
-from rag.exceptions import Message, Remedy, UsageError
+from rag.exceptions import UsageError
 
 _KIND = "rag eval"
 _SCHEMA = 1
-_HINT = Message(remedy=Remedy.SAVE_BASELINE)
+_HINT = "Make one with `rag eval QUESTIONS --save FILE`."
 
 
 def save_runs(file: Path, runs: Iterable[Run]) -> None:
@@ -42,9 +42,7 @@ def check_writable(file: Path) -> None:
 
 
 def _cannot_write(file: Path, cause: str) -> UsageError:
-    return UsageError(
-        f"cannot write {file}", cause, hint="Name another file.", remedy=Remedy.NAME_SAVED_FILE
-    )
+    return UsageError(f"cannot write {file}", cause, hint="Name another file: --save FILE")
 
 
 def load_runs(file: Path) -> dict[str, Run]:
@@ -64,8 +62,7 @@ def load_runs(file: Path) -> dict[str, Run]:
     if found.get("schema") != _SCHEMA:
         raise UsageError(
             f"{file} is a baseline of schema {found.get('schema')!r}, not {_SCHEMA}",
-            hint="Another version of rag made it.",
-            remedy=Remedy.SAVE_BASELINE,
+            hint=f"Another version of rag made it. {_HINT}",
         )
     try:
         runs = {

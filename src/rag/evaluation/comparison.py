@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.run import LATENCY, Outcome
-from rag.exceptions import Remedy, UsageError
+from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,8 +78,7 @@ def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
     if not same:
         raise UsageError(
             "the baseline and this question set share no question",
-            hint="Make a baseline with the same set.",
-            remedy=Remedy.SAVE_SAME_SET,
+            hint="Make a baseline with the same set: `rag eval QUESTIONS --save FILE`",
         )
     return Comparison(
         differences([before[name] for name in same], [after[name] for name in same]),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from rag.exceptions import Remedy, UsageError
+from rag.exceptions import UsageError
 
 HINT = 'One object a line: {"query": "rolling back", "relevant": ["folder/note.md"]}'
 
@@ -38,7 +38,9 @@ def read_questions(file: Path) -> list[Question]:
         data = file.read_bytes()
     except OSError as error:
         why = error.strerror or str(error)
-        raise UsageError(f"cannot read {file}", why, remedy=Remedy.EXPLAIN_QUESTIONS) from error
+        raise UsageError(
+            f"cannot read {file}", why, hint="`rag eval --help` says what a question set is."
+        ) from error
     return parse_questions(data, str(file))
 
 

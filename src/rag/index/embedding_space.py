@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from rag.exceptions import IndexUnavailableError, Remedy
+from rag.exceptions import EMBED_ANEW, IndexUnavailableError
 from rag.index.manifest import UNEMBEDDED, Manifest
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def of_an_older_program(space: Space) -> IndexUnavailableError | None:
         return None
     return IndexUnavailableError(
         f"the index's embeddings by {space.model} are those of an older version of rag",
-        remedy=Remedy.EMBED_ANEW,
+        hint=EMBED_ANEW,
     )
 
 
@@ -162,6 +162,5 @@ def other_model(space: Space, provider: EmbeddingProvider) -> IndexUnavailableEr
     wanted = "" if same else f", not {provider.model}"
     return IndexUnavailableError(
         f"the index's embeddings were made by {made}{wanted}",
-        hint="Until they are rebuilt, search is by words.",
-        remedy=Remedy.EMBED_ANEW,
+        hint=EMBED_ANEW,
     )

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.exceptions import IndexUnavailableError, Message, Remedy
+from rag.exceptions import INDEX_FROM_NOTES, IndexUnavailableError
 
 NO_INDEX = "there is no index yet"
-NO_INDEX_HINT = Message(remedy=Remedy.MAKE_INDEX)
+NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 
 
 def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     """Return the error that says that an index is damaged, and what mends it."""
-    return IndexUnavailableError(
-        f"the index at {path} is damaged", details, remedy=Remedy.INDEX_FROM_NOTES
-    )
+    return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
 
 
 def not_a_file(path: Path, kind: str) -> IndexUnavailableError:
     """Return the error that says that something else is in the place of a file."""
     return IndexUnavailableError(
         f"{path} is {kind}, and should be a file",
-        hint=f"Move {path} away.",
-        remedy=Remedy.MOVE_AWAY,
-        subject=str(path),
+        hint=f"Move {path} away, then run `rag index`.",
     )

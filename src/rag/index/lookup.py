@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, NotFoundError, Remedy
+from rag.exceptions import UPDATE_INDEX, IndexUnavailableError, NotFoundError
 from rag.index.fingerprint import readable
 from rag.index.index_errors import damaged_index
 from rag.index.manifest import Manifest, published_manifest
@@ -50,7 +50,7 @@ def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
         if not readable(manifest.get("fingerprint")):
             raise IndexUnavailableError(
                 "the index was made by another version of rag",
-                remedy=Remedy.UPDATE_INDEX,
+                hint=UPDATE_INDEX,
             )
         yield
     except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
@@ -100,8 +100,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     near = _near(wanted, names)
     raise NotFoundError(
         f"no note called {name!r}",
-        hint="Name one of these, or look for its words." if near else "Look for its words.",
-        remedy=Remedy.SEARCH_OR_CHOOSE if near else Remedy.SEARCH_WORDS,
+        hint=f"{'Name one of these, or look' if near else 'Look'} for its words with `rag search`.",
         suggestions=near,
     )
 

@@ -37,7 +37,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from rag.exceptions import IndexUnavailableError, Remedy, UsageError
+from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, UsageError
 from rag.index.checksums import Record, Seen, find_damage
 from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT, not_a_file
 from rag.index.index_snapshot import POINTS, IndexSnapshot
@@ -164,7 +164,7 @@ class IndexDirectory:
                     continue
                 raise IndexUnavailableError(
                     f"the index at {self.path} names a snapshot that is gone ({name})",
-                    remedy=Remedy.REBUILD_INDEX,
+                    hint=REBUILD_INDEX,
                 )
             lock = self._reader_lock(name)
             fcntl.flock(lock, fcntl.LOCK_SH)

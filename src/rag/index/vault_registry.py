@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import permutations
 from pathlib import Path
+from shlex import quote
 
 from rag.config import RAGConfig
-from rag.exceptions import Message, RAGError, Remedy, UsageError
+from rag.exceptions import RAGError, UsageError
 from rag.index.index_errors import not_a_file
 from rag.index.manifest import Manifest, published_manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -21,6 +22,8 @@ from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
 from rag.support.unicode_forms import nfc
 from rag.text.normalize import name_key
+
+NO_VAULT = "There is no vault yet: `rag index FOLDER` makes one."
 
 _SHOWN = 5  # vaults, where none is near the one that was named
 
@@ -86,8 +89,7 @@ class Registry:
             what = "is a file, not a folder" if root.exists() else "does not exist"
             raise UsageError(
                 f"{folder} {what}",
-                hint="Name the folder that holds your notes.",
-                remedy=Remedy.NAME_FOLDER,
+                hint="Name the folder that holds your notes: `rag index FOLDER`",
             )
         root = root.resolve()
         if not _is_unicode(str(root)):
@@ -100,9 +102,7 @@ class Registry:
         if wanted in known:
             raise UsageError(
                 f"a vault named {wanted!r} exists already: {known[wanted]}",
-                hint="Give this one another name.",
-                remedy=Remedy.NAME_VAULT,
-                subject=str(folder),
+                hint=_name_it(folder),
             )
         if "/" in wanted or not wanted.strip():
             raise UsageError(f"{wanted!r} cannot name a vault", hint="Use a name without `/`.")
@@ -130,9 +130,7 @@ class Registry:
             if found.setdefault(vault, root) != root:
                 raise UsageError(
                     f"two folders cannot both be the vault {vault!r}: {found[vault]} and {root}",
-                    hint="Give this one another name.",
-                    remedy=Remedy.NAME_VAULT,
-                    subject=str(folder),
+                    hint=_name_it(folder),
                 )
         return found
 
@@ -191,23 +189,25 @@ def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
     if other is not None and other != root and other.is_dir():
         raise UsageError(
             f"the vault {name!r} in the index is {other}, not {root}",
-            hint="Give this one another name.",
-            remedy=Remedy.NAME_VAULT,
-            subject=str(root),
+            hint=_name_it(root),
         )
+
+
+def _name_it(folder: Path) -> str:
+    return f"Give this one another name: `rag index --name NAME {quote(str(folder))}`"
 
 
 def unknown_vault(name: str, known: list[str]) -> UsageError:
     """Return the error for a vault that does not exist, with the near names, or else some."""
+    if not known:
+        return UsageError(f"no vault named {name!r}", hint=NO_VAULT)
     keys = {name_key(one): one for one in known}
     near = [keys[key] for key in get_close_matches(name_key(name), keys, 3, 0.6)]
     more = ", …" if len(known) > _SHOWN else ""
-    there = f"There are: {', '.join(known[:_SHOWN])}{more}." if known else "There is no vault yet."
-    return UsageError(
-        f"no vault named {name!r}",
-        hint=f"Did you mean: {', '.join(near)}?" if near else there,
-        remedy=Remedy.LIST_VAULTS if known else Remedy.MAKE_VAULT,
-    )
+    there = f"There are: {', '.join(known[:_SHOWN])}{more}."
+    if near:
+        there = f"Did you mean: {', '.join(near)}?"
+    return UsageError(f"no vault named {name!r}", hint=f"{there} `rag vault list` shows all.")
 
 
 def _remembered(directory: IndexDirectory) -> dict[str, Path]:
@@ -225,7 +225,7 @@ def _damaged(file: Path, vaults: Mapping[str, Path], has_configured: bool) -> st
     names = ", ".join(sorted(vaults)) or "none"
     notice = f"the list of vaults {file} was damaged: those of the index are taken ({names})"
     if has_configured:
-        return Message(notice, remedy=Remedy.REMOVE_AGAIN, joint="; ")
+        notice += "; take out again, with `rag vault remove`, what you had taken out of vaults_dir"
     return notice
 
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
-from rag.exceptions import IndexingError, RAGError, Remedy
+from rag.exceptions import IndexingError, RAGError
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
 from rag.support.disk_space import be_watched, disk_full, free_room, room_to_index
@@ -134,7 +134,7 @@ class _Child:
         raise IndexingError(
             "the process that writes the index was ended by SIGBUS",
             "the disk was full for a moment, or a file of the index is cut short",
-            remedy=Remedy.INDEX_THEN_REBUILD,
+            hint="Run `rag index` again; if it happens again, `rag index --rebuild`.",
         )
 
 

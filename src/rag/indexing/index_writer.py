@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexingError, IndexUnavailableError, Remedy
+from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.index.embedding_space import Embedded, Space, read_embedded, record_embedded
 from rag.index.fingerprint import fingerprint
 from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
@@ -357,7 +357,7 @@ class IndexWriter:
         expected = self.manifest.expected_points()
         wrong = self.store.missing_points(expected) if self._home and expected is not None else ""
         if wrong:
-            raise IndexingError(wrong, remedy=Remedy.INDEX_MADE_ANEW)
+            raise IndexingError(wrong, hint="Run `rag index` again: the index is rebuilt.")
 
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from rag.exceptions import IndexingError, Remedy
+from rag.exceptions import IndexingError
 from rag.indexing.reports import RunReport
 
 
@@ -35,6 +35,6 @@ def refuse_to_lose(
             raise IndexingError(
                 f"the index must be rebuilt, but vault {name!r} cannot be read as before",
                 reasons[0],
-                hint="Make it readable. Until then searches use the old index.",
-                remedy=Remedy.INDEX_OR_PRUNE,
+                hint="Make it readable and run `rag index`, or go on without with"
+                " `rag index --prune`. Until then searches use the old index.",
             )

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rag.config import RAGConfig, StoreConfig
-from rag.exceptions import IndexUnavailableError, Remedy, UsageError
+from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.fingerprint import readable
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
@@ -52,8 +52,7 @@ def copy_to_server(
     if not config.store.url:
         raise UsageError(
             "no server is configured",
-            hint="Name one in store.url.",
-            remedy=Remedy.NAME_SERVER,
+            hint="RAG_STORE__URL=http://127.0.0.1:6333 rag index --to-server",
         )
     embedded = replace(config, store=StoreConfig())
     with get_document_store(embedded) as source, get_document_store(config) as target:
@@ -61,8 +60,7 @@ def copy_to_server(
             raise IndexUnavailableError(
                 "there is no embedded index to copy",
                 source.path,
-                hint="Index straight into the server.",
-                remedy=Remedy.INDEX_INTO_SERVER,
+                hint="Index straight into the server with `rag index`.",
             )
         with source.pinned():
             manifest = source.manifest()
@@ -70,8 +68,7 @@ def copy_to_server(
                 raise IndexUnavailableError(
                     "the embedded index was made by another version of rag",
                     source.path,
-                    hint="Index straight into the server.",
-                    remedy=Remedy.INDEX_INTO_SERVER,
+                    hint="Index straight into the server with `rag index`.",
                 )
             target.begin_writing(wait)
             resumed = _copy_points(source, manifest, target, progress or unseen)

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import wait
 
-from rag.exceptions import IndexingError, Remedy
+from rag.exceptions import INDEX_AGAIN, IndexingError
 from rag.indexing.bulk_build import BuiltSegments, NoteBatch, Progress, build
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
@@ -125,8 +125,7 @@ def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
     return IndexingError(
         "a process that reads notes ended before its time",
         f"signal {-code}" if code < 0 else f"exit code {code}",
-        hint="What was finished is kept.",
-        remedy=Remedy.INDEX_AGAIN,
+        hint=INDEX_AGAIN,
     )
 
 

@@ -12,7 +12,7 @@ from rag.answers.notices import SOME_MODEL, notice
 from rag.answers.prompt_texts import was_cut
 from rag.answers.verdicts import Verification
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
-from rag.exceptions import Message, RAGError, Remedy, TooLongError
+from rag.exceptions import RAGError, TooLongError
 from rag.qa.answer_stream import AnswerStream, HopelessError
 from rag.qa.context_report import WindowReport
 from rag.qa.prompt import BuiltPrompt
@@ -170,7 +170,7 @@ def _note(written: Written, prompt: AnswerPrompt) -> None:
         written.notices.append(notice(prompt.question, key, shown=shown, count=count, **values))
 
 
-def _cut(response: Response, built: BuiltPrompt | TemplatedPrompt, question: str) -> Message:
+def _cut(response: Response, built: BuiltPrompt | TemplatedPrompt, question: str) -> str:
     """Say that the server cut the prompt in silence, and what helps.
 
     It is no failure: what the model wrote is verified, and another answer would be another
@@ -181,6 +181,5 @@ def _cut(response: Response, built: BuiltPrompt | TemplatedPrompt, question: str
     # The estimate of a dense tokenizer's prompt may be less than what was read of it.
     cause = notice(question, "prompt_cut_of" if built.tokens > read else "prompt_cut", **values)
     hint = notice(question, "cut_by_ollama" if response.num_ctx else "cut_by_server")
-    if shown < 2:
-        return Message(cause, hint)
-    return Message(cause, hint, Remedy.SHOW_FEWER_NOTES, str(shown // 2))
+    fewer = f" For one answer: --top-k {shown // 2}" if shown > 1 else ""
+    return f"{cause}. {hint}{fewer}"

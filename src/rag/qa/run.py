@@ -17,7 +17,7 @@ from rag.answers.quotation.question_kinds import Asked, kind_of
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
-from rag.exceptions import ModelError, QueryError, RAGError, Remedy, StorageError
+from rag.exceptions import ModelError, QueryError, RAGError, StorageError
 from rag.qa.answer import Answer
 from rag.qa.answer_stream import AnswerStream, OnProgress, OnText
 from rag.qa.context_report import WindowReport
@@ -90,9 +90,7 @@ def ask(
     if not isinstance(question, str):
         raise not_text("question", question)
     if not question.strip():
-        raise QueryError(
-            "the question is empty", hint="Ask something.", remedy=Remedy.TYPE_QUESTION
-        )
+        raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
     if top_k is not None:
         check_top_k(top_k)
     store, generator = open_store(pipeline, ANSWER), component_of(pipeline, GENERATOR)

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rag.exceptions import Message, NotFoundError, Remedy, UsageError
+from rag.exceptions import NotFoundError, UsageError
 from rag.support.durable_files import sync_folder
 from rag.support.file_locks import append, lock
 from rag.support.owned_folders import claim_data_folder, narrow
@@ -109,7 +109,7 @@ def open_session(data_dir: Path, name: str) -> Session:
     """
     path = data_dir / _FOLDER / f"{name}.jsonl"
     if not _ID.fullmatch(name) or not path.is_file():
-        raise NotFoundError(f"no conversation {name!r}", remedy=Remedy.LIST_CHATS)
+        raise NotFoundError(f"no conversation {name!r}", hint="`rag chat --list` lists them.")
     session = Session(name, path)
     lines = path.read_text("utf-8", "replace").split("\n")
     _check_version(lines[0], path)
@@ -127,7 +127,7 @@ def open_session(data_dir: Path, name: str) -> Session:
 
 
 def _check_version(line: str, path: Path) -> None:
-    hint = Message(remedy=Remedy.BEGIN_ANOTHER_CHAT)
+    hint = "Begin another with `rag chat`."
     try:
         version = json.loads(line)["version"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -156,7 +156,7 @@ def latest_session(data_dir: Path) -> Session:
     """
     newest = next(_names(data_dir), None)
     if newest is None:
-        raise NotFoundError("there is no conversation yet", remedy=Remedy.BEGIN_CHAT)
+        raise NotFoundError("there is no conversation yet", hint="Begin one with `rag chat`.")
     return open_session(data_dir, newest)
 
 

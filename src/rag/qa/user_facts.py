@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rag.context.fact_store import FactFile, MemoryEntry
 from rag.context.memory import MemoryManager
-from rag.exceptions import Message, NotFoundError, Remedy, UsageError
+from rag.exceptions import NotFoundError, UsageError
 from rag.qa.sessions import Turn
 from rag.query.models import ConversationTurn
 from rag.text.messages import brief
 
 FACTS_FILE = "facts.jsonl"
-_HINT = Message(remedy=Remedy.LIST_FACTS)
+_HINT = "`/facts` lists them with their numbers."
 _LONGEST = 40  # characters of what was typed, in a message
 _DIGITS = 9  # of a number; more are words, such as a telephone number
 
@@ -51,13 +51,13 @@ def remember(memory: MemoryManager, text: str) -> MemoryEntry:
     """
     fact = " ".join(text.split())
     if not fact:
-        raise UsageError("there is nothing to remember", remedy=Remedy.TYPE_FACT)
+        raise UsageError("there is nothing to remember", hint="/remember I work nights")
     return memory.add_fact(fact)
 
 
 def no_facts() -> NotFoundError:
     """Return the error that says that nothing is remembered."""
-    return NotFoundError("there are no facts", remedy=Remedy.KEEP_FACT)
+    return NotFoundError("there are no facts", hint="/remember TEXT keeps one.")
 
 
 def forget(memory: MemoryManager, which: str) -> MemoryEntry:
@@ -75,7 +75,10 @@ def forget(memory: MemoryManager, which: str) -> MemoryEntry:
 
 def _find(facts: list[MemoryEntry], which: str) -> MemoryEntry:
     if not which:
-        raise UsageError("which fact is to be forgotten?", remedy=Remedy.TYPE_FORGET)
+        raise UsageError(
+            "which fact is to be forgotten?",
+            hint="/forget 1. `/facts` lists them with their numbers.",
+        )
     if not facts:
         raise no_facts()
     if which.isdecimal() and len(which) <= _DIGITS:

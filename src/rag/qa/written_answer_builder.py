@@ -10,7 +10,7 @@ from haystack import component
 from haystack.dataclasses import Document
 
 from rag.answers.notices import notice
-from rag.exceptions import ConnectionError, RAGError, UnfinishedError, standing, with_hint
+from rag.exceptions import ConnectionError, RAGError, Standing, UnfinishedError
 from rag.qa.answer import Answer, Citation, Quote
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
 from rag.qa.answer_checker import Written
@@ -94,8 +94,8 @@ def _without_quotes(quotations: Answer, question: str) -> Answer:
 def _why_not(written: Written, question: str) -> str:
     """Say in one line why quotations stand in for a model, and what mends it."""
     if error := written.failure:
-        why = with_hint(str(error), error.hint) if error.hint else str(error)
-        return standing(why) if isinstance(error, ConnectionError) else why
+        why = error.as_notice()
+        return Standing(why) if isinstance(error, ConnectionError) else why
     if not written.response.text.strip():
         return notice(question, "no_answer", model=written.model)
     return notice(question, "not_supported", model=written.model)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from rag.exceptions import ConfigError, RAGError, Remedy
+from rag.exceptions import ConfigError, RAGError
 from rag.support.plugins import (
     CLASSIFIERS,
     TRANSFORMERS,
@@ -88,8 +88,8 @@ def create_transformer(
     if generator is None:
         raise ConfigError(
             f"the transform {name} needs a chat model",
-            hint="Set chat.url, or ollama.chat_model and ollama.enabled = true.",
-            remedy=Remedy.CHECK_CHAT_MODEL,
+            hint="Set chat.url, or ollama.chat_model and ollama.enabled = true;"
+            " `rag doctor` checks them.",
         )
     kind, callback = _BUILT_IN[name]
     from rag.query.transforms import llm_callbacks as generate

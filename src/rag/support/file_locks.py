@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from rag.exceptions import LockedError, Remedy, StorageError
+from rag.exceptions import LockedError, StorageError
 
 SECONDS = 5.0  # that another process is waited for: it holds a lock for one line
 _PAUSE = 0.02
@@ -66,8 +66,7 @@ def lock_index(path: Path, wait: bool = False, brief: bool = False) -> IO[bytes]
         lock.close()
         raise LockedError(
             "another process is writing the index" + (f" (process {holder})" if holder else ""),
-            hint="Try again later, or wait for it.",
-            remedy=Remedy.WAIT,
+            hint="Try again later, or wait for it with `rag index --wait`.",
         ) from None
     except BaseException:
         lock.close()

@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from rag.exceptions import ConfigError, Remedy
+from rag.exceptions import ConfigError
 
 _PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\b)", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
@@ -114,12 +114,12 @@ def proxy_for(address: httpx.URL) -> str | None:
 def unusable_proxy(address: str, error: Exception) -> ConfigError:
     """Return what it means that `DeadlineTransport` cannot be made for an address."""
     if isinstance(error, ImportError):
+        from rag.support.installation import add_extra
+
         return ConfigError(
             f"the environment's proxy for {address} cannot be used",
             "a SOCKS proxy needs the library socksio, which is not installed",
-            hint="Install it, or put the host in NO_PROXY.",
-            remedy=Remedy.ADD_EXTRA,
-            subject="socks",
+            hint=f"Install it, or put the host in NO_PROXY. {add_extra('socks')}",
         )
     return ConfigError(
         f"the environment's proxy or certificates for {address} cannot be used",

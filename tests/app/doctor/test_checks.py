@@ -19,7 +19,6 @@ from qdrant_server import QdrantServer
 from rag.app import doctor
 from rag.app.doctor import CheckResult, index, run_checks, settings
 from rag.app.doctor.check import Examination, passed
-from rag.cli.render.remedies import worded
 from rag.config import EmbeddingConfig, IndexConfig, OllamaConfig, RAGConfig, StoreConfig
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -67,7 +66,7 @@ def one(config: RAGConfig, name: str) -> CheckResult:
 
 
 def says(result: CheckResult, status: str, message: str, hint: str = "") -> bool:
-    told = result.status, message in result.message, hint in worded(result.hint)
+    told = result.status, message in result.message, hint in result.hint
     return told == (status, True, True) and (status == "pass" or bool(result.hint))
 
 
@@ -94,7 +93,7 @@ def test_without_an_index_the_other_checks_go_on(config: RAGConfig) -> None:
         *(("configuration", "pass"), ("data folder", "pass"), ("disk", "pass")),
         *(("vault", "warn"), ("index", "fail"), ("ollama", "pass")),
     ]
-    assert "rag index FOLDER" in worded(found[4].hint) and not config.data_dir.exists()
+    assert "rag index FOLDER" in found[4].hint and not config.data_dir.exists()
 
 
 def test_a_check_that_panics_fails_alone_and_ctrl_c_ends_all(

@@ -13,7 +13,6 @@ from rag.app.doctor.check import CheckResult, Examination
 from rag.app.doctor.environment import check_agents, check_service
 from rag.app.service import install
 from rag.app.service.scheduler import index_job
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, load_config
 from scheduler_programs import Machine
 
@@ -83,7 +82,7 @@ def test_a_job_that_waits_for_its_next_run_is_well(scheduled: Machine) -> None:
 def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled: Machine) -> None:
     scheduled.active.clear()
     [result] = service()
-    assert result.status == "warn" and "`rag service install`" in worded(result.hint)
+    assert result.status == "warn" and "`rag service install`" in result.hint
 
 
 def test_a_scheduler_that_does_not_tell_is_a_warning(scheduled: Machine) -> None:

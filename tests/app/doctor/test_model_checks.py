@@ -16,7 +16,6 @@ from openai_server import MODELS as LIST
 from rag.app.doctor import CheckResult
 from rag.app.doctor.check import Examination
 from rag.app.doctor.models import CHECKS
-from rag.cli.render.remedies import worded
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig, SearchConfig
 from rag.index.embedding_space import TEXT_VERSION, Embedded, Space
 from rag.index.searchable_text import embedded_text
@@ -176,7 +175,7 @@ class TestModels:
     ) -> None:
         result = models.run(models.index(**facts))["embedding model"]
         assert result.status == "fail" and message in result.message
-        assert "rag index --embed" in worded(result.hint)
+        assert "rag index --embed" in result.hint
 
 
 class TestVectors:
@@ -184,7 +183,7 @@ class TestVectors:
     def test_without_any_search_is_by_words(self, models: Models, mode: str, status: str) -> None:
         result = models.run({"has_index": True}, mode)["vectors"]
         assert result.status == status and "search is by words" in result.message
-        assert "rag index --embed" in worded(result.hint)
+        assert "rag index --embed" in result.hint
 
     @pytest.mark.parametrize(
         ("facts", "status", "message"),
@@ -202,7 +201,7 @@ class TestVectors:
     ) -> None:
         result = models.run(models.index(**facts))["vectors"]
         assert result.status == status and message in result.message
-        assert status == "pass" or "rag index --embed" in worded(result.hint)
+        assert status == "pass" or "rag index --embed" in result.hint
 
     def test_some_are_made_again_and_compared(self, models: Models) -> None:
         index = models.index()

@@ -23,7 +23,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.cli.render.remedies import worded
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
 from rag.query.planner.audit_log import (
@@ -434,7 +433,7 @@ class TestReading:
     def test_a_name_of_none_is_a_usage_error(self, trail, prefix):
         with pytest.raises(UsageError, match="no record") as error:
             trail.find(prefix)
-        assert "rag audit" in worded(error.value.hint)
+        assert "rag audit" in error.value.hint
 
     def test_a_name_of_several_is_one_too_and_lists_them(self, trail):
         with pytest.raises(UsageError, match="6 records begin") as error:

@@ -16,7 +16,6 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
-from rag.cli.render.remedies import worded
 from rag.config import load_config
 from rag.exceptions import IndexUnavailableError, LockedError
 from rag.index.checksums import SUMS
@@ -611,7 +610,7 @@ def test_a_damaged_generation_is_an_index_error_that_names_the_mend(
         (published / SUMS).unlink(missing_ok=True)
     with Store(path) as reader, pytest.raises(IndexUnavailableError) as caught:
         reader.filter_documents()
-    assert "`rag index" in worded(caught.value.hint)
+    assert "`rag index" in caught.value.hint
 
 
 def test_a_wrong_number_of_points_is_found_and_said(published: Path, path: str) -> None:

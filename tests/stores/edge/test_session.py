@@ -12,7 +12,6 @@ import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, LockedError
 from rag.index.manifest import Manifest
@@ -133,7 +132,7 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
     (Path(store.path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
     with pytest.raises(IndexUnavailableError) as caught:
         reader.access.manifest()
-    assert "`rag index`" in worded(caught.value.hint)
+    assert "`rag index`" in caught.value.hint
 
 
 # -- opening and closing ---------------------------------------------------------------

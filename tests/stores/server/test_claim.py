@@ -15,7 +15,6 @@ import pytest
 from machines import Machine, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
-from rag.cli.render.remedies import worded
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
 from rag.stores.server.catalog import Catalog
 from rag.stores.server.head import Head
@@ -64,7 +63,7 @@ def test_another_machine_is_refused_and_changes_nothing(
     head, since = desk.head(), len(server.requests)
     with pytest.raises(UsageError, match=f"{HERE} writes this index, since 20") as caught:
         laptop.write("b")
-    assert "--take-over" in worded(caught.value.hint)
+    assert "--take-over" in caught.value.hint
     assert writes(server, since) == [] and desk.head() == head
     assert laptop.notes() == {"a"}
 
@@ -222,7 +221,7 @@ def test_a_run_that_was_taken_over_stops_before_the_next_write(
         with pytest.raises(LockedError, match="laptop has taken over the index") as caught:
             put(store, "b")
     assert writes(server, since) == []
-    assert "--take-over" in worded(caught.value.hint)
+    assert "--take-over" in caught.value.hint
 
 
 def test_a_run_that_slept_asks_before_the_next_write(

@@ -13,7 +13,6 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from qdrant_server import KINDS, QdrantServer
-from rag.cli.render.remedies import worded
 from rag.config import StoreConfig
 from rag.exceptions import StoreConnectionError
 from rag.stores import QdrantServerDocumentStore
@@ -138,7 +137,7 @@ def test_what_the_server_lost_is_a_fault_of_the_index(
     server.fail("status", 404, json.dumps({"status": {"error": said}}))
     with pytest.raises(StoreError) as caught:
         store.count_documents()
-    assert (caught.value.exit_code, "rag index" in worded(caught.value.hint)) == (3, True)
+    assert (caught.value.exit_code, "rag index" in caught.value.hint) == (3, True)
 
 
 def test_what_the_server_says_is_repeated(server: QdrantServer, store: Store) -> None:

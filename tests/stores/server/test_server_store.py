@@ -15,7 +15,6 @@ from haystack.document_stores.types import DuplicatePolicy
 from qdrant_client import models
 
 from qdrant_server import QdrantServer
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import (
     ConfigError,
@@ -314,7 +313,7 @@ def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(
     server.engine.delete_collection("notes")
     with pytest.raises(IndexUnavailableError, match="no collection 'notes'") as caught:
         store.find_candidates(SparseEmbedding([1], [1.0]))
-    assert "rag index" in worded(caught.value.hint)
+    assert "rag index" in caught.value.hint
 
 
 # -- what it contacts, and the key -----------------------------------------------------

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rag.app.doctor import environment, index, models, server, settings
 from rag.app.doctor.check import CheckResult, DoctorReport, Examination, failure, from_error
 from rag.config import RAGConfig
-from rag.exceptions import RAGError, Remedy
+from rag.exceptions import RAGError
 
 __all__ = ["CHECKS", "CheckResult", "DoctorReport", "run_checks"]
 
@@ -33,4 +33,4 @@ def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
         except BaseException as error:  # a panic of the engine is no Exception
             text, *_ = str(error).split("\n")
             message = f"the check broke: {type(error).__name__}: {text[:300]}"
-            yield failure(name, message, Remedy.REBUILD_OR_REPORT)
+            yield failure(name, message, "If `rag index --rebuild` does not help, report it.")

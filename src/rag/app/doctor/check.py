@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rag.config import RAGConfig
-from rag.exceptions import Message, RAGError, Remedy
+from rag.exceptions import SHOW_SETTINGS, RAGError
 from rag.search.modes import SearchMode
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from rag.clients.protocols import ServerView
     from rag.index.embedding_space import Embedded
+
+INDEX_ANEW = "`rag index` rebuilds it."
 
 Status = Literal["pass", "warn", "fail"]
 
@@ -46,24 +48,19 @@ def passed(name: str, message: str, **facts: Any) -> CheckResult:
     return CheckResult(name, "pass", message, facts=facts)
 
 
-def warning(name: str, message: str, hint: str | Remedy = "", **facts: Any) -> CheckResult:
+def warning(name: str, message: str, hint: str = "", **facts: Any) -> CheckResult:
     """Return that something is missing that search does without."""
-    return CheckResult(name, "warn", message, _sentence(hint), facts)
+    return CheckResult(name, "warn", message, hint, facts)
 
 
-def failure(name: str, message: str, hint: str | Remedy, **facts: Any) -> CheckResult:
+def failure(name: str, message: str, hint: str, **facts: Any) -> CheckResult:
     """Return that something does not work, or that results would be wrong."""
-    return CheckResult(name, "fail", message, _sentence(hint), facts)
+    return CheckResult(name, "fail", message, hint, facts)
 
 
 def from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> CheckResult:
     """Return what an error says."""
-    hint = error.hint or _sentence(Remedy.SHOW_SETTINGS)
-    return CheckResult(name, status, str(error), hint, facts)
-
-
-def _sentence(hint: str | Remedy) -> str:
-    return Message(remedy=hint) if isinstance(hint, Remedy) else hint
+    return CheckResult(name, status, str(error), error.hint or SHOW_SETTINGS, facts)
 
 
 @dataclass(frozen=True)

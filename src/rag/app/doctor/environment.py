@@ -11,7 +11,6 @@ from pathlib import Path
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.app.service import read_service
 from rag.app.serving.program_start import BARE, program_start
-from rag.exceptions import Remedy
 
 _SECONDS = 30.0  # for a server that starts, and answers
 _CLIENT = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "doctor", "version": "1"}}
@@ -35,7 +34,7 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
         index = _index_of_server([*start.program, "mcp"], environment)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         message = f"the server for agents does not answer: {type(error).__name__}: {error}"
-        yield failure("agents", message[:500], Remedy.REBUILD_OR_REPORT)
+        yield failure("agents", message[:500], "If `rag index --rebuild` does not help, report it.")
         return
     if Path(index) == own:
         yield passed("agents", "a client with a bare environment reads this index", index=index)
@@ -73,7 +72,10 @@ def check_service(_examination: Examination) -> Iterator[CheckResult]:
     report = read_service()
     schedulers = [job.scheduler for job in report.installed]
     for problem in report.problems:
-        yield warning("service", problem.cause, problem.remedy or "", schedulers=schedulers)
+        cause, _, hint = problem.rpartition(". ")
+        if not cause:  # nothing here mends it
+            cause, hint = hint, ""
+        yield warning("service", cause, hint, schedulers=schedulers)
     for unknown in report.unknown:
         yield warning("service", unknown, schedulers=schedulers)
     if schedulers and not report.problems and not report.unknown:

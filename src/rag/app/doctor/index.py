@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
+from rag.app.doctor.check import (
+    INDEX_ANEW,
+    CheckResult,
+    Checks,
+    Examination,
+    failure,
+    passed,
+    warning,
+)
 from rag.app.index_state import count_changed, open_index
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, Message, Remedy
+from rag.exceptions import INDEX_FROM_NOTES, REBUILD_INDEX, RUN_INDEX, IndexUnavailableError
 from rag.index.checksums import find_damage
 from rag.index.embedding_space import read_embedded
 from rag.index.fingerprint import fingerprint
@@ -21,6 +29,8 @@ from rag.text.messages import plural
 
 if TYPE_CHECKING:
     from haystack import Document
+
+_WRITE_MISSING = "`rag index` writes what is missing."
 
 _SECONDS = 5.0  # for looking whether notes changed
 _SAMPLE = 40  # chunks
@@ -38,7 +48,7 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
     facts = {"indexed_at": since, "changed": changed}
     if changed:
         message = f"{plural(changed, 'note')} changed since {since}"
-        yield warning("freshness", message, Remedy.RUN_INDEX, **facts)
+        yield warning("freshness", message, RUN_INDEX, **facts)
     elif changed is None:
         message = f"indexed {since}; whether notes changed since is not known here"
         yield passed("freshness", message, **facts)
@@ -46,7 +56,7 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
         yield passed("freshness", f"nothing changed since {since}", **facts)
     if problems:
         message = f"{plural(problems, 'note')} could not be read as meant"
-        yield warning("notes", message, Remedy.LIST_PROBLEMS, notes=problems)
+        yield warning("notes", message, "`rag status --problems` lists them.", notes=problems)
 
 
 def _check_content(config: RAGConfig, manifest: Manifest) -> CheckResult:
@@ -54,11 +64,16 @@ def _check_content(config: RAGConfig, manifest: Manifest) -> CheckResult:
     size = disk_usage(config.index_dir)
     facts: dict[str, Any] = {"path": path, "notes": notes, "chunks": chunks, "bytes": size}
     if not chunks:
-        return warning("index", f"it holds nothing ({path})", Remedy.ADD_NOTES, **facts)
+        return warning(
+            "index",
+            f"it holds nothing ({path})",
+            "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it.",
+            **facts,
+        )
     indexed, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
     if changed := sorted(name for name in wanted if indexed.get(name) != wanted[name]):
         message = f"it was made with other settings ({', '.join(changed)})"
-        return warning("index", message, Remedy.INDEX_ANEW, **facts)
+        return warning("index", message, INDEX_ANEW, **facts)
     message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
     return passed("index", message, **facts)
 
@@ -71,7 +86,7 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
     directory = IndexDirectory(examination.config.index_dir)
     for file, kind in directory.strange_files():
         if file.name != CURRENT:  # without which no index is read, as is told already
-            hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(file))
+            hint = f"Move {file} away, then run `rag index`."
             yield failure("files", f"{file} is {kind}, and should be a file", hint)
     try:
         snapshot = directory.open_current()
@@ -81,13 +96,13 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
         names = find_damage(snapshot.path, all_read=True, remember=False)
     if names is None:
         message = "an older version of rag made it, and no checksums of its files"
-        yield warning("files", message, Remedy.WRITE_MISSING)
+        yield warning("files", message, _WRITE_MISSING)
         return
     damaged = [f"{snapshot.name}/{name}" for name in names]
     damaged += [f"{directory.work.name}/{name}" for name in directory.working.damage()]
     if damaged:
         message = f"damaged: {', '.join(damaged[:_NAMED])}"
-        yield failure("files", message, Remedy.INDEX_FROM_NOTES, damaged=damaged)
+        yield failure("files", message, INDEX_FROM_NOTES, damaged=damaged)
     else:
         yield passed("files", "all hold what was written into them", damaged=damaged)
 
@@ -107,8 +122,8 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
         surplus = stored - (expected or 0)
         if manifest is None or surplus < 0 or (surplus and not on_server):
             message = f"the store holds {plural(stored, 'chunk')}, the manifest names {expected}"
-            remedy = Remedy.WRITE_MISSING if on_server else Remedy.REBUILD_INDEX
-            yield failure("chunks", message, remedy, **facts)
+            hint = _WRITE_MISSING if on_server else REBUILD_INDEX
+            yield failure("chunks", message, hint, **facts)
             return
         ids = _sample(manifest)
         # Chunks are read by note, which the store has an index of.
@@ -122,7 +137,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
     lost, wrong, facts["sample"] = len(ids) - len(documents), _count_wrong(documents), len(ids)
     if lost or wrong:
         message = f"of {plural(len(ids), 'chunk')} looked at, {lost} lost, {wrong} with other words"
-        yield failure("chunks", message, Remedy.REBUILD_INDEX, **facts, lost=lost, wrong=wrong)
+        yield failure("chunks", message, REBUILD_INDEX, **facts, lost=lost, wrong=wrong)
         return
     message = f"{expected:,}, as the manifest says; {len(ids)} looked at have the right words"
     yield passed("chunks", message, **facts)

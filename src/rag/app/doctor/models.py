@@ -22,7 +22,7 @@ from rag.app.doctor.check import (
 from rag.clients.factory import chat_provider, embedding_provider, resolved
 from rag.clients.protocols import EmbeddingProvider, ModelProvider, ModelView, ServerView
 from rag.config import settings
-from rag.exceptions import Message, ModelError, ModelMissingError, RAGError, Remedy
+from rag.exceptions import ModelError, ModelMissingError, RAGError
 from rag.index.embedding_space import maker, other_model
 from rag.support.vector_digest import may_be_same, shortened
 from rag.text.messages import plural
@@ -30,6 +30,9 @@ from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
     from haystack import Document
+
+_MAKE = "`rag index --embed` makes them."
+_MAKE_ANEW = "`rag index --embed` makes the vectors again."
 
 _SAMPLE = 8  # chunks that are embedded again
 _ALIKE = 0.99  # cosine; the same text in another batch differs in the last digits
@@ -103,7 +106,7 @@ def _check_embedding(model: ModelView, url: str, examination: Examination) -> Ch
         elif not may_be_same(space.digest, model.digest):
             problem = "is not the one that made the vectors of the index"
         if problem:
-            return failure(name, f"{at} {problem}", Remedy.MAKE_VECTORS_ANEW, **facts)
+            return failure(name, f"{at} {problem}", _MAKE_ANEW, **facts)
     return passed(name, f"{at}: {model.dimension:,} dimensions{_reads(model, ', ')}", **facts)
 
 
@@ -128,8 +131,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     if embedded is None:
         if examination.has_index:
             status: Status = "fail" if examination.without_vectors == "fail" else "pass"
-            hint = Message(remedy=Remedy.MAKE_VECTORS)
-            yield CheckResult("vectors", status, "none: search is by words", hint)
+            yield CheckResult("vectors", status, "none: search is by words", _MAKE)
         return
     facts = embedded.to_json()
     facts["digest"] = shortened(embedded.space.digest)
@@ -139,7 +141,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
         return
     if not embedded.space.is_configured(provider):
         message = str(other_model(embedded.space, provider))
-        yield failure("vectors", message, Remedy.MAKE_VECTORS_ANEW, **facts)
+        yield failure("vectors", message, _MAKE_ANEW, **facts)
         return
     message = f"{embedded.embedded:,} of {plural(embedded.chunks, 'chunk')}"
     message += f", by {embedded.space.model}"
@@ -148,7 +150,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     missing = embedded.chunks - embedded.embedded - embedded.unreadable
     if missing > 0:
         message += f"; {plural(missing, 'chunk')} without a vector"
-        yield warning("vectors", message, Remedy.MAKE_VECTORS, **facts)
+        yield warning("vectors", message, _MAKE, **facts)
     else:
         yield passed("vectors", message, **facts)
     documents = [document for document in examination.sample if document.embedding]
@@ -172,7 +174,7 @@ def _check_sample(cosines: Iterable[float], server: str) -> CheckResult:
     facts["least_cosine"] = round(min(cosines), 4)
     if wrong := sum(cosine < _ALIKE for cosine in cosines):
         message = f"{wrong} of {len(cosines)} vectors are of another model or text"
-        return failure(name, message, Remedy.MAKE_VECTORS_ANEW, **facts)
+        return failure(name, message, _MAKE_ANEW, **facts)
     return passed(name, f"{plural(len(cosines), 'chunk')} embedded again, and alike", **facts)
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.config import StoreConfig
-from rag.exceptions import RAGError, Remedy
+from rag.exceptions import RAGError
 from rag.text.messages import plural
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
         yield passed("qdrant", message, server=store.url)
     except RAGError as error:
         is_silent = isinstance(error.__cause__, httpx.TimeoutException)
-        hint = Remedy.START_STORE if is_silent else error.hint
+        hint = "Start it, or check store.url: `rag config`" if is_silent else error.hint
         yield failure("qdrant", str(error), hint, server=store.url)
 
 

@@ -11,10 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
+from rag.app.doctor.check import (
+    INDEX_ANEW,
+    CheckResult,
+    Checks,
+    Examination,
+    failure,
+    passed,
+    warning,
+)
 from rag.app.index_state import open_index
 from rag.config import RAGConfig, unknown_in_environment
-from rag.exceptions import IndexingError, Message, RAGError, Remedy
+from rag.exceptions import LIST_SETTINGS, RUN_INDEX, IndexingError, RAGError
 from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
@@ -43,7 +51,7 @@ def check_configuration(examination: Examination) -> Iterator[CheckResult]:
         hint = "Move it away, or put a file there."
         yield warning(name, f"{file} is {kind}, and left out", hint, left_out=str(file))
     for variable, near in unknown_in_environment(config, os.environ).items():
-        nearest = Message(hint=f"Did you mean {near}?", remedy=Remedy.LIST_SETTINGS)
+        nearest = f"Did you mean {near}? {LIST_SETTINGS}"
         yield warning(name, f"{variable} in the environment sets nothing", nearest)
 
 
@@ -94,13 +102,13 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
         named = [("target_vaults", config.vaults_dir / name) for name in config.target_vaults]
         for setting, folder in [("vaults_dir", config.vaults_dir), *named]:
             if not folder.is_dir():
-                hint = Message(remedy=Remedy.MEND_SETTING, subject=setting)
+                hint = f"Mend {setting}: `rag config` says where it is set."
                 yield failure("vault", f"{setting}: {folder} is no folder", hint)
     registry = Registry.load(config)
     if registry.notice:
-        hint = Message(remedy=Remedy.INDEX_ANEW)
+        hint = INDEX_ANEW
         if registry.file.is_dir():
-            hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(registry.file))
+            hint = f"Move {registry.file} away, then run `rag index`."
         yield warning("vault", registry.notice, hint)
     try:
         with open_index(config) as manifest:
@@ -109,11 +117,15 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
         indexed = {} if error.message == NO_INDEX else None
     vaults = known_vaults(config, indexed or {}, registry)
     if not vaults:
-        yield warning("vault", "there is no vault yet", Remedy.FIND_VAULTS)
+        yield warning(
+            "vault",
+            "there is no vault yet",
+            "`rag init` looks for vaults; `rag index FOLDER` makes one.",
+        )
     for name, root in vaults.items():
         yield _check_vault(name, root, config, indexed is None or name in indexed)
     for inner, outer in overlaps(vaults):
-        hint = Message(remedy=Remedy.REMOVE_VAULT, subject=inner)
+        hint = f"`rag vault remove {shlex.quote(inner)}`"
         yield warning("vault", f"{inner} lies in {outer}: its notes are found twice", hint)
 
 
@@ -121,7 +133,10 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
     facts: dict[str, Any] = {"vault": vault, "path": str(root)}
     listing = f"`ls {shlex.quote(str(root))}`"
     if not root.is_dir():
-        hint = Message(hint="Is it mounted?", remedy=Remedy.FORGET_VAULT, subject=vault)
+        hint = (
+            f"Is it mounted? `rag vault remove {shlex.quote(vault)}` forgets it,"
+            " `rag index --prune` all that are gone."
+        )
         return warning("vault", f"{vault}: the folder {root} is not there", hint, **facts)
     deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
     try:
@@ -139,9 +154,9 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
     if scan.problems:
         path, why = next(iter(scan.problems.items()))
         message += f"; {plural(len(scan.problems), 'path')} could not be looked at ({path}: {why})"
-        return warning("vault", message, Remedy.LIST_PROBLEMS, **facts)
+        return warning("vault", message, "`rag status --problems` lists them.", **facts)
     if not is_indexed:
-        return warning("vault", f"{message}, not indexed yet", Remedy.RUN_INDEX, **facts)
+        return warning("vault", f"{message}, not indexed yet", RUN_INDEX, **facts)
     return passed("vault", message, **facts)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from rag.app.index_state import check_vaults, open_index
 from rag.app.notes.names import Lines, Named, find_named, notes_like
 from rag.config import RAGConfig
-from rag.exceptions import NotFoundError, Remedy, UsageError
+from rag.exceptions import UPDATE_INDEX, NotFoundError, UsageError
 from rag.index.links.tables import Link
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
@@ -192,7 +192,7 @@ def read_lines(found: FoundNote) -> list[str]:
         raise NotFoundError(
             f"{name} is in the index, but its file cannot be read",
             error.strerror or "",
-            remedy=Remedy.UPDATE_INDEX,
+            hint=UPDATE_INDEX,
         ) from error
     if len(raw) > LARGEST_PRINTED:
         raise UsageError(

@@ -8,7 +8,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.app.notes.names import find_named
 from rag.config.providers import NO_PROVIDER
-from rag.exceptions import ConfigError, IndexUnavailableError, Remedy, UsageError
+from rag.exceptions import LIST_SETTINGS, RUN_INDEX, ConfigError, IndexUnavailableError, UsageError
 from rag.index.background import read_background
 from rag.index.embedding_space import of_an_older_program
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
@@ -96,8 +96,7 @@ def _check(name: str, request: SearchRequest, config: RAGConfig) -> None:
     if config.embedding.provider == NO_PROVIDER:
         raise ConfigError(
             "a search for notes like another one goes by meaning: embedding.provider is none",
-            hint="Set embedding.provider to another one.",
-            remedy=Remedy.LIST_SETTINGS,
+            hint=f"Set embedding.provider to another one. {LIST_SETTINGS}",
         )
 
 
@@ -116,7 +115,7 @@ def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
     if not vectors:
         raise IndexUnavailableError(
             f"{title!r} has no embedding yet, by which others are like it",
-            remedy=Remedy.RUN_INDEX,
+            hint=RUN_INDEX,
         )
     mean: list[float] = np.asarray(vectors, np.float32).mean(axis=0).tolist()
     return mean

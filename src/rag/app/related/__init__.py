@@ -18,7 +18,7 @@ from rag.app.related.nearness import Nearness, near_in_meaning
 from rag.app.related.passages import RepeatedLines, sentences_of
 from rag.app.related.shared_words import SharedWords
 from rag.app.related.words import Weighty, near_in_words, passages_with, weightiest_words
-from rag.exceptions import Message, Remedy
+from rag.exceptions import EMBED_REST
 from rag.index.background import read_background
 from rag.index.embedding_space import read_embedded
 from rag.index.lookup import FoundNote
@@ -229,7 +229,7 @@ def _unclear(titles: Sequence[str]) -> str:
     """Say that nothing is clearly related, and what is nearest."""
     near = ", ".join(brief(title, _TITLE) for title in titles)
     said = f"nothing is clearly related; nearest: {near}"
-    return Message(said, remedy=Remedy.LOWER_MIN_SCORE, joint=" ")
+    return f"{said} (--min-score 0 shows them)"
 
 
 def _spread(results: Sequence[RelatedNote]) -> list[RelatedNote]:
@@ -251,11 +251,10 @@ def _partly(manifest: Manifest) -> str:
     embedded = read_embedded(manifest)
     if embedded is None or not embedded.is_partial:
         return ""
-    return Message(
+    return (
         f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes without any"
-        " are compared by words alone",
-        remedy=Remedy.EMBED_REST,
-        joint=" ",
+        " are compared by words alone"
+        f" {EMBED_REST}"
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from rag.exceptions import Message, RAGError
+from rag.exceptions import RAGError
 
 # The class of a report -> what writes it. A report brings what made it, and its writer is
 # imported with it: who prints one has no need of the others.
@@ -58,48 +57,19 @@ class _WithJSON(Protocol):
     def to_json(self) -> dict[str, Any]: ...
 
 
-def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict[str, Any]:
+def to_json(report: object) -> dict[str, Any]:
     """Return a report, or an error, as schema 1 has it.
 
-    :param wording: adds to a text what mends it, as this front-end names it; without it texts
-        name no command, and beside a hint stand the code of its `remedy` and its `subject`.
     :raises TypeError: for what is neither.
     """
     name = type(report).__name__
     if name in _AS_THEY_ARE:
-        fields = asdict(report)  # type: ignore[call-overload]
-        return _worded(fields, wording) if wording else _with_remedies(fields)  # type: ignore
-    writer = "errors.report_to_json" if isinstance(report, RAGError) else _WRITERS.get(name)
+        return asdict(report)  # type: ignore[call-overload, no-any-return]
     if isinstance(report, _WithJSON):
-        found = report.to_json()
-    elif writer:
-        module, _, function = writer.partition(".")
-        found = getattr(import_module(f"{__name__}.{module}"), function)(report)
-    else:
+        return report.to_json()
+    writer = "errors.report_to_json" if isinstance(report, RAGError) else _WRITERS.get(name)
+    if writer is None:
         raise TypeError(f"no report: {name}")
-    made: dict[str, Any] = _worded(found, wording) if wording else _with_remedies(found)
-    return made
-
-
-def _with_remedies(data: Any) -> Any:
-    """Return JSON in which a hint has the code of its remedy, and what it is for, beside it."""
-    if isinstance(data, dict):
-        made = {name: _with_remedies(value) for name, value in data.items()}
-        hint = data.get("hint")
-        if isinstance(hint, Message) and hint.remedy:
-            made["remedy"] = hint.remedy.value
-            if hint.subject:
-                made["subject"] = hint.subject
-        return made
-    return [_with_remedies(value) for value in data] if isinstance(data, (list, tuple)) else data
-
-
-def _worded(data: Any, wording: Callable[[str], str]) -> Any:
-    """Return JSON in which every text is worded."""
-    if isinstance(data, str):
-        return wording(data)
-    if isinstance(data, dict):
-        return {name: _worded(value, wording) for name, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_worded(value, wording) for value in data]
-    return data
+    module, _, function = writer.partition(".")
+    found: dict[str, Any] = getattr(import_module(f"{__name__}.{module}"), function)(report)
+    return found

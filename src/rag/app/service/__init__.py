@@ -11,6 +11,7 @@ from pathlib import Path
 from rag.app.service.cron import Cron, write_line
 from rag.app.service.launchd import Launchd
 from rag.app.service.scheduler import (
+    INSTALL_SERVICE,
     Installed,
     Job,
     Plan,
@@ -23,7 +24,7 @@ from rag.app.service.scheduler import (
 from rag.app.service.systemd import Systemd
 from rag.config import RAGConfig
 from rag.config.keys import keys_in_use
-from rag.exceptions import ConnectionError, Message, Remedy, UsageError
+from rag.exceptions import UPDATE_INDEX, ConnectionError, UsageError
 from rag.support.durable_files import replace_durably
 
 # In the order in which one is chosen: only macOS has the first, and the last is on both.
@@ -115,16 +116,16 @@ def _choose(name: str) -> tuple[Scheduler, list[str]]:
     raise ConnectionError(
         f"{name or 'no scheduler'} {'cannot be used' if name else 'works'} here: {causes}",
         hint="Install cron, or log in so that systemd runs for you"
-        " (`loginctl enable-linger` as root starts it at boot).",
-        remedy=Remedy.SCHEDULE_ELSEWHERE,
+        " (`loginctl enable-linger` as root starts it at boot). Any"
+        " other scheduler may run `rag index -q`.",
     )
 
 
 def _lacks(config: RAGConfig, scheduler: Scheduler) -> list[str]:
     """Return what the job will lack: a vault, and API keys, for secrets are not written down."""
-    from rag.index.vault_registry import configured_vaults
+    from rag.index.vault_registry import NO_VAULT, configured_vaults
 
-    lacks: list[str] = [] if configured_vaults(config) else [Message(remedy=Remedy.MAKE_VAULT)]
+    lacks = [] if configured_vaults(config) else [NO_VAULT]
     if names := sorted({key.variable for key in keys_in_use(config)}):
         lacks.append(f"the job is not given {', '.join(names)}, a secret. {scheduler.secrets}")
     return lacks
@@ -139,7 +140,9 @@ def _carry_out(plan: Plan, failures: list[str] | None = None) -> None:
         elif words and (failure := call(words, patience=10).stderr):
             why = f"`{' '.join(words)}` failed: {failure}"
             if failures is None:
-                raise ConnectionError(why, words[0], remedy=Remedy.REMOVE_SERVICE)
+                raise ConnectionError(
+                    why, words[0], hint="`rag service remove` takes away what was written."
+                )
             failures.append(why)
         elif not words:
             path = Path(step.get("write") or step["delete"])
@@ -179,10 +182,10 @@ def read_service() -> ServiceReport:
     for job in report.installed:
         wrong = [f"{path} is not there any more" for path in job.missing]
         wrong += [] if job.command else [f"what {job.scheduler} runs cannot be told"]
-        report.problems += [Message(cause, remedy=Remedy.INSTALL_SERVICE) for cause in wrong]
+        report.problems += [f"{cause}. {INSTALL_SERVICE}" for cause in wrong]
         if job.waits is False:
             report.problems.append(SCHEDULERS[job.scheduler].stopped)
         if job.last_run and job.last_run.failed:
             failed = f"the last run failed, with exit code {job.last_run.exit_code}"
-            report.problems.append(Message(failed, remedy=Remedy.UPDATE_INDEX))
+            report.problems.append(f"{failed}. {UPDATE_INDEX}")
     return report

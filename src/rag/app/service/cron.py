@@ -19,7 +19,7 @@ from rag.app.service.scheduler import (
     call,
     interval_text,
 )
-from rag.exceptions import ConnectionError, Message, UsageError
+from rag.exceptions import ConnectionError, UsageError
 
 MARK = "# rag-index: written by rag service"  # which our line ends with
 _OURS = re.compile(rf"(?!#)(@\w+|\S+(?:[ \t]+\S+){{4}})[ \t]+(.*?)[ \t]+{MARK}")
@@ -40,7 +40,7 @@ class Cron:
     name = "cron"
     job = "a line in your crontab"
     secrets = "Write NAME=VALUE into a line of its own above it: `crontab -e`."
-    stopped = Message("no cron daemon is seen here, and without one nothing runs")
+    stopped = "no cron daemon is seen here, and without one nothing runs"
 
     def unusable(self) -> str:
         return "" if shutil.which("crontab") else "there is no program `crontab`"

@@ -12,6 +12,7 @@ from xml.parsers.expat import ExpatError
 
 from rag.app.service.scheduler import (
     HEADING,
+    INSTALL_SERVICE,
     UNANSWERED,
     Installed,
     Job,
@@ -24,7 +25,7 @@ from rag.app.service.scheduler import (
     own_text,
     write_files,
 )
-from rag.exceptions import LockedError, Message, Remedy
+from rag.exceptions import LockedError
 
 LABEL = "org.rag.index"
 _DOMAIN = f"gui/{os.getuid()}"
@@ -37,7 +38,7 @@ class Launchd:
     name = "launchd"
     job = f"the launchd agent {LABEL}"
     secrets = "`launchctl setenv NAME VALUE` gives it until you log out."
-    stopped = Message("launchd has it, but does not run it", remedy=Remedy.INSTALL_SERVICE)
+    stopped = f"launchd has it, but does not run it. {INSTALL_SERVICE}"
 
     def unusable(self) -> str:
         return "" if shutil.which("launchctl") else "there is no program `launchctl`"

@@ -17,8 +17,10 @@ from typing import NamedTuple, Protocol, TypedDict
 from rag.app.serving.program_start import program_start
 from rag.config import RAGConfig
 from rag.config.files import nearest_file
-from rag.exceptions import Message, UsageError
+from rag.exceptions import UsageError
 from rag.text.messages import brief
+
+INSTALL_SERVICE = "`rag service install` installs it anew."
 
 # What the files that we write begin with: without it, one is somebody else's.
 HEADING = "Written by `rag service install`; `rag service remove` takes it away."
@@ -147,12 +149,12 @@ class Installed:
 class ServiceReport:
     """The job that is installed; several only where schedulers were changed by hand.
 
-    :param problems: why it does not do what it should, each with its remedy.
+    :param problems: why it does not do what it should, each with what mends it.
     :param unknown: what a scheduler does not tell: whether it holds a job, or how that is.
     """
 
     installed: list[Installed] = field(default_factory=list)
-    problems: list[Message] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
@@ -169,7 +171,7 @@ class Scheduler(Protocol):
     name: str
     job: str
     secrets: str
-    stopped: Message
+    stopped: str
 
     def unusable(self) -> str:
         """Return why it cannot be used here; empty when it can."""

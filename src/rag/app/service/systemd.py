@@ -13,6 +13,7 @@ from pathlib import Path
 from rag.app.service.scheduler import (
     EVEN,
     HEADING,
+    INSTALL_SERVICE,
     PLAIN,
     Installed,
     Job,
@@ -26,7 +27,7 @@ from rag.app.service.scheduler import (
     properties,
     write_files,
 )
-from rag.exceptions import LockedError, Message, Remedy
+from rag.exceptions import LockedError
 
 TIMER, SERVICE = "rag-index.timer", "rag-index.service"
 _CONTROL = ["systemctl", "--user"]
@@ -71,7 +72,7 @@ class Systemd:
     name = "systemd"
     job = f"the systemd timer {TIMER}"
     secrets = "Write NAME=VALUE into ~/.config/environment.d/rag.conf, and log in again."
-    stopped = Message("systemd has it, but does not run it", remedy=Remedy.INSTALL_SERVICE)
+    stopped = f"systemd has it, but does not run it. {INSTALL_SERVICE}"
 
     def unusable(self) -> str:
         if not shutil.which("systemctl"):

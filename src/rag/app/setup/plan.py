@@ -19,7 +19,7 @@ from rag.clients.ollama.inventory import (
     look_for_servers,
 )
 from rag.config import AUTO, RAGConfig, settings, trust_own
-from rag.exceptions import Message, RAGError, Remedy, UsageError, with_hint
+from rag.exceptions import RAGError, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, configured_vaults
 from rag.support.durable_files import replace_durably
@@ -111,8 +111,7 @@ class Beginning:
         steps: list[str] = (
             [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if pull else []
         )
-        remedy = Remedy.NEXT_INDEX if ready else Remedy.NEXT_INDEX_FOLDER
-        return [*steps, Message(remedy=remedy)]
+        return [*steps, "rag index" if ready else "rag index FOLDER"]
 
 
 @dataclass(frozen=True)
@@ -140,8 +139,9 @@ def plan(
     :raises UsageError: when the folder does not exist.
     """
     if folder is not None and not folder.expanduser().is_dir():
-        hint = "Name a folder that holds vaults."
-        raise UsageError(f"{folder} is no folder", hint=hint, remedy=Remedy.NAME_FOLDER_OF_VAULTS)
+        raise UsageError(
+            f"{folder} is no folder", hint="Name a folder that holds vaults: `rag init FOLDER`"
+        )
     config = _without(config, file)
     places = [folder.expanduser()] if folder else usual_places(cwd)
     found = find_vaults(places)
@@ -206,7 +206,7 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[FoundVault]:
             problem = "" if root in known else _overlap(root, known)
             vaults.append(FoundVault(name, root, root in known, problem))
         except UsageError as error:
-            problem = with_hint(str(error), error.hint)
+            problem = error.as_notice()
             vaults.append(FoundVault(root.name, root, problem=problem))
     return vaults
 
@@ -216,7 +216,7 @@ def _overlap(root: Path, known: Iterable[Path]) -> str:
     for path in known:
         if root in path.parents or path in root.parents:
             what = "holds" if root in path.parents else "lies in"
-            return Message(f"it {what} the vault {path}", remedy=Remedy.ADD_ALL_THE_SAME)
+            return f"it {what} the vault {path}. `rag index FOLDER` adds it all the same"
     return ""
 
 
@@ -275,5 +275,5 @@ def _look_at_ollama(config: RAGConfig) -> FoundOllama:
         embedder.version,
         choose_embedding(models.get(embedder.server, []), ollama.embedding_model),
         choose_chat(models.get(writer.server, []), fixed_chat_model(ollama)) if writes else "",
-        "" if embedder.error is None else with_hint(str(embedder.error), embedder.error.hint),
+        "" if embedder.error is None else embedder.error.as_notice(),
     )

@@ -10,7 +10,6 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, to_json_text
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, default_toml, settings, values
 
 
@@ -46,4 +45,4 @@ def config(
         text = value if isinstance(value, str) else to_json_text(value)
         print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
         if one := found.left_out.get(name):
-            print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {worded(one.hint)}")
+            print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}")

@@ -15,7 +15,6 @@ from rag.cli.render.console import (
     print_report,
     visible,
 )
-from rag.cli.render.remedies import worded
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ def _print(console: Console, check: CheckResult) -> None:
 
     mark, style = _MARKS[check.status]
     line = Text(f"{mark} {check.status}", style=style)
-    line = Text.assemble(line, (f"  {check.name:{_NAME}}", "bold"), visible(worded(check.message)))
+    line = Text.assemble(line, (f"  {check.name:{_NAME}}", "bold"), visible(check.message))
     print_between_words(console, line, indent=_INDENT)
     if check.hint:
-        hint = f"{'':{_INDENT}}{visible(worded(check.hint))}"
+        hint = f"{'':{_INDENT}}{visible(check.hint)}"
         print_between_words(console, hint, "dim", _INDENT)

@@ -14,7 +14,6 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, say_notice
-from rag.exceptions import prefixed
 from rag.text.messages import time_left
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ def _print(found: SyncReport, quiet: bool, json: bool) -> None:
 def _say_problems(report: RunReport, quiet: bool) -> None:
     """Say what there is to know of a run, and which notes and chunks failed."""
     for notice in report.notices:
-        say_notice(prefixed("rag: ", notice))
+        say_notice(notice, "rag: ")
     for vault in report.vaults.values():
         if not (vault.total or vault.problem or vault.deleted or quiet):
             say(f"rag: vault {vault.vault!r}: its folder holds no .md files")

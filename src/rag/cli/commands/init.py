@@ -10,7 +10,6 @@ import typer
 from rag.cli.framework.options import Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report
-from rag.cli.render.remedies import worded
 from rag.config import new_project_file, user_file
 from rag.exceptions import UsageError
 
@@ -84,10 +83,10 @@ def _print(found: Beginning, dry_run: bool) -> None:
         known = "  (known already)" if vault.known else ""
         print_line(f"  {vault.name}  {vault.path}{known}")
         if vault.problem:
-            print_line(f"    left out: {worded(vault.problem)}")
+            print_line(f"    left out: {vault.problem}")
     ollama = found.ollama
     if ollama.error:
-        print_line(f"Ollama    {worded(ollama.error)}")
+        print_line(f"Ollama    {ollama.error}")
     else:
         print_line(f"Ollama    {ollama.version} at {ollama.url}")
         print_line(f"  embedding model  {ollama.embedding_model or 'none'}")
@@ -99,4 +98,4 @@ def _print(found: Beginning, dry_run: bool) -> None:
         print_line(f"  {line}".rstrip())
     print_line("")
     for step in found.next_steps:
-        print_line(f"next: {worded(step)}")
+        print_line(f"next: {step}")

@@ -10,7 +10,6 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
-from rag.cli.render.remedies import worded
 from rag.exceptions import ConnectionError, LockedError
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def install(
         _print("see", "`rag service status`")
         _print("undo", "`rag service remove`")
     for notice in report.notices:
-        say(f"rag: {worded(notice)}")
+        say(f"rag: {notice}")
 
 
 @app.command("status")
@@ -147,7 +146,7 @@ def remove(json: Json = False) -> None:
         if not report.removed:
             say("nothing was removed" if report.failures else "nothing was installed")
         for notice in (*report.notices, *report.failures):
-            say(f"rag: {worded(notice)}")
+            say(f"rag: {notice}")
     if report.failures:
         raise typer.Exit(ConnectionError.exit_code)
 
@@ -187,4 +186,4 @@ def _print(name: str, *texts: str) -> None:
     """Print lines about something; an empty text is none."""
     for text in texts:
         if text:
-            print_line(f"{name:10}{worded(text)}", 10)
+            print_line(f"{name:10}{text}", 10)

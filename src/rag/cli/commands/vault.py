@@ -11,7 +11,6 @@ from rag.cli.framework.completion import complete_vaults
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say
-from rag.cli.render.remedies import worded
 
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace
@@ -94,4 +93,4 @@ def _workspace(config_file: Path | None) -> Workspace:
 
 def _say(notice: str) -> None:
     if notice:
-        say(f"rag: {worded(notice)}")
+        say(f"rag: {notice}")

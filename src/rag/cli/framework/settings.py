@@ -11,7 +11,6 @@ from typing import Any
 from typer._click.globals import get_current_context
 
 from rag.cli.render.console import say
-from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, load_config, unknown_in_environment
 from rag.config.addresses import hosts_in
 from rag.config.keys import KEYS, KeyInUse, keys_in_use, read_key
@@ -50,7 +49,7 @@ def say_left_out(config: RAGConfig) -> None:
     for (reason, hint), names in by_reason.items():
         more = len(names) - _MOST_NAMES
         listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-        say(f"{reason}: left out {listed}. {worded(hint)}")
+        say(f"{reason}: left out {listed}. {hint}")
 
 
 def say_unknown_variables(config: RAGConfig) -> None:

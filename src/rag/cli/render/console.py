@@ -14,7 +14,6 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rag.cli.render.remedies import worded
 from rag.exceptions import RAGError, RunInterruptedError, Standing
 from rag.text.messages import plural as plural
 from rag.text.sanitize import escaped_json, visible_lines, without_controls
@@ -44,7 +43,7 @@ def print_line(text: str, indent: int = 0) -> None:
 
     :param indent: columns that its further lines begin after, where a terminal is too narrow.
     """
-    _write_line(sys.stdout, visible(worded(text)), indent)
+    _write_line(sys.stdout, visible(text), indent)
 
 
 def print_text(text: str) -> None:
@@ -88,17 +87,18 @@ def _write_exactly(text: str) -> None:
 
 def say(text: str) -> None:
     """Print a message, one line, for the person at the terminal."""
-    _write_line(sys.stderr, visible(worded(text)))
+    _write_line(sys.stderr, visible(text))
 
 
-def say_notice(notice: str) -> None:
-    """Print a notice; one on how things are once on a terminal, and not at every command."""
+def say_notice(notice: str, before: str = "") -> None:
+    """Print a notice after some words; one on how things are once on a terminal, not each time."""
     if isinstance(notice, Standing):
         from rag.cli.render.session import is_news
 
-        if not is_news(notice.cause):
+        # What is to be done may change, such as when a server is asked again.
+        if not is_news(notice.partition(". ")[0]):
             return
-    say(notice)
+    say(before + notice)
 
 
 def _write_line(stream: TextIO, line: str, indent: int = 0) -> None:
@@ -142,7 +142,7 @@ def print_report(report: object) -> None:
     """Print a report, or an error, as the one JSON object of `--json`."""
     from rag.app.schema import to_json
 
-    _print_json(to_json(report, worded))
+    _print_json(to_json(report))
 
 
 def print_error(error: RAGError, as_json: bool) -> None:

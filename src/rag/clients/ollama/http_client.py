@@ -19,7 +19,7 @@ from pydantic_core import from_json
 from rag.clients.servers.probe import make_sure_it_answers
 from rag.config import OllamaConfig
 from rag.config.validation import is_address
-from rag.exceptions import ConfigError, Remedy
+from rag.exceptions import SHOW_SETTINGS, ConfigError
 from rag.support.http_transport import DeadlineTransport, unusable_proxy
 
 _ENVIRONMENT = ("OLLAMA_HOST", "OLLAMA_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -63,9 +63,7 @@ class OllamaClient(ollama.Client):
         if not config.enabled:
             raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
         if not is_address(url):
-            raise ConfigError(
-                f"{url!r} is not an address such as {config.url}", remedy=Remedy.SHOW_SETTINGS
-            )
+            raise ConfigError(f"{url!r} is not an address such as {config.url}", hint=SHOW_SETTINGS)
         self.url, self._settings = url.rstrip("/"), config
         silence = min(read_timeout or config.read_timeout, config.request_timeout)
         try:

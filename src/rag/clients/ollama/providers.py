@@ -12,7 +12,7 @@ from rag.clients.embeddings.provider import ServerEmbeddings
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
 from rag.clients.servers.provider import ServerProvider
 from rag.config import ModelsConfig, OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, Remedy
+from rag.exceptions import ConfigError, ConnectionError, ModelError
 
 if TYPE_CHECKING:
     from rag.clients.chat.generator import ChatConnection
@@ -181,7 +181,7 @@ class OllamaChat(_OllamaProvider, ServerChat):
     def check_allowed(self) -> None:
         """Refuse to go on when Ollama is switched off."""
         if self.is_off:
-            raise ConfigError("Ollama is switched off (ollama.enabled)", remedy=Remedy.SEE_DOCTOR)
+            raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
 
     def _connection(self, config: ModelsConfig, model: str = "") -> ChatConnection:
         from rag.clients.ollama.chat import ChatModel

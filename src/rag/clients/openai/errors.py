@@ -22,7 +22,7 @@ from rag.clients.servers.trouble import (
     Trouble,
     explain_silence,
 )
-from rag.exceptions import ModelError, ModelMissingError, RAGError, Remedy, TooLongError
+from rag.exceptions import ModelError, ModelMissingError, RAGError, TooLongError
 from rag.support.http_transport import brief
 
 _MOST_SAID = 2000  # characters of what a server says that are looked at
@@ -206,12 +206,12 @@ def missing(
     """
     message, setting = f"{endpoint.url} has no model {model}", f"{endpoint.section}.model"
     if not served:
+        load = f"Load it there (LM Studio: Developer, Load model), or set {setting}."
         return ModelMissingError(
             message,
             endpoint.url,
             details=brief(said),
-            hint=f"Load it there (LM Studio: Developer, Load model), or set {setting}.",
-            remedy=Remedy.SEE_DOCTOR if not said else None,
+            hint=load if said else "See `rag doctor`.",
         )
     names = ", ".join(served[:8]) + (f" and {len(served) - 8} more" if len(served) > 8 else "")
     return ModelMissingError(

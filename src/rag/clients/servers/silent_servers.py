@@ -13,7 +13,7 @@ from binascii import crc32
 from collections.abc import Iterable
 from contextlib import suppress
 
-from rag.exceptions import ConnectionError, Remedy
+from rag.exceptions import ConnectionError
 from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
 
 REMEMBERED = 60.0  # seconds
@@ -83,9 +83,7 @@ def silence(url: str, since: float, restart: str) -> ConnectionError:
         f"{url} does not answer",
         url,
         details=f"it said nothing {since:.0f} s ago" if since >= 1 else "it says nothing",
-        hint=f"It is asked again in {left} s. {restart}",
-        remedy=Remedy.ASK_AT_ONCE,
-        subject=str(left),
+        hint=f"It is asked again in {left} s. {restart} `rag doctor` asks it at once.",
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from pydantic import AwareDatetime, BaseModel, Field
 
 from rag.config import PlannerConfig
-from rag.exceptions import Remedy, UsageError
+from rag.exceptions import UsageError
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
 from rag.query.planner.trace import RawResponse, ToolCall, Trace
 from rag.support.file_locks import append, lock
@@ -153,7 +153,7 @@ class AuditTrail:
         if len(found) == 1:
             return found[0]
         if not found:
-            raise UsageError(f"no record {prefix!r}", remedy=Remedy.LIST_RECORDS)
+            raise UsageError(f"no record {prefix!r}", hint="`rag audit` lists them.")
         ids = ", ".join(record.id for record in found[:5])
         raise UsageError(f"{len(found)} records begin with {prefix!r}", hint=f"Which one: {ids}?")
 

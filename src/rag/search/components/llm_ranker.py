@@ -14,7 +14,7 @@ from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
-from rag.exceptions import RAGError, with_hint
+from rag.exceptions import RAGError
 from rag.index.searchable_text import embedded_text
 from rag.search.components.note_ranker import Hits
 from rag.text.token_estimate import count_tokens
@@ -82,8 +82,9 @@ class ModelReranker:
             try:
                 order = self._order(query, documents)
             except (RAGError, ValueError) as error:
-                notice, hint = f"not reranked: {error}", getattr(error, "hint", "")
-                notice = with_hint(notice, hint) if hint else notice
+                notice = f"not reranked: {error}"
+                if isinstance(error, RAGError):
+                    notice = error.as_notice("not reranked: ")
         order = order[:top_k]
         return {
             "documents": [documents[at] for at in order],

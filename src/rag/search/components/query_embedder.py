@@ -12,14 +12,13 @@ from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import (
+    EMBED_ANEW,
+    EMBED_REST,
     ConfigError,
     ConnectionError,
     IndexUnavailableError,
-    Message,
     RAGError,
-    Remedy,
-    standing,
-    with_hint,
+    Standing,
 )
 from rag.index.background import Background, read_background
 from rag.index.embedding_space import Embedded, Space, other_model
@@ -157,21 +156,19 @@ class QueryEmbedder:
                 return Gate(SearchMode.LEXICAL)
             raise IndexUnavailableError(
                 f"{mode} search needs embeddings, and this index holds none",
-                hint="Make embeddings, or search by words.",
-                remedy=Remedy.EMBED_OR_CHOOSE_MODE,
+                hint="Run `rag index`. Search by words: --mode lexical.",
             )
         if not self.embeddings.is_configured:
             if mode == SearchMode.AUTO:
                 return Gate(SearchMode.LEXICAL)
             message = f"{mode} search needs {self.embeddings.lacking}"
-            raise ConfigError(message, hint="Search by words.", remedy=Remedy.CHOOSE_MODE)
+            raise ConfigError(message, hint="Search by words: --mode lexical.")
         if not (embedded.space.is_configured(self.embeddings) or self._choose_again(embedded)):
             raise other_model(embedded.space, self.embeddings)
         if self.document_store.embedding_dim != embedded.space.dimension:
             raise IndexUnavailableError(
                 "the index has lost its embeddings",
-                hint="Until they are rebuilt, search is by words.",
-                remedy=Remedy.EMBED_ANEW,
+                hint=EMBED_ANEW,
             )
         if not self.embeddings.reads_script(text):
             notice = f"{embedded.space.model} does not read this script"
@@ -267,15 +264,14 @@ def _partly(embedded: Embedded) -> str:
     if not embedded.is_partial:
         return ""
     done, chunks = embedded.embedded, embedded.readable
-    return Message(
-        f"{done:,} of {chunks:,} chunks have embeddings: the others are ranked by words",
-        remedy=Remedy.EMBED_REST,
-        joint=" ",
+    return (
+        f"{done:,} of {chunks:,} chunks have embeddings: the others are ranked by words"
+        f" {EMBED_REST}"
     )
 
 
 def _by_words(error: RAGError) -> str:
-    if error.remedy is Remedy.EMBED_ANEW:  # which says that itself
-        return with_hint(str(error), error.hint)
-    notice = with_hint(f"search is by words: {error}", error.hint)
-    return standing(notice) if isinstance(error, ConnectionError) else notice
+    if error.hint == EMBED_ANEW:  # which says that itself
+        return error.as_notice()
+    notice = error.as_notice("search is by words: ")
+    return Standing(notice) if isinstance(error, ConnectionError) else notice

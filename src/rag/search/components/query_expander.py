@@ -14,7 +14,7 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.factory import chat_provider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
-from rag.exceptions import ConfigError, RAGError, UsageError, prefixed, with_hint
+from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
@@ -105,7 +105,7 @@ class VariantMaker:
         if without:
             takes = "it takes" if len(without) == 1 else "they take"
             why = f"searched without {', '.join(without)}: {takes} a chat model, and "
-            notices.append(prefixed(why, lacking))
+            notices.append(why + lacking)
         return weighed([*found.values()][:_MOST]), notices
 
     def _lacking_model(self) -> str:
@@ -116,7 +116,7 @@ class VariantMaker:
         try:
             self._model = self.chat.find_chat_model(seconds)
         except RAGError as error:
-            return with_hint(str(error), error.hint)
+            return error.as_notice()
         return ""
 
     @contextmanager

@@ -13,7 +13,7 @@ from rag.clients.factory import chat_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
-from rag.exceptions import ConfigError, RAGError, UsageError, with_hint
+from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
 from rag.query.models import QueryBundle
@@ -98,7 +98,7 @@ class QueryRouter:
             if text:  # a query of filters alone takes no route
                 route, embedding = self._classify(text)
         except RAGError as error:
-            notice = with_hint(f"the query was not classified: {error}", error.hint)
+            notice = error.as_notice("the query was not classified: ")
             route = self.routes.default
         except Exception as error:  # a plug-in's
             notice = f"the query was not classified: {error!r}"

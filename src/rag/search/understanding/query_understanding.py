@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rag.exceptions import QueryError, Remedy
+from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
 from rag.query.limits import bounded
 from rag.query.syntax import named_properties, parse_query
@@ -105,9 +105,7 @@ def understand(
     manifest = store.manifest()
     parsed = parse_query(bounded(query), known_properties(manifest, query))
     if not (parsed or lists):
-        raise QueryError(
-            "the query is empty", hint="Say what to look for.", remedy=Remedy.TYPE_QUERY
-        )
+        raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     notices = [*parsed.beyond]
     beginning: list[str] = []
     if parsed.prefixes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import qdrant_edge as qe
 
-from rag.exceptions import IndexUnavailableError, RAGError, Remedy
+from rag.exceptions import IndexUnavailableError, RAGError
 from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
 from rag.stores.base.points import DENSE, SPARSE
 from rag.stores.edge.layout.journal import finish_restart
@@ -65,7 +65,7 @@ def guard(what: str) -> Iterator[None]:
             raise StoreError(
                 f"the index engine failed to {what}",
                 str(error).split("\n")[0][:300],
-                remedy=Remedy.REBUILD_IF_AGAIN,
+                hint="If it happens again, rebuild the index with `rag index --rebuild`.",
             ) from error
         raise
 

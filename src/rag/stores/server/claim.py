@@ -14,11 +14,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from rag.exceptions import LockedError, Remedy, UsageError
+from rag.exceptions import LockedError, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.stores.server.catalog import Catalog, ChangedError
 from rag.stores.server.head import Head
 from rag.stores.server.identity import Machine, ServerMark, new_id
+
+_TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
 
 _RENEWED = 5.0  # seconds after which a run says again that it is writing
 
@@ -156,7 +158,7 @@ class WriterClaim:
             raise LockedError(
                 f"{name} has taken over the index while it was written here",
                 "nothing more is written from here, and nothing of it was published",
-                remedy=Remedy.TAKE_OVER,
+                hint=_TAKE_OVER,
             ) from error
         self._held = time.time()
 
@@ -187,8 +189,7 @@ def check_writer(
             raise UsageError(
                 f"{_called(mark.name, machine)} wrote this index, and its catalog is gone from the"
                 " server",
-                hint="Index there: that publishes it again.",
-                remedy=Remedy.TAKE_OVER,
+                hint=f"Index there: that publishes it again. {_TAKE_OVER}",
             )
         return
     if head.machine != machine.id and (head.version or not is_free(head)):
@@ -196,8 +197,7 @@ def check_writer(
     if head.version and head.version not in (mark.known() if mark else ()):
         raise UsageError(
             f"this index was written from another folder since ({_to_the_minute(head.published)})",
-            hint="Index there.",
-            remedy=Remedy.TAKE_OVER,
+            hint=f"Index there. {_TAKE_OVER}",
         )
 
 
@@ -206,8 +206,7 @@ def written_elsewhere(head: Head, machine: Machine) -> UsageError:
     since = f", since {_to_the_minute(head.since)}" if head.since else ""
     return UsageError(
         f"{_called(head.name, machine)} writes this index{since}",
-        hint="Index there.",
-        remedy=Remedy.TAKE_OVER,
+        hint=f"Index there. {_TAKE_OVER}",
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from rag.config import StoreConfig
-from rag.exceptions import Message, RAGError, Remedy, StoreConnectionError
+from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnectionError
 from rag.stores.edge.shard import StoreError
 from rag.stores.server.rest import address_in_use
 from rag.support.disk_space import is_of_full_disk
@@ -76,22 +76,20 @@ def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
         return StoreError(
             f"{url} has no collection {settings.collection!r}",
             said,
-            remedy=Remedy.REBUILD_INDEX,
+            hint=REBUILD_INDEX,
         )
     if status == 404 and _NO_POINT.search(said):
         return StoreError(
             f"the collection {settings.collection!r} at {url} lacks a chunk",
             said,
-            remedy=Remedy.INDEX_MISSING,
+            hint=INDEX_MISSING,
         )
     message = f"{url} answered with error {status}"
     if status in (401, 403):
         message = f"{url} does not accept the API key"
         hint = f"Check the key in the environment variable {settings.api_key_env}."
         if not settings.api_key_env:
-            hint = Message(
-                hint="None was sent.", remedy=Remedy.EXPLAIN_KEY, subject="store.api_key_env"
-            )
+            hint = "None was sent: `rag config` says of store.api_key_env why."
     elif status in (404, 405, 407) or status < 400:
         hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
     elif status in _BUSY:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from rag.config import StoreConfig
-from rag.exceptions import IndexingError, Remedy, StoreConnectionError
+from rag.exceptions import INDEX_MISSING, IndexingError, StoreConnectionError
 from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -160,7 +160,7 @@ class ServerAccess(Access):
             if expected is not None and points != expected:
                 raise IndexingError(
                     f"the server holds {points:,} of {expected:,} chunks",
-                    remedy=Remedy.INDEX_MISSING,
+                    hint=INDEX_MISSING,
                 )
             number = number or self.directory.newest() + 1
             with self.answering():

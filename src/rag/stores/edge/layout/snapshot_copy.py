@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rag.exceptions import Remedy
+from rag.exceptions import REBUILD_INDEX
 from rag.index.checksums import sum_of
 from rag.index.shard_files import (
     CONFIG,
@@ -81,5 +81,5 @@ def _open_once(shard: Path, points: int) -> None:
         raise StoreError(
             "the new index cannot be read",
             f"{found} of {points} points",
-            remedy=Remedy.REBUILD_INDEX,
+            hint=REBUILD_INDEX,
         )

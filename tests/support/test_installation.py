@@ -14,10 +14,9 @@ import httpx
 import pytest
 from packaging.requirements import Requirement
 
-from rag.cli.framework import installation
-from rag.cli.framework.installation import command_to_add
-from rag.cli.render.remedies import worded
+from rag.support import installation
 from rag.support.http_transport import DeadlineTransport, unusable_proxy
+from rag.support.installation import command_to_add
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
     "project"
@@ -117,7 +116,7 @@ def test_a_proxy_that_needs_another_library_says_which_command_adds_it(
         DeadlineTransport(httpx.URL("http://ollama.example"), 1)
     error = unusable_proxy("http://ollama.example", caught.value)
     assert "socksio" in str(error)
-    assert worded(error.hint) == (
+    assert error.hint == (
         "Install it, or put the host in NO_PROXY."
         f" That takes `pipx inject rag-notes {SOCKS}`; `rag doctor` then checks it."
     )

@@ -15,6 +15,11 @@ from urllib.request import url2pathname
 DISTRIBUTION = "rag-notes"
 
 
+def add_extra(extra: str) -> str:
+    """Return the sentence that says how to add what an extra of the distribution names."""
+    return f"That takes `{command_to_add(extra)}`; `rag doctor` then checks it."
+
+
 def command_to_add(extra: str) -> str:
     """Return the command that installs what an extra of the distribution names.
 

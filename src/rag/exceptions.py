@@ -23,8 +23,8 @@
     ├── LockedError              75  another process is writing the index
     └── RunInterruptedError      130 Ctrl-C ended a run of the indexer
 
-The command line turns each into one message, one hint (the next command to type, which it words
-by the error's `remedy`) and its exit code; library users catch `RAGError`.
+The command line turns each into one message, one hint (the next command to type) and its exit code;
+library users catch `RAGError`. A hint that several modules give stands beside its error here.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag.exceptions.remedies import Message as Message
-from rag.exceptions.remedies import Remedy as Remedy
-from rag.exceptions.remedies import Standing as Standing
-from rag.exceptions.remedies import prefixed as prefixed
-from rag.exceptions.remedies import standing as standing
-from rag.exceptions.remedies import with_hint as with_hint
+
+class Standing(str):
+    """A notice on how things are, such as a server that is away: one that need not be told at
+    every request."""
 
 
 class RAGError(Exception):
@@ -45,9 +43,7 @@ class RAGError(Exception):
 
     :param message: what went wrong, in one sentence.
     :param details: what lies behind it (the text of the underlying error), or empty.
-    :param hint: what to do next, without naming a command, or empty.
-    :param remedy: what mends it; a front-end names the command.
-    :param subject: what the remedy is for.
+    :param hint: what to do next, a sentence that names the command, or empty.
     """
 
     exit_code = 1
@@ -59,18 +55,15 @@ class RAGError(Exception):
         details: str = "",
         *,
         hint: str = "",
-        remedy: Remedy | None = None,
-        subject: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.details = details
-        self.hint = Message(hint=hint, remedy=remedy, subject=subject) if remedy else hint
+        self.hint = hint
 
-    @property
-    def remedy(self) -> Remedy | None:
-        """What mends it, if that is known."""
-        return self.hint.remedy if isinstance(self.hint, Message) else None
+    def as_notice(self, before: str = "") -> str:
+        """Return the error as one line, with words before it: what went wrong, and its hint."""
+        return ". ".join(filter(None, (f"{before}{self}", self.hint)))
 
     def __str__(self) -> str:
         return f"{self.message} ({self.details})" if self.details else self.message
@@ -81,6 +74,10 @@ class UsageError(RAGError):
 
     exit_code = 2
     kind = "usage"
+
+
+SHOW_SETTINGS = "`rag config --defaults` lists the settings."
+LIST_SETTINGS = "`rag config` lists all settings."
 
 
 class ConfigError(UsageError):
@@ -108,11 +105,18 @@ class NotFoundError(RAGError):
         details: str = "",
         *,
         hint: str = "",
-        remedy: Remedy | None = None,
         suggestions: Sequence[str] = (),
     ) -> None:
-        super().__init__(message, details, hint=hint, remedy=remedy)
+        super().__init__(message, details, hint=hint)
         self.suggestions = list(suggestions)
+
+
+RUN_INDEX = "`rag index`"
+UPDATE_INDEX = "`rag index` brings the index up to date."
+INDEX_FROM_NOTES = "`rag index` rebuilds it from the notes."
+REBUILD_INDEX = "Rebuild the index with `rag index --rebuild`."
+EMBED_ANEW = "Make them again with `rag index --embed`; until then search is by words."
+EMBED_REST = "(`rag index` makes the rest)"
 
 
 class IndexUnavailableError(RAGError):
@@ -138,10 +142,8 @@ class ConnectionError(RAGError):
         *,
         details: str = "",
         hint: str = "",
-        remedy: Remedy | None = None,
-        subject: str = "",
     ) -> None:
-        super().__init__(message, details, hint=hint, remedy=remedy, subject=subject)
+        super().__init__(message, details, hint=hint)
         self.server = server
 
 
@@ -186,6 +188,10 @@ class UnfinishedError(ModelError):
     ) -> None:
         super().__init__(message, server, details=details, hint=hint)
         self.partial = partial
+
+
+INDEX_AGAIN = "Run `rag index` again; what was finished is kept."
+INDEX_MISSING = "Run `rag index` again; it writes what is missing."
 
 
 class IndexingError(RAGError):
