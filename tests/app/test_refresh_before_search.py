@@ -155,7 +155,7 @@ class TestWithEmbeddings:
         (notes / "Zebra.md").write_text("# Zebra\n")
         asked = len(server.requests())
         [notice] = refresh(config).notices
-        assert notice.startswith("indexed 1 changed note, some chunks have no embedding (`rag index`")
+        assert notice.startswith("indexed 1 changed note, some chunks have no embedding (`rag")
         assert len(server.requests()) == asked
         assert sync(config, SyncRequest()).run.embedding.made == 1
 
