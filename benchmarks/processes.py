@@ -30,16 +30,3 @@ def children_of(process: int) -> list[int]:
         listed = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
         return [int(child) for child in listed.split()]
     return []
-
-
-def busy_children_of(process: int) -> list[int]:
-    """Return those without the one that waits for a command: all it has goes nowhere."""
-    return [child for child in children_of(process) if not _waits(child)]
-
-
-def _waits(child: int) -> bool:
-    try:
-        streams = {Path(f"/proc/{child}/fd/{number}").readlink() for number in range(3)}
-    except OSError:  # it is dead
-        return False
-    return streams == {Path(os.devnull)}

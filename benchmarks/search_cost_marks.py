@@ -162,9 +162,9 @@ def command() -> None:
 def parent() -> None:
     """Be the warm process."""
     sys.meta_path.insert(0, _Finder)
-    from rag.daemon import child, server
+    from rag.daemon import server
 
-    receive, run, leave = child.receive, child._run_command, child._leave
+    receive, run, leave = server.receive, server._run_command, server._leave
 
     def received(connection: Any) -> Any:
         found = receive(connection)
@@ -179,6 +179,6 @@ def parent() -> None:
         clock.write()
         leave(connection, word)
 
-    child.receive, child._run_command, child._leave = received, ran, left
+    server.receive, server._run_command, server._leave = received, ran, left
     sys.argv = sys.argv[:1]
     server.main()

@@ -30,7 +30,7 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
-from processes import busy_children_of, children_of, processes_with, state_of
+from processes import children_of, processes_with, state_of
 from vaults import make_vault, title_query
 
 RAG = [sys.executable, "-m", "rag"]
@@ -110,7 +110,7 @@ class Site:
         )
         files = sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
         dead = [one for one in self.processes() if state_of(one) == "Z"]
-        return State(memory, files, len(busy_children_of(process)), len(dead))
+        return State(memory, files, len(children_of(process)), len(dead))
 
     def processes(self) -> list[int]:
         """Return what runs here."""

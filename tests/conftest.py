@@ -89,8 +89,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def shared_daemon() -> Iterator[Daemon]:
-    """One warm process for most tests. It knows nothing of their homes and folders."""
-    daemon = Daemon()
+    """One warm process for most tests, which serves all of their homes."""
+    daemon = Daemon(is_shared=True)
     try:
         daemon.start()
         yield daemon

@@ -20,11 +20,9 @@ EXCEPTIONS = {
     ("rag.cli.commands.mcp", "rag.mcp.stdio"),
     ("rag.cli.commands.serve", "rag.daemon.control"),
     ("rag.cli.framework.settings", "rag.daemon.client"),
-    ("rag.daemon.child", "rag.cli.app"),
-    ("rag.daemon.preload", "rag.cli.app"),
-    ("rag.daemon.preload", "rag.cli.framework.lazy_group"),
-    ("rag.daemon.preload", "rag.cli.framework.typer_parameters"),
-    ("rag.daemon.preload", "rag.cli.rehearsal"),
+    ("rag.daemon.server", "rag.cli.app"),
+    ("rag.daemon.server", "rag.cli.framework.lazy_group"),
+    ("rag.daemon.server", "rag.cli.framework.typer_parameters"),
 }
 # `rag init` looks for Ollama and writes its section of the settings.
 KNOWS_OLLAMA = {"rag.app.setup.plan"}

@@ -174,7 +174,7 @@ def _write(vault: Path, how: str) -> None:
 
 
 def _preload() -> None:
-    from rag.daemon.preload import preload
+    from rag.daemon.server import preload
 
     preload()
 

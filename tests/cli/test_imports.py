@@ -96,7 +96,7 @@ import os, sys
 def opened(what):
     return len(os.listdir(f"/proc/self/{what}")) if os.path.isdir("/proc/self") else 1
 files = opened("fd")
-from rag.daemon.preload import preload
+from rag.daemon.server import preload
 preload()
 assert opened("fd") == files and opened("task") == 1
 assert "readline" not in sys.modules  # it looks at TERM and INPUTRC when it is imported

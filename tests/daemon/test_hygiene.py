@@ -10,7 +10,8 @@ from pathlib import Path
 
 from test_signals import QUESTION, Reading
 
-from daemon_fixture import busy_children_of, wait_until
+from daemon_fixture import wait_until
+from processes import children_of
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
@@ -60,7 +61,7 @@ def test_no_zombie_is_left(warm, library):
     for _ in range(3):
         assert warm.run("search", "backups").returncode == 0
     wait_until(lambda: warm.ask()[3] == 0)
-    assert not busy_children_of(parent)
+    assert not children_of(parent)
 
 
 def test_a_new_generation_of_the_index_is_seen_at_once(warm, tmp_path):

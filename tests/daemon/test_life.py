@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -130,13 +129,6 @@ class TestEnd:
         assert b"changed" in daemon.run("config", env=house_path).stdout
         assert process.wait(20) == 0
 
-    def test_when_a_command_comes_with_another_configuration(self, daemon, library, tmp_path):
-        process = daemon.launch()
-        (tmp_path / "other.toml").write_text("[search]\ntop_k = 1\n")
-        done = daemon.run("config", env={"RAG_CONFIG": str(tmp_path / "other.toml")})
-        assert b"other.toml" in done.stdout
-        assert process.wait(20) == 0
-
     def test_when_the_configuration_wants_none(self, daemon, library):
         process = daemon.launch()
         Path("rag.toml").write_text("warm = false\n")
@@ -159,12 +151,46 @@ class TestEnd:
             assert process.wait(20) == 0
             assert path.exists()
 
-    def test_another_setting_of_python_has_another(self, daemon, serve, library, tmp_path):
-        daemon.launch()
-        elsewhere = {"PYTHONPATH": f"{REPO / 'src'}:{tmp_path}"}
+    @pytest.mark.parametrize(
+        "elsewhere",
+        [
+            {"HOME": "/nonexistent"},
+            {"RAG_DATA_DIR": "/nonexistent"},
+            {"RAG_CONFIG": "other.toml"},
+            {"XDG_DATA_HOME": "/nonexistent"},
+            {"PYTHONPATH": f"{REPO / 'src'}:/nonexistent"},
+        ],
+        ids=lambda elsewhere: "".join(elsewhere),
+    )
+    def test_another_home_data_folder_or_python_neither_finds_nor_ends_it(
+        self, daemon, serve, elsewhere
+    ):
+        Path("other.toml").write_text("")
+        process = daemon.launch()
         assert daemon.run("config", env=elsewhere).returncode == 0
-        assert daemon.commands() == 0
         assert serve("--status", **elsewhere) == (1, {"schema": 1, "warm": None})
+        if "PYTHONPATH" not in elsewhere:
+            assert serve("--stop", **elsewhere) == (0, {"schema": 1, "stopped": []})
+        assert daemon.ask()[:3:2] == [process.pid, 0]
+
+    def test_another_installation_neither_finds_nor_ends_it(self, daemon, tmp_path):
+        shutil.copytree(REPO / "src", tmp_path / "src")
+        process = daemon.launch()
+        other = {"PYTHONPATH": str(tmp_path / "src")}
+        assert daemon.run("serve", "--status", env=other).returncode == 1
+        assert daemon.run("serve", "--stop", env=other).stdout == b""
+        assert daemon.ask()[0] == process.pid
+
+    def test_on_demand_under_other_limits(self, daemon):
+        """The process is another, and `--stop` ends them all."""
+        process = daemon.launch()
+        nice = subprocess.run(
+            ["nice", "-n", "3", *RAG, "serve", "--stop"],
+            env=daemon.environment(),
+            capture_output=True,
+        )
+        assert nice.stdout == f"stopped: process {process.pid}\n".encode()
+        assert process.wait(20) == 0
 
 
 class TestDeadOrWedged:
@@ -196,83 +222,6 @@ class TestDeadOrWedged:
         assert serve("--start")[1]["warm"]["process"] != process.pid
         assert daemon.run("config").returncode == 0
         assert daemon.commands() == 1
-
-    def test_a_command_waits_for_a_word_and_no_longer(self, monkeypatch):
-        waited: list[float] = []
-        monkeypatch.setattr(place, "peer_of", lambda _: 0)
-
-        class Silent:
-            """One that says it is alive so many times, and then nothing."""
-
-            def __init__(self, words: int) -> None:
-                self.words = words
-
-            seconds = client.PATIENCE
-
-            def sendall(self, _: bytes) -> None: ...
-
-            def gettimeout(self) -> float:
-                return self.seconds
-
-            def settimeout(self, seconds: float) -> None:
-                self.seconds = seconds
-
-            def recv(self, _: int) -> bytes:
-                if not self.words:
-                    waited.append(self.seconds)
-                    raise TimeoutError if self.seconds else BlockingIOError
-                self.words -= 1
-                return b"."
-
-        for words in (0, 3):
-            with pytest.raises(OSError):
-                client._ask_for_child(Silent(words))
-        assert waited == [0.05, 0, 0.05, 0]  # once each
-
-    def test_it_waits_longer_for_one_that_has_no_processor(self, monkeypatch):
-        here, there = socket.socketpair()
-        with here, there:
-            here.settimeout(0.001)
-            wants = iter([True, True, False])
-            monkeypatch.setattr(place, "wants_processor", lambda _: next(wants))
-            with pytest.raises(TimeoutError):
-                client._next_word(here)
-            assert next(wants, None) is None
-            monkeypatch.setattr(place, "wants_processor", lambda _: not there.send(b"7\n"))
-            assert client._next_word(here) == b"7\n"  # it came just after the time was up
-            assert here.gettimeout() == 0.001
-
-    def test_who_runs_wants_a_processor_and_who_waits_or_is_stopped_does_not(self, daemon):
-        process = daemon.launch()
-        wait_until(lambda: not place.wants_processor(process.pid))
-        process.send_signal(signal.SIGSTOP)
-        wait_until(lambda: state_of(process.pid) == "T")
-        assert not place.wants_processor(process.pid)
-        assert place.wants_processor(os.getpid())
-        assert not place.wants_processor(1 << 30)
-
-    def test_a_command_that_changes_its_mind_is_none_of_those_it_ran(self, daemon):
-        daemon.launch()
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(10)
-            connection.connect(str(daemon.sockets()[0]))
-            connection.sendall(b"run \n")
-            child = int(connection.recv(64))
-            assert daemon.ask()[2:] == [1, 1]
-        wait_until(lambda: not state_of(child))
-        wait_until(lambda: daemon.ask()[2:] == [0, 0])
-
-    def test_the_wait_is_that_of_the_connection(self, daemon, monkeypatch):
-        monkeypatch.setattr(place, "wants_processor", lambda _: False)  # this process listens
-        for name, value in daemon.environment().items():
-            monkeypatch.setenv(name, value)
-        (daemon.folder / "rag").mkdir(0o700)
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(place.socket_path())
-            listener.listen()
-            with closing(place.connect(place.socket_path(), client.PATIENCE)) as connection:
-                assert connection.gettimeout() == client.PATIENCE == 0.05
-            assert client.hand_over(["search", "x"]) is None
 
 
 def test_serve_wants_to_know_what(daemon):

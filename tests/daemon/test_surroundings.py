@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon_fixture import RAG, normal
-from rag.daemon import child, client
+from rag.daemon import client, server
 
 TEXT = st.binary(max_size=30).map(lambda b: b.replace(b"\0", b"/"))
 NAMES = TEXT.map(lambda b: b.replace(b"=", b"-"))
@@ -45,7 +45,7 @@ class TestRequest:
         with here, there:
             socket.send_fds(here, [len(request).to_bytes(4, "big")], [0, 1, 2])
             here.sendall(request)
-            found = child.receive(there)
+            found = server.receive(there)
         for stream in found.streams:
             os.close(stream)
         assert [os.fsencode(argument) for argument in found.arguments] == arguments
@@ -59,15 +59,15 @@ class TestRequest:
             if sent:
                 socket.send_fds(here, [sent], [0, 1, 2])
             here.close()
-            with pytest.raises(child.NoRequestError):
-                child.receive(there)
+            with pytest.raises(server.NoRequestError):
+                server.receive(there)
 
     def test_one_without_streams_is_none(self):
         here, there = socket.socketpair()
         with here, there:
             here.sendall(b"\0\0\0\1x")
-            with pytest.raises(child.NoRequestError):
-                child.receive(there)
+            with pytest.raises(server.NoRequestError):
+                server.receive(there)
 
 
 class TestStreams:
@@ -185,7 +185,7 @@ class TestHeritage:
             process = os.fork()
             if not process:
                 here.close()
-                child.run(there)
+                server.run(there)
             there.close()
             errand = client._ForwardedCommand(here, process)
             monkeypatch.setattr(errand, "_forward_signals", lambda: None)

@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from daemon_fixture import REPO, ask, normal
+from daemon_fixture import REPO, ask, let_in, normal, sockets_in
 
 WAY = os.environ.get("RAG_TEST_WARM", "")  # "" when the suite runs as usual
 _RECORD = os.environ.get("RAG_TEST_RECORD", os.devnull)
@@ -70,6 +70,8 @@ def run_program(
     if "stdin" not in options:
         options["input"] = text or b""
     options = {"env": {**os.environ, "PYTHONPATH": str(REPO / "src")}, "timeout": 60, **options}
+    if WAY == "1":
+        let_in(Path(options["env"]["XDG_RUNTIME_DIR"]), options["env"])
     before = _begun(options["env"])
     done = subprocess.run(command, capture_output=True, **options)
     result = done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -79,7 +81,7 @@ def run_program(
 
 def _begun(environment: Mapping[str, str]) -> int:
     """Return how many commands the warm process has run; a status that is asked for is none."""
-    for path in Path(environment.get("XDG_RUNTIME_DIR", "/nonexistent")).glob("rag/*.sock"):
+    for path in sockets_in(Path(environment.get("XDG_RUNTIME_DIR", "/nonexistent"))):
         with suppress(OSError):
             return ask(path)[2]
     return 0

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,13 @@ from rag.daemon import endpoint as place
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from processes import busy_children_of, processes_with, state_of
+from processes import children_of, processes_with, state_of
 
 REPO = Path(__file__).resolve().parents[2]
 RAG = [sys.executable, "-m", "rag"]
 _LIGHT = """
-from rag.daemon import preload, server
-preload.preload = preload.rehearse = lambda: None
+from rag.daemon import server
+server.preload = lambda: None
 raise SystemExit(server.main())
 """
 
@@ -71,13 +71,29 @@ def ask(path: Path, wish: bytes = b"status\n") -> list[int]:
         return [int(word) for word in connection.recv(256).split()]
 
 
+def sockets_in(folder: Path) -> list[Path]:
+    """Return where somebody listens, or has, in a runtime folder."""
+    return sorted(path for path in folder.glob("rag/*.sock") if not path.is_symlink())
+
+
+def let_in(folder: Path, environment: Mapping[str, str]) -> None:
+    """Let commands of another home and data folder find what runs in a runtime folder, by links."""
+    for path in sockets_in(folder):
+        name = place.name_of(environment)
+        with suppress(FileExistsError):
+            path.with_name(name + path.name[len(name) :]).symlink_to(path)
+
+
 class Daemon:
     """A runtime folder, and whatever runs in it.
 
     An address of a socket is short, the folder of a test is not.
+
+    :param is_shared: commands of every home and data folder find the one that runs here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_shared: bool = False) -> None:
+        self.is_shared = is_shared
         self.folder = Path(tempfile.mkdtemp(prefix="rag-", dir="/tmp"))
         self.launched: list[subprocess.Popen[bytes]] = []
 
@@ -85,7 +101,10 @@ class Daemon:
         """Return the environment of a command that finds what runs here."""
         outside = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         daemon = {"RAG_WARM": "1", "XDG_RUNTIME_DIR": str(self.folder)}
-        return {**outside, "PYTHONPATH": str(REPO / "src"), **daemon, **variables}
+        given = {**outside, "PYTHONPATH": str(REPO / "src"), **daemon, **variables}
+        if self.is_shared:
+            let_in(self.folder, given)
+        return given
 
     def run(self, *arguments: str | bytes | Path, **options: Any) -> subprocess.CompletedProcess:
         """Run `rag` with these arguments; `env` holds variables besides the usual ones."""
@@ -125,7 +144,7 @@ class Daemon:
 
     def sockets(self) -> list[Path]:
         """Return where somebody listens, or has."""
-        return sorted(self.folder.glob("rag/*.sock"))
+        return sockets_in(self.folder)
 
     def ask(self, wish: bytes = b"status\n") -> list[int]:
         """Return what the only warm process says: itself, since when, commands, running ones."""
@@ -151,7 +170,7 @@ class Daemon:
         """Wait for the only child of the only warm process."""
         parent = self.ask()[0]
         # That of the test before may not be buried yet.
-        (child,) = wait_until(lambda: len(found := busy_children_of(parent)) == 1 and found)
+        (child,) = wait_until(lambda: len(found := children_of(parent)) == 1 and found)
         return child
 
     def peers(self) -> Iterator[int]:

@@ -6,10 +6,22 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class WarmReport:
-    """The warm process, if there is one: a `rag.daemon.control.Status`, whose fields are told."""
+class Status:
+    """A warm process: `started` in seconds since 1970; how many `commands` it has begun, and how
+    many of them are `running`. `answers` is false for one that is there but says nothing."""
 
-    warm: object | None
+    process: int
+    started: int = 0
+    commands: int = 0
+    running: int = 0
+    answers: bool = True
+
+
+@dataclass(frozen=True)
+class WarmReport:
+    """The warm process, if there is one."""
+
+    warm: Status | None
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,15 @@
 
 What is said on the socket, line by line:
 
-    client    run CONFIGURATION         the file that RAG_CONFIG names, or nothing
-    parent    .                         "I am alive, there are others before you"; any number
-    parent    PID                       the child that was forked for this connection
-    client    a request                 with the three standard streams; from here on it is done
-                                        by that child and by nobody else
-    child     CODE                      the exit code, after all output; or "cold": it could not
-                                        take the client's place, and has begun nothing
+    client    run
+    child     PID           which was forked for this connection
+    client    a request     with the three standard streams; from here on it is done by that child
+                            and by nobody else
+    child     CODE          the exit code, after all output; or "cold": it could not take the
+                            client's place, and has begun nothing
 
 Until the request is sent the client may change its mind and run the command itself; that is what
-it does when it hears nothing for `PATIENCE`, unless the parent only waits for a processor, as when
-many commands come at once: to run cold would take ten times what it waits for. A child that gets
-no request ends.
+it does when it hears nothing for `PATIENCE`. A child that gets no request ends.
 """
 
 from __future__ import annotations
@@ -30,8 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
-PATIENCE = 0.05  # seconds without a word, after which a command runs cold
-_STARVED = 40  # times as long, while the parent wants a processor and has none
+PATIENCE = 1.0  # seconds without a word, after which a command runs cold
 _SENDING = 5.0  # for a request; the child has nothing else to do than read it
 _KILLED = 137  # what a shell says of a process that was killed
 
@@ -110,36 +106,14 @@ def _request(arguments: list[str]) -> bytes:
 
 def _ask_for_child(connection: _socket.socket) -> int:
     """Return the process that waits for the request; 0 when there will be none."""
-    connection.sendall(b"run " + os.fsencode(place.configuration_path()) + b"\n")
+    connection.sendall(b"run\n")
     said = b""
     while not said.endswith(b"\n"):
-        heard = _next_word(connection)
+        heard = connection.recv(64)
         if not heard:
             return 0
         said += heard
-    line = said.strip(b".\n")
-    return int(line) if line.isdigit() else 0
-
-
-def _next_word(connection: _socket.socket) -> bytes:
-    """Return what the parent says next.
-
-    :raises TimeoutError: when it says nothing, though it could.
-    """
-    patience, is_starved, turns = connection.gettimeout(), True, 0
-    while is_starved and turns < _STARVED:
-        try:
-            return connection.recv(64)
-        except TimeoutError:
-            is_starved, turns = place.wants_processor(place.peer_of(connection)), turns + 1
-        try:  # it may have come while this process had no processor either
-            connection.settimeout(0)
-            return connection.recv(64)
-        except BlockingIOError:
-            pass
-        finally:
-            connection.settimeout(patience)
-    raise TimeoutError
+    return int(said)
 
 
 def _is_ignored(number: int) -> bool:

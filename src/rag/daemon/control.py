@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
 
+from rag.app.warm_process import Status
 from rag.config import RAGConfig, load_config
 from rag.daemon import endpoint as place
 from rag.exceptions import RAGError, UsageError
@@ -19,18 +19,6 @@ _ANSWER = 1.0  # seconds for a word of a parent that is asked after or told to e
 _END = 5.0  # seconds for one that was told to end
 _START = 30.0
 _NAP = 0.01
-
-
-@dataclass(frozen=True)
-class Status:
-    """A warm process: `started` in seconds since 1970; how many `commands` it has begun, and how
-    many of them are `running`. `answers` is false for one that is there but says nothing."""
-
-    process: int
-    started: int = 0
-    commands: int = 0
-    running: int = 0
-    answers: bool = True
 
 
 def status() -> Status | None:
@@ -99,15 +87,16 @@ def start_after() -> None:
 
 
 def stop() -> list[int]:
-    """End the user's warm processes, those of other installations too; return which they were.
+    """End the warm processes of this home, data folder and installation; return which they were.
 
-    A command that runs in one is left to end by itself.
+    There are several where some were started with other limits, for one. A command that runs in one
+    is left to end by itself.
     """
     ended = []
     with suppress(OSError, place.UntrustedError):
         place.check_folder(place.folder())
         for entry in sorted(os.listdir(place.folder())):
-            if not entry.endswith(".sock"):
+            if not (entry.startswith(place.name_of()) and entry.endswith(".sock")):
                 continue
             path = os.path.join(place.folder(), entry)
             there = _ask(path, "stop")

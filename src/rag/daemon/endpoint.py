@@ -18,9 +18,11 @@ from rag.support.runtime_folder import open_file, open_folder
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _OFF = ("0", "false")
+# Where the home, the settings and the data folder are.
+_PLACES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "RAG_CONFIG", "RAG_DATA_DIR")
 # Python reads these when it starts, and Typer and Haystack when they are imported.
 _READ_AT_START = ("PYTHON", "TYPER_", "_TYPER_", "HAYSTACK_")
 # Level and name of what macOS has instead of SO_PEERCRED.
@@ -53,19 +55,27 @@ def is_unbuffered() -> bool:
     return bool(getattr(sys.__stdout__, "write_through", False))
 
 
-def socket_path() -> str:
+def socket_path(environment: Mapping[str, str] = os.environ) -> str:
     """Return the socket for commands like this one.
 
-    Another Python, another installation or another setting that is read but once, when a program
-    starts, would run another program, so that it has a socket of its own. So would what a process
-    has from the one that began it: groups, priority, limits, another root (as in a container that
-    shares the runtime folder).
+    Its name begins with `name_of` the home, data folder and installation. The rest stands for what
+    is read but once, when a program starts, and for what a process has from the one that began it:
+    groups, priority, limits, another root (as in a container that shares the runtime folder).
     """
+    settings = sorted(f"{k}={v}" for k, v in environment.items() if k.startswith(_READ_AT_START))
+    rest = _checksum(sys.getfilesystemencoding(), *settings, *_heritage()) & 0xFFFFFF
+    return os.path.join(folder(), f"{name_of(environment)}{rest:06x}.sock")
+
+
+def name_of(environment: Mapping[str, str] = os.environ) -> str:
+    """Return what the names of all sockets of a home, data folder and installation begin with."""
+    places = [os.path.abspath(named) if (named := environment.get(p)) else "" for p in _PLACES]
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(_READ_AT_START))
-    parts = (sys.executable, sys.version, package, sys.getfilesystemencoding(), *settings)
-    named = chr(0).join((*parts, *map(str, _heritage())))
-    return os.path.join(folder(), f"{crc32(os.fsencode(named)):08x}.sock")
+    return f"{_checksum(*places, sys.executable, sys.version, package):08x}"
+
+
+def _checksum(*parts: object) -> int:
+    return crc32(os.fsencode(chr(0).join(map(str, parts))))
 
 
 def _heritage() -> Iterator[object]:
@@ -79,12 +89,6 @@ def _heritage() -> Iterator[object]:
 
     names = (name for name in dir(resource) if name.startswith("RLIMIT_"))
     yield [resource.getrlimit(getattr(resource, name)) for name in names]
-
-
-def configuration_path() -> str:
-    """Return the configuration file that the environment names, or nothing."""
-    named = os.environ.get("RAG_CONFIG", "")
-    return os.path.abspath(named) if named else ""
 
 
 def take(path: str, make: bool = True) -> int:
@@ -141,18 +145,6 @@ def peer_of(connection: _socket.socket) -> int:
     if user != os.geteuid():
         raise UntrustedError(f"the other end belongs to user {user}")
     return process
-
-
-def wants_processor(process: int) -> bool:
-    """Whether a process runs, or would if it had a processor, where the system tells.
-
-    One that forks while many of its children begin and end waits for the system in between (D).
-    """
-    try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] in (b"R", b"D")
-    except OSError:
-        return False
 
 
 def connect(path: str, seconds: float) -> _socket.socket:

@@ -1,52 +1,82 @@
-"""The warm process: it has imported everything, and has one child for each command.
+"""The warm process: it has imported everything, and forks one child for each command.
 
     python -P -m rag.daemon.server [--idle SECONDS]
 
 It reads no settings and opens no index; every child does that for itself, so that a changed
 configuration or a new snapshot of the index needs no word to it. It holds no thread when it
-forks, and nothing but its socket, its lock, the connections that wait for a child, and a wire to
-the child that waits for one.
+forks, and nothing but its socket, its lock and its connections.
 
 It ends after some idle minutes, when it is told to, and when it is no longer the program that a
-command would run: another file of it on the disk, another Python, another configuration path, or
-another socket at its address.
+command would run: another file of it on the disk, another Python, or another socket at its address.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import gc
+import io
+import locale
 import os
+import pkgutil
 import selectors
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
-from typing import NoReturn
+from dataclasses import dataclass
+from importlib import import_module
+from typing import NoReturn, TextIO
 
-from rag.daemon import child
+import rag
+from rag.config import load_config
 from rag.daemon import endpoint as place
-from rag.daemon.spare import Spare
 from rag.daemon.unused_libraries import leave_out_unused
-from rag.daemon.version_stamp import program_stamp
+from rag.support import process_exit as leaving
 from rag.support.runtime_folder import open_folder
 
 IDLE = 900.0  # seconds
 _LOOK = 30.0  # seconds between two looks at the disk
 _WAITING = 1024  # connections
+_LEAVING = 5.0  # seconds for an exit code to leave
+_NOT_WANTED = 3  # the exit status of a child whose configuration wants no warm process
+_MOST = 1 << 26  # bytes of arguments and environment; systems allow a process far less
 # What a client forwards. (SIGWINCH too, which ends nobody.)
 _SIGNALS = (
     *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
     *(signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2),
 )
+# No command loads these. Only the making of a collection on a server loads one, whose client takes
+# most of a second and 50 MB, and only the process that embeds notes another, with onnxruntime.
+_NOT_PRELOADED = (
+    *("rag.__main__", "rag.cli.framework.reference", "rag.daemon.server"),
+    *("rag.stores.server.collection", "rag.clients.local.int8_engine"),
+)
+# Modules of others that commands import when they run.
+_PRELOADED = (
+    *("encodings.ascii", "encodings.utf_32_le", "encodings.utf_8_sig", "frontmatter", "numpy.ma"),
+    *("pathspec", "platformdirs", "rapidfuzz.distance", "rapidfuzz.process", "rich.markdown"),
+    *("rich.padding", "rich.progress", "rich.table", "typer._adapters", "typer._click._textwrap"),
+    "typer._click.decorators",
+)
+# Libraries of linear algebra start threads as soon as they are imported. None is needed here, and
+# none would live on in a forked process.
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class WarmError(Exception):
     """There can be no warm process here; the message says why."""
+
+
+class NoRequestError(Exception):
+    """The client went away, or did not say what it wants."""
+
+
+# -- the parent ----------------------------------------------------------------------------
 
 
 class Parent:
@@ -58,14 +88,11 @@ class Parent:
 
     def __init__(self, path: str, idle: float = IDLE) -> None:
         self.path, self.idle = path, idle
-        self.configuration = place.configuration_path()
         self.stamp = program_stamp()
         self.started = time.time()
         self.commands = 0
         self.children: set[int] = set()
         self._selector = selectors.DefaultSelector()
-        self._queue: list[socket.socket] = []
-        self._spare = Spare(self._forked, child.run)
         self._stopping = False
         self._last = time.monotonic()
 
@@ -76,8 +103,6 @@ class Parent:
         :raises UntrustedError: when somebody else can reach the folder.
         """
         self._lock = _take(self.path)
-        from rag.daemon.preload import preload
-
         preload()
         if _threads() > 1:
             raise WarmError(f"{_threads()} threads run, and a fork would lose all but one")
@@ -106,19 +131,17 @@ class Parent:
         """Answer until it is time to end."""
         try:
             while not self._stopping:
-                ready = self._ready(self._pause())
+                ready = {key.data for key, _ in self._selector.select(self._pause())}
                 if not ready and (self._is_idle() or not self._is_current()):
                     break
-                self._attend(ready)
-                while self._queue and not self._stopping:
-                    self._fork(self._queue.pop(0))
-                    # The others hear that somebody is there, and who has come meanwhile too.
-                    self._attend(self._ready(0))
-                    self._reassure()
-                if not self.children and not self._stopping:  # else they have all processors
-                    self._spare.prepare()
+                if self._bell in ready:
+                    self._bell.recv(4096)
+                self._bury()
+                if self._listener in ready:
+                    self._accept()
+                for connection in ready - {self._bell, self._listener}:
+                    self._answer(connection)
         finally:
-            self._spare.let_go()
             if self._is_in_place():
                 os.unlink(self.path)
 
@@ -126,25 +149,22 @@ class Parent:
         end.setblocking(False)
         self._selector.register(end, selectors.EVENT_READ, end)
 
-    # -- what there is to see to -----------------------------------------------------------
+    def _watch_signals(self) -> None:
+        self._bell, self._ringer = socket.socketpair()
+        self._ringer.setblocking(False)
+        self._watch(self._bell)
+        signal.set_wakeup_fd(self._ringer.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # one that is not handled wakes nobody
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._stop)
+
+    def _stop(self, *_: object) -> None:
+        self._stopping = True
 
     def _pause(self) -> float:
         if self.children:
             return _LOOK
         return max(0.0, min(_LOOK, self._last + self.idle - time.monotonic()))
-
-    def _ready(self, seconds: float) -> set[socket.socket]:
-        return {key.data for key, _ in self._selector.select(seconds)}
-
-    def _attend(self, ready: set[socket.socket]) -> None:
-        if self._bell in ready:
-            self._bell.recv(4096)
-        self._bury()
-        if self._listener in ready:
-            self._accept()
-        is_current = cache(self._is_current)  # one check of the disk for all who come at once
-        for connection in ready - {self._bell, self._listener}:
-            self._hear(connection, is_current)
 
     def _is_idle(self) -> bool:
         return not self.children and time.monotonic() - self._last >= self.idle
@@ -161,13 +181,9 @@ class Parent:
     def _bury(self) -> None:
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                if self._spare.has_ended(ended[0]):
-                    continue
                 self.children.discard(ended[0])
                 self._last = time.monotonic()
-                code = os.waitstatus_to_exitcode(ended[1])
-                self.commands -= code == child.NOT_ASKED
-                self._stopping |= code == child.NOT_WANTED
+                self._stopping |= os.waitstatus_to_exitcode(ended[1]) == _NOT_WANTED
 
     def _accept(self) -> None:
         with suppress(BlockingIOError):
@@ -180,58 +196,37 @@ class Parent:
                     continue
                 self._watch(connection)
 
-    def _hear(self, connection: socket.socket, is_current: Callable[[], bool]) -> None:
-        """A client says what it wants, in one short line."""
+    def _answer(self, connection: socket.socket) -> None:
+        """Do what a client says, in one short line."""
         self._selector.unregister(connection)
-        try:
-            said = os.fsdecode(connection.recv(8192))
-        except OSError:
-            said = ""
-        wish, _, configuration = said.removesuffix("\n").partition(" ")
-        if wish == "run":
-            if configuration == self.configuration and is_current():
-                self._queue.append(connection)
-                return
-            self._stopping = True
-        elif wish == "status":
-            figures = (os.getpid(), int(self.started), self.commands, len(self.children))
-            _say(connection, " ".join(map(str, figures)) + "\n")
-        elif wish == "stop":
-            self._stopping = True
-        connection.close()
-
-    def _reassure(self) -> None:
-        for connection in self._queue:
-            _say(connection, ".")
-
-    # -- children --------------------------------------------------------------------------
+        with suppress(OSError), connection:  # it may have gone
+            wish = connection.recv(64).strip()
+            if wish == b"run" and not self._stopping and self._is_current():
+                self._fork(connection)
+            elif wish == b"status":
+                figures = (os.getpid(), int(self.started), self.commands, len(self.children))
+                connection.send(" ".join(map(str, figures)).encode() + b"\n")
+            elif wish in (b"run", b"stop"):
+                self._stopping = True
 
     def _fork(self, connection: socket.socket) -> None:
-        process = self._spare.take(connection) or self._forked(lambda: child.run(connection))
-        if process > 0:
-            self.children.add(process)
-            self.commands += 1
-            self._last = time.monotonic()
-            _say(connection, f"{process}\n")
-        connection.close()
+        """Let a child do what comes over a connection.
 
-    def _forked(self, work: Callable[[], NoReturn]) -> int:
-        """Return the process of a child that does some work; -1 when there can be none."""
+        :raises OSError: when there can be none; the command runs cold then.
+        """
         # A signal for the command waits until there is a command that can take it.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             process = os.fork()
-        except OSError:  # no memory, or too many processes: the command runs cold
-            process = -1
-        if process == 0:
-            self._become(work)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        if process > 0:
-            with suppress(OSError):  # the child does the same; whoever comes first
-                os.setpgid(process, process)
-        return process
+            if process == 0:
+                self._become(connection)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        self.children.add(process)
+        self.commands += 1
+        self._last = time.monotonic()
 
-    def _become(self, work: Callable[[], NoReturn]) -> NoReturn:
+    def _become(self, connection: socket.socket) -> NoReturn:
         """Be the child: with a group of its own for signals, and nothing of the parent's."""
         try:
             signal.set_wakeup_fd(-1)
@@ -239,26 +234,15 @@ class Parent:
                 signal.signal(number, signal.SIG_DFL)
             os.setpgid(0, 0)
             os.close(self._lock)
-            watched = [key.data for key in self._selector.get_map().values()]
-            for other in (*watched, *self._queue, self._ringer):
-                other.close()
+            for key in self._selector.get_map().values():
+                key.data.close()
+            self._ringer.close()
             self._selector.close()
-            self._spare.let_go()
-            work()
+            connection.setblocking(True)
+            connection.sendall(f"{os.getpid()}\n".encode())
+            run(connection)
         finally:
             os._exit(1)
-
-    def _watch_signals(self) -> None:
-        self._bell, self._ringer = socket.socketpair()
-        self._ringer.setblocking(False)
-        self._watch(self._bell)
-        signal.set_wakeup_fd(self._ringer.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # one that is not handled wakes nobody
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._stop)
-
-    def _stop(self, *_: object) -> None:
-        self._stopping = True
 
 
 def _take(path: str) -> int:
@@ -277,9 +261,230 @@ def _threads() -> int:
         return threading.active_count()
 
 
-def _say(connection: socket.socket, text: str) -> None:
-    with suppress(OSError):  # it has gone, and its child hears the same
-        connection.send(text.encode())
+# -- the program ---------------------------------------------------------------------------
+
+
+def program_stamp() -> frozenset[tuple[str, int, int]]:
+    """Return names, times and sizes of what this program is made of.
+
+    They are its own modules, Python itself, and the folders that hold packages: installing one,
+    or another release of one, changes a folder.
+    """
+    found = [*_modules_below(os.path.realpath(rag.__path__[0]))]
+    for path in (sys.executable, *filter(os.path.isdir, sys.path)):
+        with suppress(OSError):
+            found.append((path, os.stat(path).st_mtime_ns, 0))  # the size of a folder says nothing
+    return frozenset(found)
+
+
+def _modules_below(folder: str) -> Iterator[tuple[str, int, int]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                with suppress(OSError):  # gone by now, or a link to nowhere
+                    status = entry.stat()
+                    yield entry.path, status.st_mtime_ns, status.st_size
+            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                yield from _modules_below(entry.path)
+
+
+def preload() -> None:
+    """Import what commands import, and build what does not depend on any of them.
+
+    It starts no thread and leaves no file open, so that a process may fork after it.
+    """
+    from rich.cells import cell_len
+
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    ours = (module.name for module in pkgutil.walk_packages(rag.__path__, "rag."))
+    for name in (*ours, *_PRELOADED):
+        if name not in _NOT_PRELOADED:
+            import_module(name)
+    from rag.clients.factory import load_models
+    from rag.index.background import preload as preload_backgrounds
+    from rag.search.components.query_vector_cache import share as share_query_vectors
+
+    load_models()
+    preload_backgrounds()
+    share_query_vectors()
+    cell_len("語")  # the widths of characters, a table that loads with the first wide one
+    _build_commands()
+
+
+def _build_commands() -> None:
+    """Build the command line, down to what checks its options."""
+    from rag.cli.app import program
+    from rag.cli.framework.lazy_group import COMMANDS, load_command
+    from rag.cli.framework.typer_parameters import parameters
+
+    for command in (program(), *map(load_command, COMMANDS)):
+        for parameter in parameters(command):
+            getattr(parameter.get_runtime_param(), "checks", None)
+
+
+# -- the child -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command, and the surroundings it was typed in.
+
+    `streams` are open copies of its standard streams; `ignored` the signals it is deaf to, as
+    under `nohup`. The size of a terminal needs no words: it is asked of the streams.
+    """
+
+    arguments: list[str]
+    folder: bytes
+    mask: int
+    ignored: list[int]
+    environment: list[tuple[bytes, bytes]]
+    streams: list[int]
+
+
+def receive(connection: socket.socket) -> Request:
+    """Read a request.
+
+    :raises NoRequestError: when none comes, or half of one.
+    """
+    connection.settimeout(None)  # it comes at once, or when a stopped client goes on
+    try:
+        head, streams, _, _ = socket.recv_fds(connection, 4, 3)
+        wanted = int.from_bytes(head, "big")
+        if len(head) < 4 or len(streams) < 3 or wanted > _MOST:
+            raise NoRequestError
+        text = bytearray()
+        while len(text) < wanted:
+            more = connection.recv(wanted - len(text))
+            if not more:
+                raise NoRequestError
+            text += more
+    except OSError as error:
+        raise NoRequestError from error
+    numbers, folder, *rest = bytes(text).split(b"\0")
+    count, mask, *ignored = map(int, numbers.split())
+    variables = [entry.partition(b"=") for entry in rest[count:]]
+    return Request(
+        [os.fsdecode(argument) for argument in rest[:count]],
+        folder,
+        mask,
+        ignored,
+        [(name, value) for name, _, value in variables],
+        list(streams),
+    )
+
+
+def run(connection: socket.socket) -> NoReturn:
+    """Run the command that comes over a connection, tell its exit code, and end the process.
+
+    The process has just been forked, with its signals blocked and at their defaults.
+    """
+    try:
+        request = receive(connection)
+    except NoRequestError:
+        os._exit(0)
+    try:
+        _take_over(request)
+    except (OSError, ValueError):  # a folder that cannot be entered, for one
+        _leave(connection, "cold")
+    _end_with_client(connection)
+    code = 1
+    try:
+        code = _run_command(request.arguments)
+    except KeyboardInterrupt:  # once more
+        code = leaving.INTERRUPTED
+    except BaseException:
+        # As the interpreter does it. `run_command` makes a message of what users can cause.
+        traceback.print_exc()
+        code = leaving.finish(code)
+    finally:
+        _leave(connection, str(code))
+
+
+def _take_over(request: Request) -> None:
+    """Become a process like the one that would have run cold."""
+    os.chdir(request.folder)
+    os.umask(request.mask)
+    os.environ.clear()
+    for name, value in request.environment:
+        if name:  # Python takes a variable without a name from its surroundings, and sets none
+            os.environb[name] = value
+    time.tzset()
+    try:
+        locale.setlocale(locale.LC_CTYPE, "")
+    except locale.Error:
+        locale.setlocale(locale.LC_CTYPE, "C")
+    for number, stream in enumerate(request.streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    errors = sys.stdin.errors  # follow the locale, which an interpreter reads but once
+    _set_stream("stdin", open(0, encoding="utf-8", errors=errors, closefd=False))
+    unbuffered = place.is_unbuffered()
+    _set_stream("stdout", _open_output(1, unbuffered))
+    _set_stream("stderr", _open_output(2, unbuffered))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in request.ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _open_output(number: int, unbuffered: bool) -> TextIO:
+    if unbuffered:
+        file = open(number, "wb", 0, closefd=False)
+        return io.TextIOWrapper(file, encoding="utf-8", write_through=True)
+    return open(number, "w", 1 if number == 2 else -1, encoding="utf-8", closefd=False)
+
+
+def _set_stream(name: str, stream: TextIO) -> None:
+    setattr(sys, name, stream)
+    setattr(sys, f"__{name}__", stream)
+
+
+def _end_with_client(connection: socket.socket) -> None:
+    """Let the system end this process when its client is gone, as if both were one.
+
+    A client says nothing after its request, so that anything on the connection is its end.
+    """
+    if not hasattr(os, "O_ASYNC"):
+        return
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    else:  # nobody ends of this one by default
+        signal.signal(signal.SIGIO, lambda *_: os._exit(0))
+    fcntl.fcntl(connection, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    connection.setblocking(False)
+    with suppress(BlockingIOError):
+        connection.recv(1, socket.MSG_PEEK)
+        os._exit(0)  # it had gone before
+
+
+def _run_command(arguments: list[str]) -> int:
+    from rag.cli.app import run as run_command
+
+    sys.argv = ["rag", *arguments]
+    leaving.begin()
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        code = leaving.finish(run_command(arguments))
+    except KeyboardInterrupt:
+        code = leaving.interrupted()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # nothing is left to interrupt
+    return code
+
+
+def _leave(connection: socket.socket, word: str) -> NoReturn:
+    """Tell the client how it ended. The exit status of this process is for the parent."""
+    status = 0
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):  # whoever reads our output must see its end before the exit code
+            os.dup2(nowhere, number)
+        fcntl.fcntl(connection, fcntl.F_SETFL, 0)  # from here on the client may go
+        connection.settimeout(_LEAVING)
+        connection.sendall(f"{word}\n".encode())
+        connection.close()
+        status = 0 if load_config().warm else _NOT_WANTED
+    finally:
+        os._exit(status)
 
 
 def main() -> int:
@@ -289,9 +494,8 @@ def main() -> int:
     arguments = parser.parse_args()
     os.umask(0o077)
     leave_out_unused()  # which makes a fork quicker, too
-    path = place.socket_path()
     try:
-        parent = Parent(path, arguments.idle)
+        parent = Parent(place.socket_path(), arguments.idle)
         parent.listen()
     except (OSError, WarmError, place.UntrustedError) as error:
         sys.stderr.write(f"{error}\n")

@@ -11,7 +11,7 @@ from rag.cli.framework.options import Json
 from rag.cli.render.console import plural, print_line, print_report, say
 
 if TYPE_CHECKING:
-    from rag.daemon.control import Status
+    from rag.app.warm_process import Status
 
 
 def serve(
