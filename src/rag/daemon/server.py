@@ -35,7 +35,6 @@ from typing import NoReturn, TextIO
 import rag
 from rag.config import load_config
 from rag.daemon import endpoint as place
-from rag.daemon.unused_libraries import leave_out_unused
 from rag.support import process_exit as leaving
 from rag.support.runtime_folder import open_folder
 
@@ -53,8 +52,8 @@ _SIGNALS = (
 # No command loads these. Only the making of a collection on a server loads one, whose client takes
 # most of a second and 50 MB, and only the process that embeds notes another, with onnxruntime.
 _NOT_PRELOADED = (
-    *("rag.__main__", "rag.cli.framework.reference", "rag.daemon.server"),
-    *("rag.stores.server.collection", "rag.clients.local.int8_engine"),
+    *("__main__", "cli.framework.reference", "daemon.server"),
+    *("stores.server.collection", "clients.local.int8_engine"),
 )
 # Modules of others that commands import when they run.
 _PRELOADED = (
@@ -298,7 +297,7 @@ def preload() -> None:
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     ours = (module.name for module in pkgutil.walk_packages(rag.__path__, "rag."))
     for name in (*ours, *_PRELOADED):
-        if name not in _NOT_PRELOADED:
+        if name.removeprefix("rag.") not in _NOT_PRELOADED:
             import_module(name)
     from rag.clients.factory import load_models
     from rag.index.background import preload as preload_backgrounds
@@ -493,7 +492,6 @@ def main() -> int:
     parser.add_argument("--idle", type=float, default=IDLE)
     arguments = parser.parse_args()
     os.umask(0o077)
-    leave_out_unused()  # which makes a fork quicker, too
     try:
         parent = Parent(place.socket_path(), arguments.idle)
         parent.listen()
