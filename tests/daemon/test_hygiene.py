@@ -10,8 +10,6 @@ from pathlib import Path
 
 from test_signals import QUESTION, Reading
 
-from daemon_fixture import wait_until
-from processes import children_of
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
@@ -54,14 +52,6 @@ def test_a_child_has_nothing_of_the_warm_process(warm, library):
         assert not [name for name in opened if name.endswith(".lock") or "anon_inode" in name]
     finally:
         command.end(QUESTION)
-
-
-def test_no_zombie_is_left(warm, library):
-    parent = warm.ask()[0]
-    for _ in range(3):
-        assert warm.run("search", "backups").returncode == 0
-    wait_until(lambda: warm.ask()[3] == 0)
-    assert not children_of(parent)
 
 
 def test_a_new_generation_of_the_index_is_seen_at_once(warm, tmp_path):

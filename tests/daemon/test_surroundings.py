@@ -6,18 +6,14 @@ import os
 import socket
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from daemon_fixture import RAG, normal
 from rag.daemon import client, server
 
-TEXT = st.binary(max_size=30).map(lambda b: b.replace(b"\0", b"/"))
-NAMES = TEXT.map(lambda b: b.replace(b"=", b"-"))
+PLAIN = "rag get backups --paths"
 
 
 @pytest.fixture
@@ -35,62 +31,17 @@ def shell(warm):
     return run
 
 
-class TestRequest:
-    @given(st.lists(TEXT, max_size=5), st.dictionaries(NAMES, TEXT, max_size=5))
-    def test_it_arrives_as_it_was_sent(self, arguments, environment):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(os, "environb", environment)
-            request = client._request([os.fsdecode(argument) for argument in arguments])
-        here, there = socket.socketpair()
-        with here, there:
-            socket.send_fds(here, [len(request).to_bytes(4, "big")], [0, 1, 2])
-            here.sendall(request)
-            found = server.receive(there)
-        for stream in found.streams:
-            os.close(stream)
-        assert [os.fsencode(argument) for argument in found.arguments] == arguments
-        assert dict(found.environment) == environment
-        assert os.fsdecode(found.folder) == str(Path.cwd())
-
-    @pytest.mark.parametrize("sent", [b"", b"\0\0", b"\0\0\1\0and no more", b"\xff\xff\xff\xff"])
-    def test_half_of_one_is_none(self, sent):
-        here, there = socket.socketpair()
-        with here, there:
-            if sent:
-                socket.send_fds(here, [sent], [0, 1, 2])
-            here.close()
-            with pytest.raises(server.NoRequestError):
-                server.receive(there)
-
-    def test_one_without_streams_is_none(self):
-        here, there = socket.socketpair()
-        with here, there:
-            here.sendall(b"\0\0\0\1x")
-            with pytest.raises(server.NoRequestError):
-                server.receive(there)
-
-
 class TestStreams:
     def test_stdin_is_a_pipe(self, warm, library):
         done = warm.run("ask", "-", "-q", input=b"How long do we keep backups?")
         assert (done.returncode, done.stderr) == (0, b"")
         assert b"ninety days. [1]" in done.stdout
 
-    def test_chat_through_a_pipe(self, warm, library):
-        done = warm.run("chat", input=b"How long do we keep backups?\n/quit\n")
-        assert done.returncode == 0
-        assert b"ninety days" in done.stdout
-
     def test_stdout_is_a_file_that_is_added_to(self, shell, library, tmp_path):
         file = tmp_path / "out"
         file.write_text("before\n")
         assert shell(f"rag search backups --paths >> {file}")[0] == 0
         assert file.read_text() == f"before\n{library}/Backups.md\n"
-
-    @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
-    def test_a_closed_stream_makes_it_cold(self, shell, library, closed):
-        code, _, _, begun = shell(f"rag get backups --paths {closed}")
-        assert (code, begun) == (0, 0)
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     def test_a_full_disk(self, shell, library):
@@ -103,17 +54,23 @@ class TestStreams:
         code, out, err, begun = shell("rag config --defaults | head -1; exit ${PIPESTATUS[0]}")
         assert (code, out.count(b"\n"), err, begun) == (0, 1, b"", 1)
 
-    def test_output_is_complete_when_the_command_ends(self, shell, library):
-        code, out, _, _ = shell("rag config --defaults; echo END")
-        assert (code, out[-5:]) == (0, b"\nEND\n")
 
-    def test_a_file_that_only_the_command_has_open(self, shell, library):
-        code, _, err, begun = shell("rag get backups --config <(echo)")
-        assert (code, begun) == (2, 0)  # a configuration is no pipe
-        assert b"/dev/fd/" in err
-
-    def test_the_same_named_by_a_setting(self, shell, library):
-        assert shell("RAG_CONFIG=<(echo) rag get backups")[3] == 0
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"{PLAIN} {closed}" for closed in ("<&-", ">&-", "2>&-")),
+        f"RAG_CONFIG=<(echo) {PLAIN}",
+        *(f"{other} {' '.join(RAG)} get backups" for other in ("nice -n 3", "taskset -c 0")),
+        f"ulimit -n 500; {PLAIN}",
+        *(f"{RAG[0]} {option} -m {PLAIN}" for option in ("-O", "-X dev", "-W ignore", "-s", "-u")),
+    ],
+)
+def test_what_cannot_be_handed_over_makes_it_cold(shell, library, line):
+    code, _, _, begun = shell(line)
+    if code == 127:
+        pytest.skip(f"there is no {line.split()[0]} here")
+    assert begun == 0
+    assert code == (2 if "<(" in line else 0)  # a configuration is no pipe
 
 
 class TestHeritage:
@@ -153,22 +110,6 @@ class TestHeritage:
             assert (done.returncode, done.stderr) == (0, b"")
             assert "証明書.md".encode() in done.stdout
         assert daemon.commands() == 1
-
-    @pytest.mark.parametrize("line", ["nice -n 3", "prlimit --nofile=500:500", "taskset -c 0"])
-    def test_what_cannot_be_handed_over_makes_it_cold(self, shell, library, line):
-        command = " ".join(RAG)
-        code, out, _, begun = shell(f"{line} {command} get backups --paths")
-        if code == 127:
-            pytest.skip(f"there is no {line.split()[0]} here")
-        assert (code, begun) == (0, 0)
-        assert out.endswith(b"Backups.md\n")
-
-    @pytest.mark.parametrize("options", [["-O"], ["-X", "dev"], ["-W", "ignore"], ["-s"], ["-u"]])
-    def test_options_of_python_make_it_cold(self, warm, library, options):
-        before = warm.commands()
-        command = [sys.executable, *options, *RAG[1:], "get", "backups", "--paths"]
-        done = subprocess.run(command, env=warm.environment(), capture_output=True)
-        assert (done.returncode, warm.commands()) == (0, before)
 
     def test_without_buffers(self, daemon, library):
         daemon.launch(PYTHONUNBUFFERED="1")

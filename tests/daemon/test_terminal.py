@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -61,15 +60,6 @@ def test_the_size_of_the_terminal(both, warm, terminal, library, monkeypatch):
     assert helped[0] != helped[1]
 
 
-def test_a_bar_counts_the_notes(warm, tmp_path, terminal):
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes/a.md").write_text("# A\n\nwords\n")
-    code, shown = terminal(warm, "index", tmp_path / "notes", COLUMNS="100").end()
-    assert code == 0
-    assert "\x1b" in shown
-    assert re.search(r"\d/1 notes?", re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", shown))
-
-
 def test_a_conversation(both, library):
     """Typed with a slip that is mended, Ctrl-C at a prompt, Ctrl-D at the end."""
 
@@ -87,21 +77,6 @@ def test_a_conversation(both, library):
     warm, cold = both("chat", act=talk, COLUMNS="100")
     assert warm == cold
     assert warm[0] == 0
-
-
-def test_a_line_from_before_comes_back(warm, library, terminal):
-    """With the arrow key: the line editor is there."""
-    one = terminal(warm, "chat", COLUMNS="100")
-    one.wait_for(PROMPT)
-    one.type("backups?\n")
-    one.wait_for(rf"backups[\s\S]*backups[\s\S]*{PROMPT}")
-    shown = len(one.shown)
-    one.type("\x1b[A")
-    wait_until(lambda: one._read(1) and b"backups?" in one.shown[shown:])
-    one.type("\n")
-    one.wait_for(rf"backups\?\r[\s\S]*backups\?\r[\s\S]*{PROMPT}")
-    one.type("\x04")
-    assert one.end()[0] == 0
 
 
 def test_ctrl_c_in_the_middle_of_an_answer(warm, daemon, server, terminal):
@@ -173,23 +148,6 @@ def test_a_line_is_edited_on_after_ctrl_z_and_fg(shell):
     one.type("\x7fp backups?\n")
     one.wait_for(rf"ninety days[\s\S]*{PROMPT}")
     assert one.text[shown:].count("p backups?") == 1
-    one.type("\x04")
-    one.wait_for("ready: $")
-    one.type("exit\n")
-    assert one.end()[0] == 0
-
-
-def test_an_answer_goes_on_after_ctrl_z_and_fg(server, shell):
-    """Nothing of the line that was typed comes back."""
-    server.say("Backups are kept for ninety days. [1]\n\n" * 5)
-    server.fail("/api/chat", "slow_stream", seconds=0.02)
-    one, child = shell("chat")
-    one.wait_for(PROMPT)
-    one.type("How long do we keep backups?\n")
-    one.wait_for("kept for ninety")
-    shown = stop_and_go_on(one, child)
-    one.wait_for(rf"fg[\s\S]*confidence[\s\S]*{PROMPT}")
-    assert one.text[shown:].count("rag> ") == 1
     one.type("\x04")
     one.wait_for("ready: $")
     one.type("exit\n")
