@@ -8,6 +8,7 @@ with Workspace(config) as workspace:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
@@ -339,18 +340,22 @@ class Workspace:
 
         :raises IndexUnavailableError: as for `state`.
         """
-        from rag.app.serving.warm_up import warm_up
+        from rag.search.pipeline import create_search_pipeline
 
-        warm_up(self._snapshot)
+        # What a search imports while it runs. Two first ones at once would do so at the same time.
+        for name in ("haystack.tools.toolset", "rapidfuzz.distance", "rapidfuzz.process"):
+            import_module(name)
+        _ = self._snapshot.state
+        create_search_pipeline(self._snapshot.store, self._snapshot.config).close()
 
     def warm_up_answers(self) -> None:
         """Do what the first question does once; no model is asked.
 
         :raises IndexUnavailableError: as for `state`.
         """
-        from rag.app.serving.warm_up import warm_up_answers
+        from rag.qa.pipeline import create_qa_pipeline
 
-        warm_up_answers(self._snapshot)
+        create_qa_pipeline(self._snapshot.store, self._snapshot.config).close()
 
     def close(self) -> None:
         """Release the index and the models' connections."""

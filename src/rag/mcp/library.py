@@ -142,11 +142,7 @@ class Library:
 
     def _start_early(self) -> None:
         """Start what takes its time outside the interpreter, while that imports."""
-        readers = self._opened()
-        from rag.app.serving.early_start import start_early
-
-        start_early(readers.config)
-        readers.prepare()
+        self._opened().prepare()
 
     def _count_vaults(self) -> None:
         """Make the sentence on vaults, for this server and the next."""

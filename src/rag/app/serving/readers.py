@@ -12,8 +12,11 @@ from contextlib import contextmanager, suppress
 
 from rag.app.index_state import count_changed, open_index
 from rag.app.workspace import Workspace
-from rag.config import RAGConfig
+from rag.clients.factory import start_models
+from rag.config import AUTO, RAGConfig
 from rag.exceptions import IndexUnavailableError, RAGError
+from rag.index.embedding_space import maker, read_embedded
+from rag.index.lookup import open_manifest
 from rag.stores import begin_opening
 
 _MOST = 4  # readers at once; who comes later waits
@@ -38,7 +41,12 @@ class Readers:
         self.changed: int | None = None  # notes, since the index was made, as far as is known
 
     def prepare(self) -> None:
-        """Begin to open the index for the first request."""
+        """Begin to open the index for the first request, and to start the process that embeds
+        queries, where the index was made with the built-in model and the settings name no other."""
+        with suppress(RAGError), open_manifest(self.config) as manifest:
+            made_by = maker(read_embedded(manifest))
+            if self.config.embedding.provider in (AUTO, made_by):
+                start_models(made_by)
         self._give_back(self._new())
 
     @contextmanager
