@@ -77,11 +77,16 @@ def sockets_in(folder: Path) -> list[Path]:
 
 
 def let_in(folder: Path, environment: Mapping[str, str]) -> None:
-    """Let commands of another home and data folder find what runs in a runtime folder, by links."""
+    """Let commands of another home and data folder find what runs in a runtime folder, by links.
+
+    The lock is theirs too, so that a command at a terminal that ran cold starts no other.
+    """
     for path in sockets_in(folder):
         name = place.name_of(environment)
+        link = path.with_name(name + path.name[len(name) :])
         with suppress(FileExistsError):
-            path.with_name(name + path.name[len(name) :]).symlink_to(path)
+            link.symlink_to(path)
+            link.with_suffix(".lock").hardlink_to(path.with_suffix(".lock"))
 
 
 class Daemon:
