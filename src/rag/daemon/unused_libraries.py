@@ -42,8 +42,7 @@ _PUT_OFF = {
     ),
     "networkx.utils.backends": (),
 }
-# It looks through all that is installed for further implementations of its algorithms: a third more
-# of a processor for a cold search.
+# It looks through all that is installed for further implementations of its algorithms.
 _REPLACED = {
     ("networkx.utils.backends", "importlib.metadata"): SimpleNamespace(
         entry_points=lambda group: ()
