@@ -40,13 +40,6 @@ _PUT_OFF = {
         *("networkx.algorithms", "networkx.convert_matrix", "networkx.drawing"),
         *("networkx.generators", "networkx.linalg", "networkx.readwrite"),
     ),
-    "networkx.utils.backends": (),
-}
-# It looks through all that is installed for further implementations of its algorithms.
-_REPLACED = {
-    ("networkx.utils.backends", "importlib.metadata"): SimpleNamespace(
-        entry_points=lambda group: ()
-    ),
 }
 
 
@@ -110,8 +103,6 @@ class _Importer:
     ) -> Any:
         """Do as `__import__`, which the interpreter calls with all of these."""
         whole = resolve_name("." * level + name, given["__package__"]) if level else name
-        if replaced := _REPLACED.get((given["__name__"], whole)):
-            return replaced
         wanted = tuple(wanted or ())
         if not self._is_put_off(whole):
             if whole == given["__name__"]:  # a package that imports what is in it
