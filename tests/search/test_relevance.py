@@ -84,6 +84,8 @@ def test_a_list_is_shown_where_words_or_nearness_bear_it_and_ends_where_they_do_
     assert are_borne([near, held, stranger]) == [True, True, False]
     assert are_borne([stranger, stranger]) == [False, False]
     assert are_borne([]) == []
+    just_written = Evidence(0.9, None, 0.5)
+    assert are_borne([just_written, stranger]) == [True, False]
 
 
 def test_a_note_that_is_called_so_is_shown_whatever_else_speaks_for_it() -> None:

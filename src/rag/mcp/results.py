@@ -148,15 +148,19 @@ def clean_lines(lines: list[str], first: int) -> list[Line]:
     cleaned, count = without_instructions(text, LEFT_OUT)
     if not count:
         return [Line(number, line) for number, line in enumerate(text.split("\n"), first)]
-    made: list[Line] = []
+    numbered: list[Line] = []
     number = first
-    for before, after in zip(_PARTS.split(text), _PARTS.split(cleaned), strict=True):
-        for at, line in enumerate(after.split("\n"), number):
-            # A blank line between two parts ends one and begins the other.
-            joined = made.pop().text if made and made[-1].number == at else ""
-            made.append(Line(at, joined + line))
-        number += before.count("\n")
-    return made
+    for at, (before, after) in enumerate(
+        zip(_PARTS.split(text), _PARTS.split(cleaned), strict=True)
+    ):
+        if at % 2:  # blank lines between two paragraphs
+            shown = [""] * (before.count("\n") - 1)
+        else:
+            shown = after.split("\n")
+            shown += [LEFT_OUT] * (before.count("\n") + 1 - len(shown))
+        numbered += [Line(one, line) for one, line in enumerate(shown, number)]
+        number += len(shown)
+    return numbered
 
 
 def error_lines(error: Exception) -> str:

@@ -181,7 +181,7 @@ def _search_lines(
 def _matches(number: int, found: MatchingLines) -> str:
     """Return a note's matching lines as text, as far as they do not instruct a model."""
     cleaned = {line.number: line.text for line in clean_lines(found.lines, 1)}
-    shown = [at for at in found.numbers if at in cleaned][:_MOST_LINES]
+    shown = found.numbers[:_MOST_LINES]
     lines = [f"{at}: {brief(cleaned[at].strip(), 300)}" for at in shown]
     more = len(found.numbers) - len(shown)
     head = f"{number}. {place(found.row.vault, found.row.path)}"

@@ -67,7 +67,7 @@ def _comparison(sign: str, bound: str) -> Callable[[str], bool]:
     if number is None and days is None:
         raise UsageError(
             f"{brief(bound)!r} is neither a number nor a date",
-            hint="Compare with one, as in price:>200 or due:<2026-12-01; quote a value of words.",
+            hint="Compare with one, as in price:>200 or due:<2026-12-01.",
         )
     compare = _COMPARE[sign]
 

@@ -170,7 +170,8 @@ def are_borne(evidence: Sequence[Evidence]) -> list[bool]:
         any(one.is_named for one in evidence),
     )
     if best.presence() < 0:
-        return [False] * len(evidence)
+        # A text that has no embedding yet is found by its words alone, however far others are.
+        return [one.excess is None and one.has_words for one in evidence]
     return [at == 0 or one.presence() >= -_TAIL for at, one in enumerate(evidence)]
 
 
