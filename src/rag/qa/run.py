@@ -111,7 +111,7 @@ def ask(
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
         if may_list and (manifest := store.manifest()):
             stating = manifest.catalogue.most_stating(question.lower())
-            top_k = max(top_k, min(stating, _MOST_LISTED))
+            top_k = max(top_k, _MOST_LISTED) if stating > 1 else top_k
         for attempt in attempts(question, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
             asked = parse_query(question).text if intent else understood.text

@@ -50,7 +50,8 @@ def choose(
     if not ranked:
         return [], 0.0
     best = ranked[0]
-    weights = weights_for(passages)
+    # A property has no embedding: its words alone tell how sure it is.
+    weights = WORDS_ALONE if best.unit.kind == Kind.PROPERTY else weights_for(passages)
     confidence = weights.probability(best.evidence)
     if confidence < weights.threshold:
         return [], confidence
