@@ -54,7 +54,9 @@ def test_a_client_is_told_which_vaults_there_were_when_a_server_was_last_started
     first.ask(modern("tools/call", **_SEARCH))
     assert first.end()[0] == 0
     answer = start_server(XDG_RUNTIME_DIR=str(runtime)).ask(modern("server/discover"))
-    assert answer["result"]["instructions"].endswith(" Vaults: work (30 notes), 日本 (2 notes).")
+    assert answer["result"]["instructions"].endswith(
+        " Vaults, when last seen: work (30 notes), 日本 (2 notes); status tells them as they are."
+    )
 
 
 def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment: dict[str, str]):

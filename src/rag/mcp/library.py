@@ -150,7 +150,8 @@ class Library:
 
         with self._opened().reader() as workspace:
             counts = workspace.count_notes("vaults")
-        self._vaults = f" Vaults: {listed_names(counts)}." if counts else ""
+        said = f" Vaults, when last seen: {listed_names(counts)}; status tells them as they are."
+        self._vaults = said if counts else ""
         if self._start:
             _remembered(self._start, self._vaults)
 
