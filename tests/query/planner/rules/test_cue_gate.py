@@ -33,6 +33,7 @@ def queries(file: Path) -> list[str]:
         *("the note called Todo", "「計画」というノート"),
         *("what I did yesterday", "3 days ago", "先週の議事録", "三日前のメモ", "この2週間"),
         *("notes from March 2024", "what we wrote in May", "3月のメモ", "５月３日に書いた"),
+        *("what happened on 24 February 2026?", "2026年2月24日に何があった？"),
         *("since 2024-05", "status: draft", "with status done", "作者が佐藤の議事録"),
         *("ＮＯＴＥＳ　ＦＲＯＭ　ＬＡＳＴ　ＷＥＥＫ", "note “Todo”"),
     ],

@@ -98,6 +98,11 @@ _DATED = (
     r"|\d{4}-\d\d?(?:-\d\d?)?(?:以降|以前|から|まで|の)"
 )
 _TIMES = f"{_RELATIVE}|{_DATED}"
+# A day of this century is one that a diary may have.
+_DAY_OF_LATE = (
+    rf"{B}20\d\d[-/.]\d{{1,2}}[-/.]\d{{1,2}}{E}|20\d\d年 ?\d{{1,2}}月 ?\d{{1,2}}日"
+    rf"|{B}{_DAY}{_S}(?:of{_S})?{MONTH},?{_S}20\d\d{E}|{B}{MONTH}{_S}{_DAY},?{_S}20\d\d{E}"
+)
 # What has to stand beside a time: a word for notes, or of writing them.
 _NOTES = (
     rf"{B}(?:{NOTE}|journals?|diary|diaries){E}"
@@ -184,7 +189,8 @@ def looks_filtered(query: str) -> bool:
     named_now = _pattern(_NAMED_NOW).fullmatch(query[:EXAMINED].strip())
     if _pattern(_ENDING).fullmatch(text.strip()) or named_now:
         return True
-    told = _EVENTS if _pattern(_RELATIVE).search(text) else _MEETINGS
+    is_late = _pattern(f"{_RELATIVE}|{_DAY_OF_LATE}").search(text)
+    told = _EVENTS if is_late else _MEETINGS
     if _pattern(told).search(text):
         return True
     rest = text[: time.start()] + text[time.end() :]
