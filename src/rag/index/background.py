@@ -84,12 +84,12 @@ class Background:
         """Make it of the vectors of the texts, of any length."""
         import numpy as np
 
-        return cls(_unit(questions).mean(axis=0, dtype=np.float32), _unit(passages))
+        return cls(unit_vectors(questions).mean(axis=0, dtype=np.float32), unit_vectors(passages))
 
     def leveled(self, query: Sequence[float]) -> list[float]:
         """Return the vector to ask with, of length 1, so that texts are found by their cosine less
         half of their level."""
-        leveled: list[float] = _unit(_unit(query) - _LEVEL * self.level).tolist()
+        leveled: list[float] = unit_vectors(unit_vectors(query) - _LEVEL * self.level).tolist()
         return leveled
 
     def excess(
@@ -107,8 +107,8 @@ class Background:
         script = main_script(text) or _LATIN
         known = script if script in scripts else _LATIN
         of_script = self.passages[[one == known for one in scripts]]
-        direction = _unit(query) - self.level
-        nearest = (_unit(sentences) @ direction).max()
+        direction = unit_vectors(query) - self.level
+        nearest = (unit_vectors(sentences) @ direction).max()
         foreign = np.sort(of_script @ direction)[-_NEAREST:].mean()
         return float(nearest - _COHORT * foreign)
 
@@ -135,10 +135,11 @@ class Background:
             raise ValueError("the background is of other texts")
         level = np.frombuffer(dumped, "<f4", dimension)
         rows = np.frombuffer(dumped, np.int8, offset=4 * dimension).reshape(-1, dimension)
-        return cls(level, _unit(rows))
+        return cls(level, unit_vectors(rows))
 
 
-def _unit(vectors: Any) -> Array:
+def unit_vectors(vectors: Any) -> Array:
+    """Return one vector or several at length 1."""
     import numpy as np
 
     rows: Array = np.asarray(vectors, np.float32)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.app.related.passages import MANY, RepeatedLines, leads_elsewhere, sentences_of
+from rag.index.background import unit_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,13 +69,13 @@ def near_in_meaning(
     own = store.embeddings_of([chunk.id for chunk in chunks])
     if not own:
         return None
-    ours = _unit([row for chunk in chunks for row in own.get(chunk.id, ())])
+    ours = unit_vectors([row for chunk in chunks for row in own.get(chunk.id, ())])
     pool = {**likely, **_neighbours(store, ours, filters, limit)}
     known = store.embeddings_of([*pool])
     places = sorted((pool[c], c, at) for c, rows in known.items() for at in range(len(rows)))
     if not places:
         return {}
-    theirs = _unit([known[chunk][at] for _, chunk, at in places])
+    theirs = unit_vectors([known[chunk][at] for _, chunk, at in places])
     notes, starts, note_of = np.unique(
         [note for note, _, _ in places], return_index=True, return_inverse=True
     )
@@ -136,8 +137,10 @@ def _neighbours(
         [max(known[one.id], key=row.__matmul__) for one in found if one.id in known] or [row]
         for row, found in zip(asked, lists, strict=True)
     ]
-    shared = np.stack([_unit(rows).mean(axis=0) for rows in others])
-    return {one.id: one.note for found in [*lists, *find(_unit(asked - shared))] for one in found}
+    shared = np.stack([unit_vectors(rows).mean(axis=0) for rows in others])
+    return {
+        one.id: one.note for found in [*lists, *find(unit_vectors(asked - shared))] for one in found
+    }
 
 
 def _anyway(nearness: Array, sentences: Array, background: Background | None) -> Array:
@@ -169,12 +172,3 @@ def _repeated(nearness: Array, are_lines: Sequence[bool]) -> Array:
     many = max(3, min(MANY, nearness.shape[1]))
     repeated: Array = ((nearness > _SAME).sum(axis=1) >= many) | np.array(are_lines, bool)
     return repeated
-
-
-def _unit(rows: Any) -> Array:
-    """Return vectors at length 1."""
-    import numpy as np
-
-    found: Array = np.asarray(rows, np.float32)
-    unit: Array = found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-9)
-    return unit
