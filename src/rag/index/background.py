@@ -22,7 +22,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -76,6 +76,12 @@ class Background:
     level: Array
     passages: Array
 
+    @cached_property
+    def _by_script(self) -> dict[str, Array]:
+        """The passages in each script."""
+        scripts = background_texts().scripts
+        return {name: self.passages[[one == name for one in scripts]] for name in {*scripts}}
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Background:
         return self  # Haystack copies what goes from one component to the next
 
@@ -103,10 +109,7 @@ class Background:
         """
         import numpy as np
 
-        scripts = background_texts().scripts
-        script = main_script(text) or _LATIN
-        known = script if script in scripts else _LATIN
-        of_script = self.passages[[one == known for one in scripts]]
+        of_script = self._by_script.get(main_script(text) or _LATIN, self._by_script[_LATIN])
         direction = unit_vectors(query) - self.level
         nearest = (unit_vectors(sentences) @ direction).max()
         foreign = np.sort(of_script @ direction)[-_NEAREST:].mean()
