@@ -100,7 +100,7 @@ def score_lists(meaning: Path | None) -> None:
             with indexed(vault, root, meaning) as config, Workspace(config) as workspace:
                 for one in (each for each in lists if each["vault"] == vault):
                     request = RelatedRequest(one["note"], include_linked=True)
-                    found = [each.note.row.path for each in workspace.related(request).results]
+                    found = [each.path for each in workspace.related(request).results]
                     right = found[0] in one["sensible"] if found else not one["sensible"]
                     (sensible if one["sensible"] else silent).append(right)
                     if not right:
@@ -189,7 +189,7 @@ def find(workspace: Workspace, hidden: Hidden) -> int:
     """Return where the hidden note stands, 0 for not among the first ten."""
     limit = DEPTH + len(hidden.others)
     request = RelatedRequest(hidden.note, limit=limit, include_linked=True, min_score=0.0)
-    found = [one.note.row.path for one in workspace.related(request).results]
+    found = [one.path for one in workspace.related(request).results]
     shown = [path for path in found if path not in hidden.others][:DEPTH]
     return shown.index(hidden.target) + 1 if hidden.target in shown else 0
 

@@ -76,7 +76,7 @@ def related(config: RAGConfig, note: str, **more: object) -> RelatedReport:
 
 
 def paths(report: RelatedReport) -> list[str]:
-    return [found.note.row.path for found in report.results]
+    return [found.path for found in report.results]
 
 
 def test_without_embeddings_the_note_with_the_weightiest_words_comes_first(by_words) -> None:
@@ -98,12 +98,12 @@ def test_notes_linked_either_way_are_left_out_unless_asked_for(by_words) -> None
     report = related(by_words, "Rollback")
     assert not {"Oncall.md", "Index.md"} & {*paths(report)} and report.left_out == 2
     every = related(by_words, "Rollback", include_linked=True)
-    linked = {found.note.row.path: found.linked for found in every.results}
+    linked = {found.path: found.linked for found in every.results}
     assert linked["Oncall.md"] and not linked["Canary.md"]
 
 
 def test_what_every_note_ends_with_counts_little(by_words) -> None:
-    scores = {found.note.row.path: found.score for found in related(by_words, "Rollback").results}
+    scores = {found.path: found.score for found in related(by_words, "Rollback").results}
     assert scores["Canary.md"] > 2 * max(scores.get("Bread.md", 0), scores.get("Tea.md", 0))
 
 
@@ -152,7 +152,7 @@ def test_numbers_hashes_and_letters_are_no_reasons(build_index) -> None:
 
 def test_a_piece_of_a_longer_word_in_katakana_is_no_reason(of_one_subject) -> None:
     found = related(of_one_subject, "Pump", limit=50).results
-    words = {one.note.row.path: one.reasons.words for one in found}
+    words = {one.path: one.reasons.words for one in found}
     assert "ヒートポンプ" in " ".join(words["House.md"])
     assert words["Other.md"] == ["整備手順"]
 
@@ -161,7 +161,7 @@ def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:
     text = "# {0}\n\nThe walrus keeps the ledger of {0}.\n"
     same = {path: text.format(path) for path in ("a.md", "x/Log.md", "y/Log.md", "z/One.md")}
     report = related(build_index({"v": same, "w": {"Log.md": text.format("W")}}), "a.md")
-    links = {f"{one.note.row.vault}/{one.note.row.path}": one.link for one in report.results}
+    links = {f"{one.vault}/{one.path}": one.link for one in report.results}
     assert links == {
         "v/x/Log.md": "[[x/Log]]",
         "v/y/Log.md": "[[y/Log]]",
@@ -174,7 +174,7 @@ def test_a_limit_and_a_least_score_leave_notes_out(by_words) -> None:
     every = related(by_words, "Rollback").results
     assert len(related(by_words, "Rollback", limit=1).results) == 1
     least = related(by_words, "Rollback", min_score=every[0].score).results
-    assert [one.note.row.id for one in least] == [every[0].note.row.id]
+    assert [one.id for one in least] == [every[0].id]
 
 
 def test_filters_hold(by_words) -> None:
@@ -255,7 +255,7 @@ def test_a_day_of_a_template_is_related_to_the_topic_it_speaks_of(days, subtests
     for vault, day, topic in SPOKEN:
         with subtests.test(topic):
             found = related(days, f"{vault}/{day_path(day)}", all_vaults=False).results[:3]
-            [one] = [each for each in found if each.note.row.title == topic]
+            [one] = [each for each in found if each.title == topic]
             assert day_path(day) not in one.passages[0].text
 
 
@@ -276,7 +276,7 @@ def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
     for day, (topic, _) in JA_SPOKEN.items():
         with subtests.test(topic):
             results = related(config, day_path(day)).results
-            assert results[0].note.row.title == topic
+            assert results[0].title == topic
             passages = [passage.text for one in results for passage in one.passages]
             assert not [text for text in passages if "消灯" in text or "体操" in text]
 
@@ -314,7 +314,7 @@ def with_names(build_index: Callable[..., RAGConfig]) -> RAGConfig:
 
 def test_front_matter_that_names_a_note_or_shares_people_and_places_relates(with_names) -> None:
     found = related(with_names, "Kickoff", min_score=None).results
-    names = {one.note.row.title: one.reasons.names for one in found}
+    names = {one.title: one.reasons.names for one in found}
     assert names == {
         "Lantern": ["Lantern"],
         "Ana": ["Ana Sousa"],
@@ -327,7 +327,7 @@ def test_front_matter_that_names_a_note_or_shares_people_and_places_relates(with
 
 def test_the_own_vault_alone_is_searched_unless_others_are_asked_for(by_words) -> None:
     def vaults(**more: object) -> set[str]:
-        return {one.note.row.vault for one in related(by_words, "Canary", **more).results}
+        return {one.vault for one in related(by_words, "Canary", **more).results}
 
     assert vaults(all_vaults=False) == {"work"}
     assert "home" in vaults()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.app.notes.links import link_to
+from rag.app.index_state import link_to
 
 FILE = Path("/notes/a b/Ü#1.md")
 

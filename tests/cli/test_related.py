@@ -105,9 +105,9 @@ class TestLinks:
         assert rag("related", "d", "--links", "in", "--depth", "4").code == 2
 
     def test_a_limit_leaves_out_the_furthest_links_and_says_how_many(self, rag, chain):
-        ran = rag("related", "a", "--links", "out", "--depth", "2", "--limit", "1")
+        ran = rag("related", "a", "--links", "out", "--depth", "2", "-k", "1")
         assert ran.out == "work/a.md:1: [[b]] → work/b.md\n"
-        assert ran.err == "2 more links left out by --limit\n"
+        assert ran.err == "2 more links left out by --top-k\n"
 
     @pytest.mark.parametrize(
         "options", [["--links", "in", "--min-score", ".3"], ["--links", "in", "--paths"]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from rag.config import RAGConfig
 from rag.vault.suffixes import RENDERED
@@ -17,6 +19,34 @@ if TYPE_CHECKING:
     from rag.vault import Scan
 
 _GLANCE = 0.05  # seconds for looking whether notes changed, beside a search
+FILE, OBSIDIAN = "file", "obsidian"
+
+
+def link_to(template: str, file: Path, line: int, heading: str = "") -> str:
+    """Return a link to a line of a note, with nothing in it that steers a terminal.
+
+    :param template: `file`; `obsidian`, which opens the note at a heading; empty for `obsidian`
+        inside a folder that it keeps, else `file`; or a link of an editor with `{path}`, `{line}`
+        and `{col}`.
+    :param heading: that of the section.
+    """
+    path = quote(os.fsencode(file))
+    if not template:
+        template = OBSIDIAN if _is_obsidian(file) else FILE
+    if template == FILE:
+        return f"file://{path}"
+    if template == OBSIDIAN:
+        section = f"%23{quote(heading, safe='')}" if heading else ""
+        return f"obsidian://open?path={quote(os.fsencode(file), safe='')}{section}"
+    link = template
+    for name, value in (("{path}", path), ("{line}", str(line)), ("{col}", "1")):
+        link = link.replace(name, value)
+    return link
+
+
+def _is_obsidian(file: Path) -> bool:
+    # `Path.is_dir` raises where a folder may not be read.
+    return any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112
 
 
 @dataclass(frozen=True)
@@ -27,7 +57,7 @@ class IndexState:
     :param tags: its tags, and how many notes have each.
     :param changed: how many notes changed since; `None` when that is not known.
     :param odd_files: by vault and path, the files whose names are spelt otherwise on disk.
-    :param uri: how links to notes are made; see `rag.app.notes.links`.
+    :param uri: how links to notes are made; see `link_to`.
     """
 
     notes: int
@@ -57,8 +87,6 @@ class IndexState:
     def mark_gone(self, results: Iterable[SearchResult]) -> None:
         """Mark the results whose files are gone, by one look at each; of a vault whose folder is
         not on this machine nothing is known."""
-        import os
-
         is_here: dict[str, bool] = {}
         for result in results:
             root = self.roots.get(result.vault, "")
@@ -72,8 +100,6 @@ class IndexState:
 
     def link(self, result: SearchResult, line: int = 0) -> str:
         """Return a link to a result, or to another line of its note."""
-        from rag.app.notes.links import link_to
-
         headings = [part for part in result.heading if part != result.title]
         heading = headings[-1] if headings else ""
         file = self.file(result)

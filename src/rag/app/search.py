@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
-from rag.app.notes.excerpts import Excerpt, read_excerpts
+from rag.app.notes.lines import Excerpt, read_excerpts
 from rag.app.opening import begin
 from rag.app.properties import asked_properties, unknown_properties
 from rag.app.requests import SearchRequest
@@ -101,7 +101,7 @@ def _may_repeat(config: RAGConfig, request: SearchRequest) -> bool:
 
 def _search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     if request.like is not None:
-        from rag.app.notes.similar import similar_notes
+        from rag.app.related.similar import similar_notes
 
         return _report(snapshot, request, similar_notes(snapshot, request.like, request))
     return _search_query(snapshot, request)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from rag.app.doctor import CheckResult, DoctorReport
     from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import Limits, NoteReport, NotesReport
-    from rag.app.notes.matching_lines import MatchingLines
+    from rag.app.notes.lines import MatchingLines
+    from rag.app.notes.links import LinksReport
     from rag.app.plan import PlanReport
     from rag.app.related import RelatedReport
-    from rag.app.related.walk import LinksReport
     from rag.app.requests import (
         AskRequest,
         ChatRequest,
@@ -83,8 +83,8 @@ class Workspace:
         return related(self._snapshot, request)
 
     def links(self, request: LinksRequest) -> LinksReport:
-        """Walk the links of a note; see `rag.app.related.walk.walk_links`."""
-        from rag.app.related.walk import walk_links
+        """Walk the links of a note; see `rag.app.notes.links.walk_links`."""
+        from rag.app.notes.links import walk_links
 
         return walk_links(self.config, request)
 
@@ -313,8 +313,8 @@ class Workspace:
     def lines_with(
         self, test: Callable[[str], object], filters: QueryFilters | None, order: str = ""
     ) -> Iterator[MatchingLines]:
-        """Yield the notes that have lines of a kind; see `rag.app.notes.matching_lines`."""
-        from rag.app.notes.matching_lines import matching_lines
+        """Yield the notes that have lines of a kind; see `rag.app.notes.lines.matching_lines`."""
+        from rag.app.notes.lines import matching_lines
 
         return matching_lines(self._snapshot, test, filters, order)
 

@@ -26,7 +26,7 @@ _FOR_REQUESTS = "rag.mcp.requests"
 _FOR_NOTES = (
     "rag.answers.prompt_injection",
     "rag.app.interpretation_text",
-    "rag.app.notes.matching_lines",
+    "rag.app.notes.lines",
     "rag.app.overview",
     "rag.app.refresh",
     "rag.app.search",

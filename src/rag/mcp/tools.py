@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from rag.app.interpretation_text import interpretation_line, missing_words
 from rag.app.notes import Limits
-from rag.app.notes.matching_lines import MatchingLines, holds_text, is_task
+from rag.app.notes.lines import MatchingLines, holds_text, is_task
 from rag.app.requests import AskRequest, LinksRequest, RelatedRequest, SearchRequest
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.library import Library
@@ -46,8 +46,8 @@ from rag.vault.markdown import outline
 
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport
+    from rag.app.notes.links import Step
     from rag.app.related import RelatedNote
-    from rag.app.related.walk import Step
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
@@ -390,12 +390,12 @@ def related(library: Library, asked: Related, call: Call) -> Result:
         if notes
         else "No note is clearly related to it."
     )
-    return Result(head, joined(f"of {name(report.note.row.title)}", notes, noted(notices)))
+    return Result(head, joined(f"of {name(report.note.title)}", notes, noted(notices)))
 
 
 def _related(number: int, found: RelatedNote) -> str:
     """Return a related note as text: title, place, why, passages."""
-    row, why = found.note.row, found.reasons
+    why = found.reasons
     parts = [f"words {', '.join(why.words)}"] if why.words else []
     parts += [f"meaning {why.likeness:.2f}"] if round(why.likeness, 2) else []
     parts += [f"tags {' '.join(_facts(why.tags, ''))}"] if why.tags else []
@@ -403,8 +403,8 @@ def _related(number: int, found: RelatedNote) -> str:
     if linking := len(why.linked_by):
         parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
     lines = [
-        f"{number}. {name(row.title)}{_score(found.score)}",
-        f"{place(row.vault, row.path)}  {name(found.link)}",
+        f"{number}. {name(found.title)}{_score(found.score)}",
+        f"{place(found.vault, found.path)}  {name(found.link)}",
         brief(name(" · ".join(parts)), _PASSAGE),
         *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
     ]

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from rag.app.index_state import check_vaults, open_index
-from rag.app.notes.names import Lines, Named, find_named, notes_like
+from rag.app.notes.names import Lines, Named, find_named, notes_like, section_of
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, UsageError
 from rag.index.links.tables import Link
@@ -130,8 +130,6 @@ def _read(config: RAGConfig, named: Named, limits: Limits) -> NoteReport:
     if named.lines:
         span = named.lines.checked(len(lines))
     elif named.heading:
-        from rag.app.notes.sections import section_of
-
         span = section_of(found, lines, named.heading)
     else:
         span = slice(_first_line(lines) - 1 if notice else 0, len(lines))

@@ -1,36 +1,83 @@
-"""Links to places in notes, which a terminal opens, or the program that opens links."""
+"""The links of a note, and those of the notes that they lead to."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from urllib.parse import quote
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-FILE, OBSIDIAN = "file", "obsidian"
+from rag.app.index_state import open_index
+from rag.app.notes.names import NoteRef, find_named
+from rag.app.requests import LinksRequest
+from rag.config import RAGConfig
+from rag.exceptions import UsageError
+from rag.index.links.matching import NamedNote
+from rag.index.links.tables import Link, LinkTables
+
+OUT, IN, BOTH = "out", "in", "both"
+DEEPEST = 3
 
 
-def link_to(template: str, file: Path, line: int, heading: str = "") -> str:
-    """Return a link to a line of a note, with nothing in it that steers a terminal.
+@dataclass(frozen=True)
+class Step:
+    """A link that was walked: how many steps from the note, and which way."""
 
-    :param template: `file`; `obsidian`, which opens the note at a heading; empty for `obsidian`
-        inside a folder that it keeps, else `file`; or a link of an editor with `{path}`, `{line}`
-        and `{col}`.
-    :param heading: that of the section.
+    depth: int
+    direction: str
+    link: Link
+
+
+@dataclass(frozen=True)
+class LinksReport:
+    """The links that lead from a note, or to it, the nearest first.
+
+    :param total: how many there are; `steps` has no more than were asked for.
     """
-    path = quote(os.fsencode(file))
-    if not template:
-        template = OBSIDIAN if _is_obsidian(file) else FILE
-    if template == FILE:
-        return f"file://{path}"
-    if template == OBSIDIAN:
-        section = f"%23{quote(heading, safe='')}" if heading else ""
-        return f"obsidian://open?path={quote(os.fsencode(file), safe='')}{section}"
-    made = template
-    for name, value in (("{path}", path), ("{line}", str(line)), ("{col}", "1")):
-        made = made.replace(name, value)
-    return made
+
+    note: NoteRef
+    direction: str
+    steps: list[Step]
+    total: int
 
 
-def _is_obsidian(file: Path) -> bool:
-    # `Path.is_dir` raises where a folder may not be read.
-    return any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112
+def walk_links(config: RAGConfig, request: LinksRequest) -> LinksReport:
+    """Walk the links from a note, to it, or both, each note once.
+
+    Links that no note answers to, or several do, are among them, and lead no further.
+
+    :raises NotFoundError: when no note is called so, or several are; it suggests.
+    :raises UsageError: for a direction that is none, or a depth that is not 1 to 3.
+    :raises IndexUnavailableError: when there is no index.
+    """
+    if request.direction not in (OUT, IN, BOTH):
+        raise UsageError(f"no direction {request.direction!r}", hint="Links lead out, in or both.")
+    if not 1 <= request.depth <= DEEPEST:
+        raise UsageError(f"a depth of {request.depth}", hint=f"It is 1 to {DEEPEST}.")
+    with open_index(config) as manifest:
+        row = find_named(manifest, request.note, folder=request.folder).note.row
+        links = manifest.links
+        steps: list[Step] = []
+        note = NamedNote(row.id, row.vault, row.path, row.title, tuple(row.aliases))
+        seen, level = {note.id}, [note]
+        for depth in range(1, request.depth + 1):
+            reached: dict[str, NamedNote] = {}
+            for one in level:
+                for way, link, other in _links_of(links, one, request.direction):
+                    if other is None or other.id not in seen:
+                        steps.append(Step(depth, way, link))
+                    if other is not None and other.id not in seen:
+                        reached[other.id] = other
+            seen |= reached.keys()
+            level = [*reached.values()]
+    return LinksReport(NoteRef(*note[:4]), request.direction, steps[: request.limit], len(steps))
+
+
+def _links_of(
+    links: LinkTables, note: NamedNote, direction: str
+) -> Iterator[tuple[str, Link, NamedNote | None]]:
+    """Yield the links of a note with the note at their other end, `None` where that is not one."""
+    if direction != IN:
+        for link in links.links_from(note.vault, note.path):
+            yield OUT, link, link.notes[0] if link.is_clear else None
+    if direction != OUT:
+        for link in links.links_to(note):
+            yield IN, link, link.source

@@ -27,7 +27,6 @@ _WRITERS = {
     "ClearedReport": "chat.cleared_to_json",
     "ChatCommandsReport": "chat.commands_to_json",
     "LinksReport": "related.links_to_json",
-    "RelatedReport": "related.related_to_json",
     "NoteReport": "index.note_to_json",
     "NotesReport": "index.notes_to_json",
     "EvaluationReport": "evaluation.report_to_json",

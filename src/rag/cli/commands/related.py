@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag.app.requests import LinksRequest
 
 
-_LIMIT = 10
+_LIMIT = 10  # notes; of links all are given
 
 
 def related(
@@ -33,10 +33,14 @@ def related(
     ],
     vaults: Vaults = None,
     tags: Tags = None,
-    limit: Annotated[
+    top_k: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, max=1000, metavar="N", help="How many notes (10), or links (all)."
+            *("--top-k", "-k"),
+            min=1,
+            max=1000,
+            metavar="N",
+            help="How many notes (10), or links (all).",
         ),
     ] = None,
     include_linked: Annotated[
@@ -85,7 +89,7 @@ def related(
 
     \b
     rag related "Error budgets"
-    rag related runbooks/Rollback.md --include-linked --limit 5
+    rag related runbooks/Rollback.md --include-linked -k 5
     rag related 用語集 --vault エンジニア --json
     rag related Glossary --links in      what links to it, with the lines
     """
@@ -105,14 +109,14 @@ def related(
         _refuse(
             next((name for name, given in unfit.items() if given), ""), "does not go with --links"
         )
-        _walk(LinksRequest(note, links, depth or 1, limit, Path.cwd()), config_file, json)
+        _walk(LinksRequest(note, links, depth or 1, top_k, Path.cwd()), config_file, json)
         return
     _refuse("--depth" if depth else "", "goes with --links")
     _refuse("--vault" if vaults and all_vaults else "", "does not go with --all-vaults")
     request = RelatedRequest(
         note,
         make_filters(vaults, tags, None, None, None),
-        limit=limit or _LIMIT,
+        limit=top_k or _LIMIT,
         include_linked=include_linked,
         min_score=min_score,
         all_vaults=all_vaults,
@@ -128,7 +132,7 @@ def related(
         print_report(report)
     elif paths or print0:
         for found in report.results:
-            print_file(found.note.file, print0)
+            print_file(Path(found.file), print0)
     else:
         from rag.cli.render.related import print_related
 
@@ -158,13 +162,13 @@ def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
 
         print_links(report)
         if more := report.total - len(report.steps):
-            say(f"{plural(more, 'more link')} left out by --limit")
+            say(f"{plural(more, 'more link')} left out by --top-k")
     if not report.steps:
         if not json:
-            say(f"{report.note.row.title!r} has no such links")
+            say(f"{report.note.title!r} has no such links")
         raise typer.Exit(1)
 
 
 def _print_nothing(report: RelatedReport) -> None:
     linked = f"; {plural(report.left_out, 'linked note')} left out" if report.left_out else ""
-    say(f"no note is clearly related to {report.note.row.title!r}{linked}")
+    say(f"no note is clearly related to {report.note.title!r}{linked}")

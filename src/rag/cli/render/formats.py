@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from rag.app.notes.excerpts import Excerpt
-from rag.app.notes.hits import line_text
+from rag.app.notes.lines import Excerpt, line_text
 from rag.app.schema.results import results_to_json
 from rag.cli.render.console import print_data, to_json_text
 from rag.text.sanitize import visible

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.style import Style
 from rich.text import Text
 
-from rag.app.notes.links import link_to
+from rag.app.index_state import link_to
 from rag.cli.render.console import make_console, print_between_words, print_line, visible
 from rag.cli.render.results import print_indented
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
+    from rag.app.notes.links import LinksReport
     from rag.app.related import Reasons, RelatedNote, RelatedReport
-    from rag.app.related.walk import LinksReport
     from rag.index.links.tables import Link
 
 _LONGEST = 160  # characters of a passage
@@ -30,14 +31,13 @@ def print_related(report: RelatedReport, explain: bool = False) -> None:
     console = make_console()
     for rank, found in enumerate(report.results, 1):
         head = Text().append(f"{rank:>2}  ", style="dim")
-        head.append(visible(found.note.row.title), style="bold")
+        head.append(visible(found.title), style="bold")
         head.append(f"  {found.score:.2f}", style="dim")
         head.append(f"  {visible(found.link)}")
         print_between_words(console, head)
-        row = found.note.row
         for passage in found.passages:
-            where = Text(visible(f"{row.vault}/{row.path}:{passage.line}"), style="cyan")
-            where.stylize(Style(link=link_to(report.index.uri, found.note.file, passage.line)))
+            where = Text(visible(f"{found.vault}/{found.path}:{passage.line}"), style="cyan")
+            where.stylize(Style(link=link_to(report.index.uri, Path(found.file), passage.line)))
             if explain:
                 where.append(f"  {passage.score:.2f}", style="dim")
             print_indented(console, where, 4)

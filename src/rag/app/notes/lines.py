@@ -1,27 +1,82 @@
-"""Lines of notes that hold a text exactly as it is written, or a task, read from the files."""
+"""Lines of notes beside a search: those around a hit, and those that hold a text exactly as it is
+written, or a task."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
 from rag.app.index_state import check_vaults
 from rag.app.notes import read_lines
-from rag.app.snapshot import Snapshot
 from rag.exceptions import RAGError
-from rag.index.note_rows import NoteRow
 from rag.search.filter_listing import newest_notes
 from rag.search.ordering import MODIFIED, TITLE, check_order, ordered_notes
-from rag.search.results import QueryFilters
+from rag.search.results import QueryFilters, SearchResult
 from rag.search.understanding.query_understanding import understand
+
+if TYPE_CHECKING:
+    from rag.app.snapshot import Snapshot
+    from rag.index.note_rows import NoteRow
 
 _TASK = r"\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[{}\](?:\s|$)"
 _TASKS = {"open": re.compile(_TASK.format(" ")), "done": re.compile(_TASK.format("[xX]"))}
 Test = Callable[[str], object]
+
+
+def own_lines(result: SearchResult) -> list[str]:
+    """Return the lines of a result's chunk, without those that it repeats from further up."""
+    return result.content.split("\n")[result.repeated :]
+
+
+def line_text(result: SearchResult) -> str:
+    """Return the line that a result points at."""
+    lines = own_lines(result)
+    at = result.line - result.line_start
+    return lines[at] if 0 <= at < len(lines) else lines[0]
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Lines of a note, of which `first` is the number of the first."""
+
+    first: int
+    lines: list[str]
+
+
+def read_excerpts(
+    snapshot: Snapshot, results: Sequence[SearchResult], around: int
+) -> list[Excerpt]:
+    """Return the lines around each result.
+
+    They are those of the file where it is as it was indexed, else those of the result's chunk.
+
+    :param around: how many lines before the matching one, and how many after it.
+    """
+    return [_excerpt(snapshot, result, around) for result in results]
+
+
+def _excerpt(snapshot: Snapshot, result: SearchResult, around: int) -> Excerpt:
+    lines, first = _unchanged_lines(snapshot, result), 1
+    if not lines:
+        lines, first = own_lines(result), result.line_start
+    at = max(0, result.line - first)  # a property stands above the chunk
+    start = max(0, at - around)
+    return Excerpt(first + start, lines[start : at + around + 1])
+
+
+def _unchanged_lines(snapshot: Snapshot, result: SearchResult) -> list[str]:
+    """Return the lines of a result's file; none when it was changed since, or is not here."""
+    note = snapshot.note(result.vault, result.file_path)
+    with suppress(OSError, RAGError):
+        if note:
+            now, then = note.file.stat(), note.row
+            if (now.st_size, now.st_mtime_ns) == (then.size, then.mtime_ns):
+                return read_lines(note)
+    return []
 
 
 class MatchingLines(NamedTuple):
@@ -34,8 +89,8 @@ class MatchingLines(NamedTuple):
 
 def holds_text(text: str) -> Test:
     """Return the test of a line that holds a text, in any case."""
-    wanted = _form(text)
-    return lambda line: wanted in _form(line)
+    wanted = _folded(text)
+    return lambda line: wanted in _folded(line)
 
 
 def is_task(state: str) -> Test:
@@ -74,5 +129,5 @@ def matching_lines(
                 yield MatchingLines(note.row, lines, numbers)
 
 
-def _form(text: str) -> str:
+def _folded(text: str) -> str:
     return normalize("NFC", text).casefold()
