@@ -11,8 +11,7 @@ import pytest
 from rag.app.doctor import run_checks
 from rag.app.doctor.check import CheckResult, Examination
 from rag.app.doctor.environment import check_agents, check_service
-from rag.app.service import install
-from rag.app.service.scheduler import index_job
+from rag.app.service import index_job, install
 from rag.config import RAGConfig, load_config
 from scheduler_programs import Machine
 

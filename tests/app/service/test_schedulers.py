@@ -15,11 +15,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.app.service import systemd
-from rag.app.service.cron import crontab_line, next_run, parse_line
-from rag.app.service.launchd import agent
-from rag.app.service.scheduler import Job, call, interval_text, parse_interval
-from rag.app.service.systemd import service_unit
+from rag.app.service import schedulers
+from rag.app.service.schedulers import (
+    Job,
+    agent,
+    call,
+    crontab_line,
+    interval_text,
+    next_run,
+    parse_interval,
+    parse_line,
+    service_unit,
+)
 from rag.exceptions import UsageError
 
 SHOWN = st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\\\ufffe\uffff")
@@ -53,10 +60,10 @@ def test_systemd_reads_a_unit_as_it_was_meant_and_so_do_we(name: str, word: str)
     variables = [text for key, _, text in lines if key == "Environment"]
     starter = ["/usr/bin/env"] if {*name} & {*"\"'$"} else []  # `systemd-analyze verify` refuses it
     assert systemd_words(command) == [*starter, name, word]
-    assert [w.replace("$$", "$") for w in systemd._words(command)] == [*starter, name, word]
+    assert [w.replace("$$", "$") for w in schedulers._unit_words(command)] == [*starter, name, word]
     given = [f"RAG_DATA_DIR={name}", f"RAG_X={word}"]
     assert [systemd_words(text.replace("$", "$$"))[0] for text in variables] == given
-    assert [systemd._words(text)[0] for text in variables] == given
+    assert [schedulers._unit_words(text)[0] for text in variables] == given
     assert folder.replace("%%", "%") == f"{name.rstrip('/')}/"
 
 
@@ -138,5 +145,5 @@ def test_programs_are_told_by_how_they_end(monkeypatch: pytest.MonkeyPatch) -> N
     ran = call(["/bin/sh", "-c", "cat; echo broken >&2; exit 3"], b"\xe9")
     assert (ran.returncode, ran.stdout, ran.stderr) == (3, "\udce9", "broken")
     assert "cannot be run" in call(["/nowhere"]).stderr
-    monkeypatch.setattr("rag.app.service.scheduler._PATIENCE", 0)
+    monkeypatch.setattr("rag.app.service.schedulers._PATIENCE", 0)
     assert call(["/bin/sh", "-c", "read x"]).stderr == "/bin/sh has not answered for 0 seconds"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MANY = 4  # other notes with a line, or all of three, make it part of a template
 _SAMPLED = 8  # sentences of a long note whose neighbours are looked up
-_NEIGHBOURS, _COMPARED = 15, 60  # chunks for each of them, and for all of them at least
+_NEIGHBOURS, _COMPARED = 20, 60  # chunks for each of them, and for all of them at least
 _BEST = 2  # of the note's sentences, those nearest to one of another note, that count
 _COHORT = 20  # notes that tell how near a sentence is to others anyway
 _SAME = 0.95  # a sentence that many notes have one as near to is part of a template

@@ -5,24 +5,30 @@ Reports have the field names of schema 1.
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rag.app.service.cron import Cron, write_line
-from rag.app.service.launchd import Launchd
-from rag.app.service.scheduler import (
+from rag.app.service.schedulers import (
     INSTALL_SERVICE,
+    Cron,
     Installed,
     Job,
+    Launchd,
     Plan,
     Scheduler,
     ServiceReport,
     Step,
+    Systemd,
     call,
     interval_text,
+    write_line,
 )
-from rag.app.service.systemd import Systemd
+from rag.app.serving.program_start import program_start
 from rag.config import RAGConfig
+from rag.config.files import nearest_file
 from rag.config.keys import keys_in_use
 from rag.exceptions import UPDATE_INDEX, ConnectionError, UsageError
 from rag.support.durable_files import replace_durably
@@ -63,18 +69,36 @@ class RemovalReport:
     failures: list[str] = field(default_factory=list)
 
 
+def index_job(config: RAGConfig, options: Sequence[str] = ()) -> Job:
+    """Return what indexes with this program, in the same project and with the same index as here.
+
+    :param options: those that name the file of settings; without them it is looked for.
+    """
+    start = program_start(config)
+    # The warm process is about commands that a user types.
+    environment = {name: value for name, value in start.environment.items() if name != "RAG_WARM"}
+    named = "" if options else os.environ.get("RAG_CONFIG", "")
+    if named:
+        environment["RAG_CONFIG"] = str(Path(named).expanduser().absolute())
+    # The project's file is found again from its folder. To name it would trust it for ever.
+    nearest = None if options or named else nearest_file(Path.cwd())
+    command = [*start.program, "index", "-q", *options]
+    return Job(command, str(nearest[1]) if nearest else "/", environment)
+
+
 def install(
     config: RAGConfig, job: Job, minutes: int, name: str = "", dry_run: bool = False
 ) -> InstallReport:
     """Put a job into a scheduler, in the place of any that one holds.
 
     :param name: that of the scheduler; without it, the first that works here.
-    :param dry_run: do nothing, and return what would be done.
+    :param dry_run: do nothing, and return what would be done, also where the scheduler does not
+        work.
     :raises UsageError: for an interval that it cannot express, and where somebody else's file is in
         the way.
     :raises ConnectionError: when no scheduler works here, or one does not do what it is asked.
     """
-    chosen, notices = _choose(name)
+    chosen, notices = _choose(name, dry_run)
     plans, replaced = [chosen.plan_install(job, minutes)], []
     for scheduler in SCHEDULERS.values():
         try:
@@ -100,8 +124,12 @@ def install(
     return InstallReport(chosen.name, every, *run, replaced, steps, deleted, installed, notices)
 
 
-def _choose(name: str) -> tuple[Scheduler, list[str]]:
-    """Return the named scheduler, or the first that works here, and why systemd was not taken."""
+def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
+    """Return the named scheduler, or the first that works here, and notices of those that do not.
+
+    What would be done is shown for one that does not work here too: without a name for the one
+    that the system usually has.
+    """
     if name and name not in SCHEDULERS:
         raise UsageError(f"no scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}.")
     reasons: dict[str, str] = {}
@@ -113,8 +141,12 @@ def _choose(name: str) -> tuple[Scheduler, list[str]]:
         if name or scheduler.name != "launchd":  # which is a part of macOS, and nowhere else
             reasons[scheduler.name] = reason
     causes = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    message = f"{name or 'no scheduler'} {'cannot be used' if name else 'works'} here: {causes}"
+    if dry_run:
+        usual = "launchd" if sys.platform == "darwin" else "systemd"
+        return SCHEDULERS[name or usual], [message]
     raise ConnectionError(
-        f"{name or 'no scheduler'} {'cannot be used' if name else 'works'} here: {causes}",
+        message,
         hint="Install cron, or log in so that systemd runs for you"
         " (`loginctl enable-linger` as root starts it at boot). Any"
         " other scheduler may run `rag index -q`.",

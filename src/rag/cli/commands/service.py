@@ -14,7 +14,7 @@ from rag.exceptions import ConnectionError, LockedError
 
 if TYPE_CHECKING:
     from rag.app.service import InstallReport
-    from rag.app.service.scheduler import Installed
+    from rag.app.service.schedulers import Installed
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -62,12 +62,14 @@ def install(
     rag service install --with cron --dry-run
     """
     from rag.app import service
-    from rag.app.service.scheduler import index_job, parse_interval
+    from rag.app.service.schedulers import parse_interval
 
     minutes = parse_interval(every)
     config = load_settings(config_file, may_ask=not dry_run)
     options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    report = service.install(config, index_job(config, options), minutes, scheduler, dry_run)
+    report = service.install(
+        config, service.index_job(config, options), minutes, scheduler, dry_run
+    )
     if json:
         print_report(report)
         return
