@@ -5,8 +5,9 @@ import sys
 
 __version__ = "0.1.0"
 
-# Haystack sends telemetry and writes a file into the home folder unless told otherwise
-# before its first import; nothing in this package may import it earlier than this line.
+# Haystack sends telemetry and writes a file into the home folder unless told otherwise before its
+# first import. Every module of ours comes after this line; docs/architecture.md says what a program
+# does that imports Haystack earlier.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 
 
