@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import unescape
 from typing import NamedTuple
+from urllib.parse import unquote
 
-_INVISIBLE = re.compile("[*`~\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_MARKUP = re.compile(r"[_#>|=\"“”]+")
+_INVISIBLE = re.compile(
+    "[*`~\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+_MARKUP = re.compile(r"[_#>|=\"“”\u115f\u1160\u2800\u3164\uffa0]+")  # and blanks that are no spaces
 _WORD = re.compile("[a-z]+")
+# A link, its text and its target; a tag, what it says beside its name.
+_LINK = re.compile(r"!?\[(?P<text>[^\[\]]*)\]\((?P<target>[^()]*)\)")
+_TAG = re.compile(r"</?[a-zA-Z][\w-]*(?P<more>[^<>]*)>")
+# What stands between words of addresses in the place of spaces; and letters with spaces.
+_SEPARATORS = re.compile(r"(?<=\w)[-+./?&]+(?=\w)")
+_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_](?!\S)")
+_RUN_TOGETHER = re.compile("ignore|disregard|forget|all|previous|prior|above|instructions", re.I)
+# Letters of other alphabets that look like Latin ones.
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0441\u0435\u0456\u0458\u043e\u0440\u0455\u0443\u0445\u0501\u04bb\u051b\u051d\u0261\u0251"
+    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423"
+    "\u03b1\u03bf\u03c1\u03bd\u03b9\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+    "aceijopsyxdhqwgaABCEHIJKMOPSTXYaopviABEHIKMNOPTYX",
+)
 
 _NOUN = (
     r"(?:instructions?|prompts?|rules?|contexts?|directions?|guidelines?|messages?|texts?|sources?"
@@ -71,7 +90,7 @@ _ENGLISH = (
         "you",
     ),
     _rule(
-        rf"\b(?:act|behave|respond|pretend to be|pretend you are|role-?play)\b.{{0,12}}\b{_MODEL}",
+        rf"\b(?:act|behave|respond|pretend to be|pretend you are|role ?play)\b.{{0,12}}\b{_MODEL}",
         "act|behave|respond|pretend|role|roleplay",
         _MODELS,
     ),
@@ -203,6 +222,96 @@ _JAPANESE = (
         "答え|回答|返答",
     ),
 )
+
+
+def _european(
+    drop: str, before: str, noun: str, role: str, speak: str, only: str, model: str, must: str
+) -> re.Pattern[str]:
+    """Return what instructs a model in a language that is written as English is.
+
+    :param drop: "ignore", but not in "do not ignore".
+    :param before: "previous", in front of a noun or after it.
+    :param role: "you are now", "from now on you answer".
+    :param speak: "answer", as an order; `must` in a statement on what a `model` should say.
+    """
+    gap = r"[^.!?\n]{0,40}?"
+    forms = (
+        rf"\b(?:{drop})\b{gap}\b(?:{before}){gap}\b(?:{noun})",
+        rf"\b(?:{drop})\b{gap}\b(?:{noun}){gap}\b(?:{before})",
+        rf"\b(?:{role})",
+        rf"\b(?:{speak})\b.{{0,20}}\b(?:{only})\b.{{0,15}}[:'‘«„「]",
+        rf"^\W*(?:system|système|sistema)\s*:.{{0,80}}\b(?:{speak})\b",
+        rf"\b(?:{model})\b.{{0,60}}\b(?:{must})\b",
+    )
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+# Each with what is looked for before it, in lower case.
+_EUROPEAN = (
+    (
+        re.compile(
+            r"\b(?:ignorier|missacht|vergiss|vergess|verwirf|übergeh|überschreib|du bist|ab (?:"
+            r"jetzt|sofort)|systemprompt|antworten?\b|sagen?\b|schreiben?\b|gib\b|ki\b|sprachmodell"
+            r"|assistent|chatbot)"
+        ),
+        _european(
+            r"(?:ignorier(?:e|t|en)?|missachte[nt]?|vergiss|vergesst|vergessen|verwirf|übergehen?"
+            r"|überschreiben?)(?! (?:sie )?(?:nicht|nie)\b)",
+            r"(?:vor(?:her|an|aus|steh)\w*|vorig\w*|bisherig\w*|obig\w*|früher\w*|oben|zuvor"
+            r"|bisher|systemprompt)",
+            r"(?:anweisung|instruktion|befehl|regel|vorgabe|prompt|nachricht|kontext|text|frage"
+            r"|systemprompt|gesagt|genannt|geschrieben)\w*",
+            r"du bist (?:jetzt|nun|ab sofort|ab jetzt|nicht mehr) (?:ein|mein|im|frei|dan)\w*"
+            r"|ab (?:jetzt|sofort)\b.{0,20}\b(?:antworte|antwortest|sagst|schreibst)\b"
+            r"|systemprompt\w*",
+            "antworte|antworten sie|sage?|sagen sie|schreibe?|gib",
+            "nur|ausschließlich|genau|immer|lediglich",
+            r"ki|sprachmodelle?|assistent(?:en)?|chatbots?",
+            r"(?:soll(?:te|ten|en)?|muss|müssen)\b.{0,60}\b(?:sagen|antworten|empfehlen|loben"
+            r"|behaupten|erwähnen)",
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:ignor|oubli|néglig|tu es|vous êtes|désormais|à partir|prompt|invite|message"
+            r"|répond|di(?:s|tes)\b|écri(?:s|vez)\b|ia\b|assistant|modèle|chatbot)"
+        ),
+        _european(
+            r"(?<!n')(?<!ne )(?:ignore[rz]?|oublie[rz]?|négligez?)(?! pas\b)",
+            r"(?:précédent\w*|antérieur\w*|ci dessus|qui précède\w*|plus haut|avant|système)",
+            r"(?:instruction|consigne|ordre|règle|directive|message|texte|question|contexte|prompt"
+            r"|tout ce)\w*",
+            r"(?:tu es|vous êtes) (?:maintenant|désormais) (?:une?|mon|libre|dan)\b"
+            r"|(?:désormais|à partir de maintenant)\b.{0,20}\b(?:réponds?|répondez|répondras|dis)\b"
+            r"|(?:prompt|invite|message) (?:du )?système",
+            "réponds|répondez|dis|dites|écris|écrivez",
+            "seulement|uniquement|exactement|toujours",
+            r"ia|modèles? de langage|assistants?|chatbots?",
+            r"(?:doi(?:t|vent)|devrai(?:t|ent))\b.{0,60}\b(?:dire|répondre|recommander|affirmer"
+            r"|mentionner)",
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:ignor|olvid|omit|descart|ahora|eres|prompt|mensaje|responda?\b|responde\b|di(?:ga)?\b"
+            r"|escrib|ia\b|asistente|modelo|chatbot)"
+        ),
+        _european(
+            r"(?<!no )(?:(?:ignor|olvid)(?:a|e|ad|ar|en)|omit(?:e|a|ir)|descart(?:a|e))",
+            r"(?:anterior(?:es)?|previ[ao]s?|precedentes?|de arriba|de antes|del sistema)\b",
+            r"(?:instrucci[oó]n|indicaci[oó]n|orden|regla|mensaje|texto|pregunta|contexto|prompt"
+            r"|todo lo)\w*",
+            r"(?:ahora eres|eres ahora) (?:una?|mi|libre|dan)\b"
+            r"|(?:a partir de ahora|de ahora en adelante)\b.{0,20}\b(?:respond|di\b|dirás)"
+            r"|(?:prompt|mensaje) del sistema",
+            "responde|responda|di|diga|escribe|escriba",
+            "solo|sólo|solamente|únicamente|exactamente|siempre",
+            r"ia|modelos? de lenguaje|asistentes?|chatbots?",
+            r"(?:deben?|deberían?|tienen? que)\b.{0,60}\b(?:decir|responder|recomendar"
+            r"|afirmar|mencionar)",
+        ),
+    ),
+)
 _TEMPLATE = (
     r"<\|[^|<>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:think|thinking|system|assistant|tool_call)>"
     r"|<(?:start|end)_of_turn>|<\uff5c[^<>\n]{1,40}\uff5c>"
@@ -231,6 +340,7 @@ def suspected_patterns(text: str) -> list[re.Pattern[str]]:
             for rule in _JAPANESE
             if all(any(word in lower for word in group) for group in rule.needs)
         ]
+    patterns += [pattern for needed, pattern in _EUROPEAN if needed.search(lower)]
     words = set(_WORD.findall(lower))
     if _NEEDED.isdisjoint(words):
         return patterns
@@ -242,6 +352,32 @@ def suspected_patterns(text: str) -> list[re.Pattern[str]]:
 
 
 def legible(line: str) -> str:
-    """Return a line as a reader sees it, however it is written."""
-    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", line))
-    return " ".join(_MARKUP.sub(" ", text).split())
+    """Return a line as a reader sees it, however it is written, and after it what a reader does not
+    see: targets of links, and what tags of HTML say."""
+    unseen: list[str] = []
+    if "&" in line:
+        line = unescape(line)
+    if "](" in line:
+        line = _LINK.sub(lambda link: _noted(link["text"], link["target"], unseen), line)
+    if "<" in line:
+        line = _TAG.sub(lambda tag: _noted("", tag["more"], unseen), line)
+    text = "\n".join((line, *unseen))
+    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    if not text.isascii():
+        text = text.translate(_LOOKALIKES)
+    text = _SEPARATORS.sub(" ", _MARKUP.sub(" ", text))
+    if _LETTERS.search(text):
+        text = _LETTERS.sub(_together, text)
+    return " ".join(text.split())
+
+
+def _noted(text: str, hidden: str, unseen: list[str]) -> str:
+    """Return a text, and keep what is hidden beside it."""
+    if hidden.strip():
+        unseen.append(unquote(hidden))
+    return text
+
+
+def _together(letters: re.Match[str]) -> str:
+    """Return letters with spaces between them as words."""
+    return _RUN_TOGETHER.sub(r" \g<0> ", letters[0].replace(" ", ""))
