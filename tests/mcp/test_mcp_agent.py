@@ -13,8 +13,8 @@ import pytest
 from mcp_client import call_tool
 from rag.config import RAGConfig
 from rag.indexing.run import IndexRun
-from rag.mcp.dispatcher import Dispatcher
 from rag.mcp.library import Library
+from rag.mcp.protocol import Dispatcher
 
 SAMPLES = Path(__file__).resolve().parents[2] / "vaults"
 _MOST_CALLS = 4

@@ -9,9 +9,8 @@ import pytest
 
 from mcp_client import legacy, modern
 from rag.exceptions import ConfigError
-from rag.mcp.dispatcher import INSTRUCTIONS, Dispatcher
 from rag.mcp.library import Library
-from rag.mcp.protocol import HANDSHAKE, MODERN, Call, Connection
+from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Call, Connection, Dispatcher
 from rag.mcp.requests import tool_definitions
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")

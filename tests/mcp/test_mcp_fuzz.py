@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_client import Server, environment_of, legacy, modern
 from property_examples import examples
-from rag.mcp.dispatcher import Dispatcher
-from rag.mcp.protocol import HANDSHAKE, MODERN, Connection
+from rag.mcp.protocol import HANDSHAKE, MODERN, Connection, Dispatcher
 from rag.mcp.requests import tool_definitions
 
 _ENVELOPE = "io.modelcontextprotocol/"

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
-from rag.mcp.dispatcher import Dispatcher
-from rag.mcp.protocol import TEMPLATE, Connection, address_of, read_address
+from rag.mcp.protocol import TEMPLATE, Connection, Dispatcher
+from rag.mcp.resources import address_of, read_address
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:

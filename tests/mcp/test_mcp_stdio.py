@@ -26,8 +26,8 @@ _SEARCH = {"name": "search", "arguments": {"query": "backups"}}
 # Imports what answers, but for what a client waits for before it is connected.
 _MODULES = """
 import sys
-from rag.mcp.dispatcher import Dispatcher
 from rag.mcp.library import Library
+from rag.mcp.protocol import Dispatcher
 from rag.mcp.protocol import Connection
 from rag.mcp import stdio
 dispatcher = Dispatcher(Library(lambda: None))
@@ -141,7 +141,7 @@ class TestStdoutBelongsToTheProtocol:
     def run(self, start_server: Start, noise: str) -> tuple[list[Any], str]:
         """Let a search print something, and return what came on the two streams."""
         before = (
-            "import rag.mcp.dispatcher as d\n"
+            "import rag.mcp.protocol as d\n"
             "def noisy(self, *given, run=d.Dispatcher._run_tool):\n"
             f"    {noise}\n"
             "    return run(self, *given)\n"
@@ -178,7 +178,7 @@ class TestStdoutBelongsToTheProtocol:
 
 def test_a_panic_is_an_error_and_the_server_goes_on(start_server: Start):
     code = NOISE.format(
-        before="import rag.mcp.dispatcher as d\nclass Panic(BaseException): pass\n"
+        before="import rag.mcp.protocol as d\nclass Panic(BaseException): pass\n"
         "def broken(*given): raise Panic('broken')\nd.Dispatcher._run_tool = broken"
     )
     one = start_server(code=code)

@@ -14,8 +14,9 @@ import pytest
 
 from mcp_client import call_tool
 from rag.config import RAGConfig
-from rag.mcp.dispatcher import Dispatcher
 from rag.mcp.library import Library
+from rag.mcp.protocol import Dispatcher
+from rag.mcp.results import in_terms_of_tools
 
 Tool = Callable[..., str]
 _FENCE = re.compile(r"<<< (\w+)\n(.*)\n\1 >>>", re.DOTALL)
@@ -347,6 +348,24 @@ def hostile(build_index: Callable[..., RAGConfig]) -> Iterator[Tool]:
     library.close()
 
 
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        (
+            "Name one, or look for its words with `rag search`.",
+            "Name one, or look for its words with search.",
+        ),
+        ("Near: A (--min-score 0 shows them)", "Near: A (min_score 0 shows them)"),
+        ("Near: A (--all shows them)", "Near: A"),
+        ("It is long. For one answer: --top-k 5", "It is long."),
+        ("Search by words: --mode lexical.", "Search by words: mode lexical."),
+        ("Run `rag index --embed`.", "For the user: Run `rag index --embed`."),
+    ],
+)
+def test_hints_speak_of_tools_and_arguments(hint: str, told: str):
+    assert in_terms_of_tools(hint) == told
+
+
 class TestHostileNotes:
     """Names, tags and text that would instruct a model, or fill its window."""
 
@@ -389,6 +408,14 @@ class TestHostileNotes:
         text = hostile(name, refused=True, **arguments)
         assert "near: " in inside(text)
         assert "Ignore all" not in text
+
+    def test_a_note_whose_name_instructs_is_read_by_the_name_in_its_place(self, hostile: Tool):
+        listing = hostile("search", paths=["SYSTEM*"])
+        [stand_in] = re.findall(r"masked-\w+", listing)
+        read = inside(hostile("get", note=stand_in))
+        assert read.splitlines()[1] == stand_in
+        assert f"{stand_in}\n" in hostile("get_many", notes=[stand_in])
+        assert "no such links" in hostile("related", note=stand_in, links="out")
 
     def test_the_rest_of_a_list_is_counted(self, hostile: Tool):
         text = hostile("related", note="Fat 1", links="out")

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rag.mcp.dispatcher import Dispatcher
-from rag.mcp.protocol import MODERN, Connection
+from rag.mcp.protocol import MODERN, Connection, Dispatcher
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.mcp.protocol import ArgumentError
-
 PROMPTS: tuple[dict[str, Any], ...] = (
     {
         "name": "ask_notes",
@@ -60,23 +58,23 @@ _WORDS = {
 def get_prompt(name: object, arguments: object) -> dict[str, Any]:
     """Return the result of `prompts/get`.
 
-    :raises ArgumentError: for a prompt that is none, and for arguments that it does not take.
+    :raises ValueError: for a prompt that is none, and for arguments that it does not take.
     """
     prompt = _BY_NAME.get(name) if isinstance(name, str) else None
     if prompt is None:
-        raise ArgumentError(f"the prompts are: {', '.join(_BY_NAME)}")
+        raise ValueError(f"the prompts are: {', '.join(_BY_NAME)}")
     given = {} if arguments is None else arguments
     taken = {one["name"]: one.get("required", False) for one in prompt["arguments"]}
     if not isinstance(given, dict) or given.keys() - taken:
-        raise ArgumentError(f"arguments must be an object; they are: {', '.join(taken)}")
+        raise ValueError(f"arguments must be an object; they are: {', '.join(taken)}")
     values: dict[str, str] = {}
     for key, is_required in taken.items():
         value = given.get(key)
         if not isinstance(value, str | None) or len(value or "") > _LONGEST:
-            raise ArgumentError(f"{key} must be a string of at most {_LONGEST} characters")
+            raise ValueError(f"{key} must be a string of at most {_LONGEST} characters")
         values[key] = " ".join((value or "").split())
         if is_required and not values[key]:
-            raise ArgumentError(f"{key} is empty")
+            raise ValueError(f"{key} is empty")
     if prompt["name"] == "weekly_review":
         vault = values["vault"]
         values["week"] = values["week"] or "last week"

@@ -1,50 +1,43 @@
-"""What each tool takes, as types: by them pydantic checks arguments and describes them to clients.
+"""What each tool takes: the requests of `rag.app` with the bounds, and the words, that agents get.
 
-Imported with the first list or call of tools, for pydantic takes longer than a client has to wait.
+By these types pydantic checks arguments and describes them to clients. Imported with the first list
+or call of tools, for pydantic takes longer than a client has to wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from inspect import cleandoc
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from rag.app.filter_text import FilterText
+from rag.app.requests import AskRequest, RelatedRequest, SearchRequest
 from rag.mcp.protocol import ArgumentError
 
-T = TypeVar("T")
 Text = Annotated[str, Field(max_length=10_000)]
 Names = Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=20)]
 Limit = Annotated[int, Field(ge=1, le=50)]
-
-
-class _Request:
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-
-@dataclass(frozen=True)
-class _Filters(_Request):
-    vaults: Annotated[Names, Field(description="any of these")] = ()
-    tags: Annotated[Names, Field(description="all of these")] = ()
-    from_: Annotated[
-        Text, Field(alias="from", description="created since: 2026-01-31, 2026-01, last week")
-    ] = ""
-    to: Annotated[Text, Field(description="created until")] = ""
-    modified_from: Annotated[Text, Field(description="modified since")] = ""
-    modified_to: Text = ""
-    paths: Annotated[Names, Field(description="globs, any of these: projects/**")] = ()
-    where: Annotated[
-        Mapping[Text, Text],
-        Field(max_length=20, description="front matter: status: done, price: >200"),
-    ] = field(default_factory=dict)
+Mode = Literal["auto", "lexical", "dense", "hybrid"]
+_FILTERS = tuple(field.name for field in fields(FilterText))
 
 
 @dataclass(frozen=True)
-class _Query(_Request):
+class Search(FilterText, SearchRequest):
+    """Find notes by words and meaning, best first, each with path, line and snippet. Use it first;
+    read a note with get before you rely on it. Query syntax: "exact phrase", -without, begin*,
+    tag:x, vault:x, path:x, title:x, property:value. Without a query the filters list notes, newest
+    first. Where several wordings may do, give them all as queries."""
+
+    title: ClassVar = "Search notes"
+    takes: ClassVar = (
+        *("query", "queries", "text", "tasks", *_FILTERS),
+        *("order", "top_k", "mode", "plan", "cursor"),
+    )
     query: Text = ""
     queries: Annotated[
         tuple[Text, ...],
@@ -56,21 +49,9 @@ class _Query(_Request):
     tasks: Annotated[
         Literal["", "open", "done"], Field(description="list tasks, in the place of a query")
     ] = ""
-
-
-@dataclass(frozen=True)
-class Search(_Filters, _Query):
-    """Find notes by words and meaning, best first, each with path, line and snippet. Use it first;
-    read a note with get before you rely on it. Query syntax: "exact phrase", -without, begin*,
-    tag:x, vault:x, path:x, title:x, property:value. Without a query the filters list notes, newest
-    first. Where several wordings may do, give them all as queries."""
-
-    sort: Literal["", "score", "created", "modified", "title"] = ""
-    limit: Limit = 10
-    mode: Annotated[
-        Literal["", "auto", "lexical", "dense", "hybrid"],
-        Field(description="dense: by meaning alone"),
-    ] = ""
+    order: Annotated[Literal["", "score", "created", "modified", "title"], Field(alias="sort")] = ""
+    top_k: Annotated[Limit, Field(alias="limit")] = 10
+    mode: Annotated[Mode | None, Field(description="dense: by meaning alone")] = None
     plan: Annotated[bool | None, Field(description="read filters and dates out of the query")] = (
         None
     )
@@ -78,10 +59,11 @@ class Search(_Filters, _Query):
 
 
 @dataclass(frozen=True)
-class Get(_Request):
+class Get:
     """Read a note, or a section or lines of it, with line numbers; or its outline: the headings
     with their lines, and the properties. A name that no note has is answered with those near."""
 
+    title: ClassVar = "Read a note"
     note: Annotated[Text, Field(description="path, vault/path, title, alias or rag:// URI")]
     heading: Annotated[Text, Field(description="read this section only")] = ""
     from_line: Annotated[int, Field(ge=1)] = 0
@@ -90,60 +72,62 @@ class Get(_Request):
 
 
 @dataclass(frozen=True)
-class GetMany(_Request):
+class GetMany:
     """Read up to 20 notes at once, named or by a glob of paths. They share max_chars; a note that
     cannot be read does not stop the others."""
 
+    title: ClassVar = "Read several notes"
     notes: Names = ()
     glob: Annotated[Text, Field(description="daily/2026-11-*")] = ""
     max_chars: Annotated[int, Field(ge=500, le=20_000)] = 20_000
 
 
 @dataclass(frozen=True)
-class Related(_Request):
+class Related(RelatedRequest):
     """Notes like a note in words or meaning, with passages, why, and a [[link]]; those linked with
     it are left out, and other vaults unless all_vaults. With links: what its links lead to."""
 
+    title: ClassVar = "Related notes"
+    takes: ClassVar = (
+        *("note", "limit", "include_linked", "all_vaults", "min_score", "links", "depth"),
+    )
     note: Text
     limit: Limit = 10
-    include_linked: bool = False
-    all_vaults: bool = False
     min_score: Annotated[float | None, Field(description="a probability")] = None
     links: Literal["", "out", "in", "both"] = ""
     depth: Annotated[int, Field(ge=1, le=3)] = 0
 
 
 @dataclass(frozen=True)
-class _Question(_Request):
-    question: Text
-
-
-@dataclass(frozen=True)
-class Ask(_Filters, _Question):
+class Ask(FilterText, AskRequest):
     """Answer a question from the notes: sentences that were checked against them, each with [n] and
     the lines it is from, or that the notes do not hold the answer. Use it for one fact; search and
     get to read and judge yourself. Filters as in search."""
 
+    title: ClassVar = "Ask the notes"
+    takes: ClassVar = ("question", *_FILTERS, "model")
+    question: Text
     model: Annotated[Text, Field(description="a chat model, or none to quote")] = ""
 
 
 @dataclass(frozen=True)
-class Status(_Request):
+class Status:
     """Which vaults there are, how many notes, whether the index is up to date and knows meaning,
     and what could not be read. With list: the tags, properties or folders with how many notes have
     each; with of, the values of a property, or the tags and folders below one."""
 
+    title: ClassVar = "State of the index"
     list: Literal["", "tags", "properties", "folders"] = ""
     of: Text = ""
 
 
-_TOOLS: dict[str, tuple[str, type]] = {
-    "search": ("Search notes", Search),
-    "get": ("Read a note", Get),
-    "get_many": ("Read several notes", GetMany),
-    "related": ("Related notes", Related),
-    "ask": ("Ask the notes", Ask),
-    "status": ("State of the index", Status),
+_TOOLS: dict[str, type] = {
+    "search": Search,
+    "get": Get,
+    "get_many": GetMany,
+    "related": Related,
+    "ask": Ask,
+    "status": Status,
 }
 NAMES = tuple(_TOOLS)
 
@@ -152,16 +136,16 @@ NAMES = tuple(_TOOLS)
 def tool_definitions() -> tuple[dict[str, Any], ...]:
     """Return what clients are told of the tools; it is short, since models get it with every
     conversation."""
-    told: set[str] = set()
+    described: set[str] = set()
     return tuple(
         {
             "name": name,
-            "title": title,
+            "title": kind.title,  # type: ignore[attr-defined]
             "description": " ".join(cleandoc(kind.__doc__ or "").split()),
-            "inputSchema": _schema(kind, told),
+            "inputSchema": _schema(kind, described),
             "annotations": {"readOnlyHint": True, "openWorldHint": False},
         }
-        for name, (title, kind) in _TOOLS.items()
+        for name, kind in _TOOLS.items()
     )
 
 
@@ -172,35 +156,40 @@ def checked(tool: str, arguments: object) -> Any:
     """
     if not isinstance(arguments, dict):
         raise ArgumentError("arguments must be an object")
-    given = {name: value for name, value in arguments.items() if value is not None}
-    kind = _TOOLS[tool][1]
+    kind = _TOOLS[tool]
+    model = _model(kind)
     try:
-        return _adapter(kind).validate_python(given)
+        given = model.model_validate({k: v for k, v in arguments.items() if v is not None})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ArgumentError(_worded(first, [*_described(kind)["properties"]])) from error
+        names = [field.alias or name for name, field in model.model_fields.items()]
+        raise ArgumentError(_worded(error.errors(include_url=False)[0], names)) from error
+    return kind(**{name: getattr(given, name) for name in given.model_fields_set})
 
 
 @cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    return TypeAdapter(kind)
+def _model(kind: type) -> type[BaseModel]:
+    """Return what checks and describes the arguments of a tool: of its request the fields that it
+    takes."""
+    # Types of fields that no agent gives are not loaded.
+    unused = {"QueryFilters": Any, "Path": Any}
+    bounds = {"Field": Field, "Text": Text, "Names": Names}
+    hints = get_type_hints(kind, localns={**unused, **bounds}, include_extras=True)
+    defaults = {one.name: ... if one.default is MISSING else one.default for one in fields(kind)}
+    taken = {name: (hints[name], defaults[name]) for name in getattr(kind, "takes", defaults)}
+    config = ConfigDict(extra="forbid")
+    return create_model(kind.__name__, __config__=config, **taken)  # type: ignore[call-overload, no-any-return]
 
 
-@cache
-def _described(kind: type) -> dict[str, Any]:
-    return _adapter(kind).json_schema()
-
-
-def _schema(kind: type, told: set[str]) -> dict[str, Any]:
+def _schema(kind: type, described: set[str]) -> dict[str, Any]:
     """Return the schema of a tool without what tells a model nothing: titles, lengths, what a
     description said before of the same argument, and that nothing may be an empty choice."""
-    made = _described(kind)
-    properties = {name: _cleaned(schema) for name, schema in made["properties"].items()}
+    whole = _model(kind).model_json_schema()
+    properties = {name: _cleaned(schema) for name, schema in whole["properties"].items()}
     for name, schema in properties.items():
-        if name in told:
+        if name in described:
             schema.pop("description", None)
-        told.add(name)
-    required = {"required": made["required"]} if "required" in made else {}
+        described.add(name)
+    required = {"required": whole["required"]} if "required" in whole else {}
     return {
         "type": "object",
         "properties": properties,
@@ -226,7 +215,7 @@ def _cleaned(schema: dict[str, Any]) -> dict[str, Any]:
 def _worded(error: Mapping[str, Any], names: list[str]) -> str:
     """Return an error of pydantic in words."""
     name = ".".join(map(str, error["loc"]))[:100]
-    if error["type"] == "unexpected_keyword_argument":
+    if error["type"] == "extra_forbidden":
         near = get_close_matches(name, names, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
         return f"unknown argument {name!r}{meant}; the arguments are: {', '.join(names)}"

@@ -1,22 +1,47 @@
-"""Notes as resources: reading one by its address, and completing names while they are typed."""
+"""Notes as resources: their addresses, reading one, and completing names while they are typed."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import quote, unquote
 
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.library import Library
 from rag.mcp.prompts import PROMPTS
-from rag.mcp.protocol import TEMPLATE, ArgumentError, BrokenTextError, address_of, read_address
+from rag.mcp.protocol import TEMPLATE, ArgumentError, MissingResourceError
 from rag.mcp.results import LONGEST, ROOM, as_data, clean
 from rag.text.normalize import name_key
 
+_ADDRESS = "rag://note/"
 _MOST = 100  # completions, which the protocol allows
 
 
-class MissingResourceError(Exception):
-    """There is no such note."""
+class BrokenTextError(ArgumentError):
+    """An address that holds half a character, or bytes that are no UTF-8."""
+
+
+def read_address(uri: str) -> tuple[str, str]:
+    """Return the vault and the path that the address of a note names, in the form of the index.
+
+    :raises BrokenTextError: for one that is no text.
+    :raises ArgumentError: for an address that is no note's.
+    """
+    try:
+        uri.encode()
+        parts = uri.removeprefix(_ADDRESS).split("/", 1)
+        vault, path, *_ = [normalize("NFC", unquote(p, errors="strict")) for p in (*parts, "")]
+    except UnicodeError as error:
+        raise BrokenTextError("the address is no text in UTF-8") from error
+    if not uri.startswith(_ADDRESS) or not vault or not path:
+        raise ArgumentError(f"a note's address is {TEMPLATE}")
+    return vault, path
+
+
+def address_of(vault: str, path: str) -> str:
+    """Return the address of a note as a resource."""
+    return f"{_ADDRESS}{quote(vault, safe='')}/{quote(path)}"
 
 
 def read_resource(library: Library, uri: object) -> dict[str, Any]:
@@ -58,27 +83,26 @@ def complete(library: Library, params: dict[str, Any]) -> dict[str, Any]:
     :raises ArgumentError: for what is no argument of ours.
     :raises RAGError: when there is no index.
     """
-    argument, typed = _argument(params)
+    argument, typed = _typed(params)
     context = params.get("context")
     given = context.get("arguments") if isinstance(context, dict) else None
-    known = given.get("vault") if isinstance(given, dict) else None
-    vault = name_key(known) if isinstance(known, str) else ""
+    chosen = given.get("vault") if isinstance(given, dict) else None
+    vault = name_key(chosen) if isinstance(chosen, str) else ""
     with library.reader() as workspace:
-        names = workspace.note_names()
-    values = {
-        "vault": sorted({one.vault for one in names}),
-        "path": [one.path for one in names if not vault or name_key(one.vault) == vault],
-        "note": [one.title for one in names],
+        notes = workspace.note_names()
+    names = {
+        "vault": sorted({note.vault for note in notes}),
+        "path": [note.path for note in notes if not vault or name_key(note.vault) == vault],
+        "note": [note.title for note in notes],
     }.get(argument, [])
-    keys = {value: name_key(value) for value in values}
-    found = [value for value, key in keys.items() if typed in key]
-    found.sort(key=lambda value: not keys[value].startswith(typed))
-    shown = found[: sum(size <= LONGEST for size in accumulate(map(len, found[:_MOST])))]
-    more = len(shown) < len(found)
-    return {"completion": {"values": shown, "total": len(found), "hasMore": more}}
+    keys = {name: key for name in names if typed in (key := name_key(name))}
+    matching = sorted(keys, key=lambda name: not keys[name].startswith(typed))
+    shown = matching[: sum(size <= LONGEST for size in accumulate(map(len, matching[:_MOST])))]
+    more = len(shown) < len(matching)
+    return {"completion": {"values": shown, "total": len(matching), "hasMore": more}}
 
 
-def _argument(params: dict[str, Any]) -> tuple[str, str]:
+def _typed(params: dict[str, Any]) -> tuple[str, str]:
     """Return the name of the argument that is typed, and the key of what is typed so far."""
     ref, argument = params.get("ref"), params.get("argument")
     if not isinstance(ref, dict) or not isinstance(argument, dict):

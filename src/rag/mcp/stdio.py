@@ -17,17 +17,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.mcp.dispatcher import Dispatcher, is_slow
 from rag.mcp.library import Library
 from rag.mcp.protocol import (
     PARSE_ERROR,
     Call,
     Connection,
+    Dispatcher,
     Id,
     Message,
     ProtocolError,
     error_message,
     is_id,
+    is_slow,
 )
 from rag.support import process_exit
 from rag.support.memory_limits import limit_arenas
@@ -122,7 +123,7 @@ class _Server:
                 is_skipping = False
             if len(buffered) > _LONGEST_LINE:
                 if not is_skipping:
-                    self._say(error_message(None, ProtocolError(PARSE_ERROR, "line too long")))
+                    self._refuse("line too long")
                 buffered.clear()
                 is_skipping = True
         if buffered and not is_skipping:
@@ -144,11 +145,9 @@ class _Server:
         if not line.strip():
             return
         try:
-            message = json.loads(line.decode("utf-8"), parse_constant=_refuse)
+            message = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            self._say(
-                error_message(None, ProtocolError(PARSE_ERROR, f"Parse error: {error}"[:200]))
-            )
+            self._refuse(f"Parse error: {error}"[:200])
             return
         if isinstance(message, dict) and message.get("method") == _CANCELLED:
             self._cancel(message)
@@ -158,6 +157,9 @@ class _Server:
             self._library.load()
             return
         self._begin(message)
+
+    def _refuse(self, why: str) -> None:
+        self._say(error_message(None, ProtocolError(PARSE_ERROR, why)))
 
     def _begin(self, message: Any) -> None:
         """Have a thread answer a message; a thread that is free goes first, and is kept."""
@@ -233,7 +235,7 @@ def _id_of(value: object) -> Id | None:
     return value if is_id(value) else None
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     """Refuse `NaN` and `Infinity`, which are no JSON.
 
     :raises ValueError: always.

@@ -1,4 +1,4 @@
-"""The tools: each takes a request of `rag.mcp.requests` and gives a `Result`.
+"""The tools: each takes its request of `rag.mcp.requests` and gives a `Result`.
 
 What a tool refuses is an `ArgumentError`; what fails is the `RAGError` of the workspace.
 """
@@ -8,20 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
 from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING
-from unicodedata import normalize
 
 from rag.app.interpretation_text import interpretation_line, missing_words
 from rag.app.notes import Limits
 from rag.app.notes.lines import MatchingLines, holds_text, is_task
-from rag.app.requests import AskRequest, LinksRequest, RelatedRequest, SearchRequest
+from rag.app.requests import LinksRequest
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.library import Library
-from rag.mcp.protocol import ArgumentError, Call, note_name
+from rag.mcp.protocol import ArgumentError, Call
+from rag.mcp.resources import read_address
 from rag.mcp.results import (
+    MASKED,
     ROOM,
     Line,
     Result,
@@ -32,19 +32,19 @@ from rag.mcp.results import (
     fitting,
     joined,
     listed,
+    masked_name,
     name,
     noted,
     place,
 )
-from rag.query import parse_date_range
 from rag.search.matching_line import excerpt
-from rag.search.results import QueryFilters
 from rag.text.messages import brief, plural
 from rag.text.sanitize import without_controls
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import outline
 
 if TYPE_CHECKING:
+    from rag.app.filter_text import FilterText
     from rag.app.notes import NoteReport
     from rag.app.notes.links import Step
     from rag.app.related import RelatedNote
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from rag.app.workspace import Workspace
     from rag.index.note_rows import NoteRow
     from rag.mcp.requests import Ask, Get, GetMany, Related, Search, Status
-    from rag.search.results import SearchResult
+    from rag.search.results import QueryFilters, SearchResult
 
 _PASSAGE = 300  # characters of a snippet, and of a passage
 _MOST = 500  # results that may be paged through
@@ -77,15 +77,13 @@ def search(library: Library, asked: Search, call: Call) -> Result:
         return _search_lines(library, asked, filters, skipped, call)
     if not queries and filters is None:
         raise ArgumentError("give a query, queries, text, tasks or a filter")
-    reports, end = [], min(_MOST, skipped + asked.limit)
+    reports, end = [], min(_MOST, skipped + asked.top_k)
     with library.reader() as workspace:
         for query in queries or [""]:
             call.check()
-            request = SearchRequest(
-                query, filters, end + 1, asked.mode or None, plan=asked.plan, order=asked.sort
-            )
+            request = replace(asked, query=query, filters=filters, top_k=end + 1)
             reports.append(workspace.search(request))
-    hits = _best(reports, asked.sort in ("", "score"))
+    hits = _best(reports, asked.order in ("", "score"))
     notices = noted(_search_notices(reports, queries))
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
     if not hits[skipped:]:
@@ -166,12 +164,12 @@ def _search_lines(
     named = f"{asked.tasks} tasks" if asked.tasks else f'lines with "{brief(text, 200)}"'
     found: list[MatchingLines] = []
     with library.reader() as workspace:
-        for one in workspace.lines_with(test, filters, asked.sort.replace("score", "")):
+        for one in workspace.lines_with(test, filters, asked.order.replace("score", "")):
             call.check()
             found.append(one)
     if not found:
         return Result(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
-    page = islice(found, skipped, min(_MOST, skipped + asked.limit))
+    page = islice(found, skipped, min(_MOST, skipped + asked.top_k))
     blocks = [_matches(number, one) for number, one in enumerate(page, skipped + 1)]
     count = plural(sum(len(one.numbers) for one in found), "line")
     named = f"{named}: {count} in {plural(len(found), 'note')}"
@@ -204,45 +202,12 @@ def _digest(asked: Search) -> str:
     return sha256(repr(replace(asked, cursor="")).encode()).hexdigest()[:8]
 
 
-def _filters(asked: Search | Ask) -> QueryFilters | None:
+def _filters(asked: FilterText) -> QueryFilters | None:
     """Return the filters that a request names; `None` for none."""
-    for field in ("vaults", "tags", "paths"):
-        if any(not value.strip("#/ \t") for value in getattr(asked, field)):
-            raise ArgumentError(f"{field} has an empty item; leave it out")
-    where = {
-        normalize("NFC", field).strip().lower(): normalize("NFC", value).strip()
-        for field, value in asked.where.items()
-    }
-    if not all((*where, *where.values())):
-        raise ArgumentError('where has an empty name or value; write {"status": "done"}')
-    first, last = _days("", asked.from_, asked.to)
-    since, until = _days("modified_", asked.modified_from, asked.modified_to)
-    made = QueryFilters(
-        [*asked.vaults] or None,
-        [*asked.tags] or None,
-        first,
-        last,
-        [*asked.paths] or None,
-        values=where or None,
-        modified_from=since,
-        modified_to=until,
-    )
-    return None if made == QueryFilters() else made
-
-
-def _days(kind: str, since: str, until: str) -> tuple[date | None, date | None]:
-    """Return the first and the last day that words mean."""
-    days: list[date | None] = []
-    for end, words in (("from", since), ("to", until)):
-        try:
-            span = parse_date_range(words) if words else None
-        except RAGError as error:
-            raise ArgumentError(f"{kind}{end}: {error}. {error.hint.rstrip('.')}") from error
-        days.append(span and (span.first if end == "from" else span.last))
-    first, last = days
-    if first and last and last < first:
-        raise ArgumentError(f"{kind}to {last} lies before {kind}from {first}; swap them")
-    return first, last
+    try:
+        return asked.read()
+    except RAGError as error:
+        raise ArgumentError(f"{error}. {error.hint}".rstrip(". ")) from error
 
 
 # -- get, get_many ---------------------------------------------------------------------
@@ -257,8 +222,8 @@ def get(library: Library, asked: Get, call: Call) -> Result:
         part = f"#{heading.lstrip('#').strip()}"
     elif asked.from_line:
         part = f":{min(asked.from_line, _LAST_LINE)}"
-    note = note_name(asked.note)
     with library.reader() as workspace:
+        note = _note_name(workspace, asked.note)
         if asked.outline:
             return _outline(workspace.get_note(note))
         read = _read(workspace, note, part, min(asked.max_lines, _MOST_READ))
@@ -289,10 +254,27 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
 
 def _one_of_many(workspace: Workspace, note: str, share: int) -> str:
     try:
-        result = _shown(*_read(workspace, note_name(note)), max(100, share - 300))
+        result = _shown(*_read(workspace, _note_name(workspace, note)), max(100, share - 300))
     except (RAGError, ArgumentError) as error:
         return f"{brief(name(note))}: {error_lines(error)}"
     return joined(result.data, result.tail)
+
+
+def _note_name(workspace: Workspace, given: str) -> str:
+    """Return the name of a note that was named by its address, by what stands for a name that was
+    left out, or by any of its names.
+
+    :raises ArgumentError: for none, and for an address that is no note's.
+    """
+    note = given.strip()
+    if not note:
+        raise ArgumentError("note is empty; give a path, a title or an alias")
+    if note.startswith("rag://"):
+        return "/".join(read_address(note))
+    if note.startswith(MASKED):
+        names = ((one.vault, one.path) for one in workspace.note_names())
+        return next(("/".join(one) for one in names if masked_name(*one) == note), note)
+    return note
 
 
 def _read(
@@ -360,7 +342,6 @@ def _score(score: float) -> str:
 
 def related(library: Library, asked: Related, call: Call) -> Result:
     """Return the notes related to a note; with `links`, those that its links lead to."""
-    note = note_name(asked.note)
     if asked.depth and not asked.links:
         raise ArgumentError("depth goes with links")
     others = [one for one in ("include_linked", "all_vaults", "min_score") if getattr(asked, one)]
@@ -368,19 +349,13 @@ def related(library: Library, asked: Related, call: Call) -> Result:
         raise ArgumentError(f"{others[0]} does not go with links")
     with library.reader() as workspace:
         call.check()
+        note = _note_name(workspace, asked.note)
         if asked.links:
             walk = workspace.links(LinksRequest(note, asked.links, asked.depth or 1))
             links = listed([_link(step) for step in walk.steps], walk.total)
             head = "Links, the nearest first." if links else "The note has no such links."
             return Result(head, links)
-        request = RelatedRequest(
-            note,
-            limit=asked.limit,
-            include_linked=asked.include_linked,
-            min_score=asked.min_score,
-            all_vaults=asked.all_vaults,
-        )
-        report = workspace.related(request)
+        report = workspace.related(replace(asked, note=note))
     notices = [*report.notices]
     if report.left_out:
         notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
@@ -427,9 +402,9 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
     """Answer a question."""
     if not asked.question.strip():
         raise ArgumentError("question is empty")
-    no_model, written = asked.model == "none", 0
-    model = "" if no_model else asked.model
-    request = AskRequest(asked.question, _filters(asked), model=model, no_model=no_model)
+    written, request = 0, replace(asked, filters=_filters(asked))
+    if asked.model == "none":
+        request = replace(request, model="", no_model=True)
 
     def on_piece(text: str) -> None:
         nonlocal written
