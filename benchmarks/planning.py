@@ -25,7 +25,7 @@ from typing import Any
 from rag.config import RAGConfig, load_config
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.query.planner.rules.cue_gate import looks_filtered
+from rag.query.note_hints import may_filter
 from rag.search.planned_query import find_intent
 from rag.stores import get_document_store
 
@@ -50,7 +50,7 @@ def main() -> None:
         with get_document_store(config) as store:
             pipeline = create_search_pipeline(store, config)
             clocks: list[tuple[str, Callable[[str], object]]] = [
-                ("gate", looks_filtered),
+                ("hints", may_filter),
                 ("plan", lambda query: _plan(store, config, query)),
                 ("search", lambda query: search(pipeline, query, top_k=10)),
             ]

@@ -352,6 +352,33 @@ class TestModes:
         assert response.mode == "lexical" and response.notices == []
 
 
+ALIKE = [
+    *(
+        "rollbacks in March",
+        "deploys since 2024-05",
+        "incidents after 2026-05-03",
+        "meetings today",
+    ),
+    *("ideas until yesterday", "incidents in the past two weeks", "skiing last winter"),
+    *("meetings in October", "Okafor this week", "Mika Sato today", "pricing this year"),
+    *("notes from last month about rollbacks", "what happened on 24 February 2026?"),
+    *("what happened in 1945", "goals for this year", "sync not working since yesterday"),
+    *("kubernetes rollback", "tag cloud design", "how do I roll back #ops", "rollback tagged k8s"),
+    *("yesterday's meeting", "standup on Monday", "what did we decide last week", "March Hare"),
+    *('"Backups" ninety days', "the note called Pods", "status: done", "status is done rollback"),
+    *("rollbacks in my work vault", "rollback but not pods", "whose status is Open"),
+    *("10月の会議", "去年の確定申告", "今年の夏の旅行", "ここ半年のロードマップ", "今週の目標"),
+    *(
+        "2024年5月以降のデプロイ",
+        "「Backups」を見せて",
+        "田中さんの今週",
+        "今日の会議",
+        "昨日から同期できない",
+    ),
+    *("仕事ボルトの証明書", "会議以外の証明書", "タグ会議の証明書", "来週の予定", "証明書の更新"),
+]
+
+
 class TestWhetherToPlan:
     @pytest.mark.parametrize(
         ("setting", "query", "wanted", "planned"),
@@ -372,6 +399,14 @@ class TestWhetherToPlan:
     def test_it_is_said_or_set_or_seen(self, setting, query, wanted, planned):
         config = RAGConfig(planner=PlannerConfig(plan=setting))
         assert wants_plan(config, query, wanted) is planned
+
+    @pytest.mark.parametrize("query", ALIKE)
+    def test_a_search_filters_by_what_the_planner_reads(self, query, pipeline, config):
+        store = open_store(pipeline)
+        read, _ = find_intent(store, config, query)
+        searched, _ = intent_of(store, config, query)
+        assert bool(searched) == read.narrows
+        assert searched is None or (searched.filters, searched.text) == (read.filters, read.text)
 
     def test_a_query_that_is_not_planned_has_no_intent(self, pipeline, config):
         assert intent_of(open_store(pipeline), config, "kubernetes rollback") == (None, [])

@@ -72,6 +72,13 @@ class Intent:
         return more or days[0] != days[1] or self.typed != self.plan.query
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the rules found no word of the query that filters, or would if it were known."""
+        plan, given = self.plan, extraction_of(self.flags)
+        is_read = plan.in_scope or self.names_time or plan.metadata.values != given.values
+        return plan.confidence == 1 and not is_read and self.typed == plan.query
+
+    @property
     def names_time(self) -> bool:
         """Whether words of the query say of when the notes are, and no flag says otherwise."""
         window = self.plan.metadata.time_window
@@ -111,6 +118,7 @@ def find_intent(
     flags: QueryFilters | None = None,
     *,
     full: bool = False,
+    plain: bool = True,
     today: date | None = None,
 ) -> tuple[Intent | None, list[str]]:
     """Plan a query, and return its intent and notices for the user.
@@ -119,6 +127,7 @@ def find_intent(
 
     :param flags: the filters that the user gave beside the query.
     :param full: ask the models that there are for all that they may say.
+    :param plain: whether a query in which nothing filters has an intent, and a record, too.
     :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.
     """
     query = with_few_marks(without_halves(query))
@@ -129,7 +138,7 @@ def find_intent(
             manifest = store.manifest()
             if manifest is None:
                 return None, []
-            asking = _Asking(query, flags or QueryFilters(), full, today or date.today())
+            asking = _Asking(query, flags or QueryFilters(), full, plain, today or date.today())
             dense = store.embedding_dim is not None
             return _planned(config, asking, ManifestCatalogue(manifest), models, router, dense)
     except Exception as error:  # a plan is a help; whatever keeps it from being made
@@ -146,6 +155,7 @@ class _Asking(NamedTuple):
     query: str
     flags: QueryFilters
     full: bool
+    plain: bool
     today: date
 
 
@@ -156,7 +166,7 @@ def _planned(
     models: PlannerModels,
     router: IntentRouter,
     dense: bool,
-) -> tuple[Intent, list[str]]:
+) -> tuple[Intent | None, list[str]]:
     """Make a plan, and keep a record of it."""
     started, flags, today = time.monotonic(), asking.flags, asking.today
     given = extraction_of(flags)
@@ -166,6 +176,8 @@ def _planned(
     took = round((time.monotonic() - started) * 1000, 1)
     filters, variants = _filters(flags, plan.metadata), _variants(plan, dense)
     intent = Intent(plan, flags, filters, variants, took, today=today)
+    if intent.is_plain and not asking.plain:
+        return None, []
     if not config.planner.audit:
         return intent, []
     record = AuditRecord.of(

@@ -9,6 +9,7 @@ from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
 from rag.index.searchable_text import lexical_parts
 from rag.query.limits import MAX_LENGTH
+from rag.query.note_hints import may_filter
 from rag.query.syntax import condition_spans
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
@@ -70,20 +71,21 @@ class Attempt(NamedTuple):
     whole: bool = False
 
 
-def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> bool:
-    """Return whether a query is to be planned.
+def wants_plan(
+    config: RAGConfig, query: str, wanted: bool | None = None, fields: Iterable[str] = ()
+) -> bool:
+    """Return whether the planner is to read a query; what it finds no filter in is searched as
+    typed.
 
     :param wanted: what the user said, if anything; without it `planner.plan` decides.
+    :param fields: names of front matter fields of the index.
     """
     if not query.strip() or len(query) > MAX_LENGTH or wanted is False:
         return False
     if wanted or config.planner.plan == "always":
         return True
-    if config.planner.plan == "never":
-        return False
-    from rag.query.planner.rules.cue_gate import looks_filtered
-
-    return looks_filtered(query)
+    named = [word for words in config.planner.fields.values() for word in words]
+    return config.planner.plan != "never" and may_filter(query, map(normalize, (*fields, *named)))
 
 
 def intent_of(
@@ -94,19 +96,20 @@ def intent_of(
     wanted: bool | None = None,
     of_notes: bool = False,
 ) -> tuple[Intent | None, list[str]]:
-    """Return the intent of a query that is to be planned, `None` of any other, and notices for the
-    user; see `rag.search.planned_query.find_intent`. What a note is called is no filter, unless a
-    plan is asked for.
+    """Return the intent of a query that filters, `None` of any other, and notices for the user;
+    see `rag.search.planned_query.find_intent`. What a note is called is no filter, unless a plan
+    is asked for.
 
     :param wanted: as in `wants_plan`; true asks the models for all that they may say.
     :param of_notes: whether the query is known to ask for notes: it is planned then, whatever
-        other words it has.
+        words it has.
     """
     if not is_planned(store, config, query, wanted, of_notes):
         return None, []
     from rag.search.planned_query import find_intent  # plain queries do without its imports
 
-    return find_intent(store, config, query, filters, full=bool(wanted))
+    plain = bool(wanted) or of_notes or config.planner.plan == "always"
+    return find_intent(store, config, query, filters, full=bool(wanted), plain=plain)
 
 
 def is_planned(
@@ -116,10 +119,15 @@ def is_planned(
     wanted: bool | None = None,
     of_notes: bool = False,
 ) -> bool:
-    """Return whether a query is searched by what a plan makes of it; see `intent_of`."""
-    if not (of_notes or wants_plan(config, query, wanted)):
-        return False
-    return bool(wanted) or config.planner.plan != "auto" or not is_name(store, query)
+    """Return whether the planner reads a query for a search; see `intent_of`."""
+    if bool(wanted) or config.planner.plan != "auto":
+        return of_notes or wants_plan(config, query, wanted)
+    with store.pinned():
+        manifest = store.manifest()
+        fields = manifest.catalogue.fields() if manifest else ()
+        if not (of_notes or wants_plan(config, query, wanted, fields)):
+            return False
+        return not (manifest and manifest.named(without_halves(query)))
 
 
 def is_name(store: BaseDocumentStore, query: str) -> bool:

@@ -126,6 +126,40 @@ def test_other_words_mean_no_time_of_notes(query: str) -> None:
     assert (*days(query), window(query).field) == ALWAYS
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("sync not working since yesterday", "昨日から同期できない", "同期が昨日から動かない"),
+        *("how do I list notes created this week", "最近編集したファイルを表示する方法"),
+        *(
+            "過去30日の履歴を復元",
+            "1年前のバージョンに戻す",
+            "keep deleted files for the past month",
+        ),
+        *("songs about the past year", "goals for this year", "notes from August Strindberg"),
+        *("notes from 2001 a space odyssey", "the work of art in march order"),
+        *("what happened in 2020", "1945年に何を決定したか", "the last year of the war"),
+    ],
+)
+def test_trouble_a_topic_and_a_name_are_no_time_of_notes(query: str) -> None:
+    assert (*days(query), window(query).field) == ALWAYS
+
+
+@pytest.mark.parametrize(
+    ("query", "day"),
+    [
+        ("what happened on 24 February 2026?", "2026-02-24"),
+        ("2026年2月24日に何があった？", "2026-02-24"),
+        ("Mika Sato today", "2026-11-21"),
+        ("meetings today", "2026-11-21"),
+        ("今日の会議", "2026-11-21"),
+        ("standup on Monday", "2026-11-16"),
+    ],
+)
+def test_what_happens_on_a_day_and_a_day_that_ends_a_query_are_one(query: str, day: str) -> None:
+    assert days(query) == (day, day)
+
+
 def test_the_third_of_a_month_before_or_after_its_number_is_one_day() -> None:
     assert days("notes of 3 May") == days("notes of May 3") == ("2026-05-03", "2026-05-03")
 

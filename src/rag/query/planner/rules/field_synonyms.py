@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag.text.normalize import name_key
 
-if TYPE_CHECKING:  # the gate of planning reads the words below, and needs no index
+if TYPE_CHECKING:  # `rag.query.note_hints` reads the words below, and needs no index
     from rag.query.planner.rules.name_resolver import Resolver
 
 # The words of a row mean the same.
@@ -35,7 +35,7 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     "priority": ("urgency", "important", "優先度", "重要度", "優先順位"),
     "owner": ("responsible", "assignee", "in charge", "担当", "担当者", "責任者"),
     "people": ("person", "participants", "attendees", "members", "参加者", "出席者", "人物"),
-    "location": ("place", "where", "city", "場所", "所在地", "会場"),
+    "location": ("place", "city", "場所", "所在地", "会場"),
     "language": ("lang", "言語"),
     "version": ("release", "バージョン", "版"),
     "isbn": ("book number",),

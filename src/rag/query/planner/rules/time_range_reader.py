@@ -1,9 +1,12 @@
 """The window of time that a query asks for, in English and Japanese.
 
 A time counts when it stands by itself for one ("last week", 先週) or beside words of notes, of
-writing or of spans ("notes from March", "since 2024-05", 3月のメモ); a year alone needs such words.
-What is asked about ("what happened in 1945") and what lies ahead is left in the query. *Recently*
-and 最近 are the last 30 days. `rag.query.planner.rules.relative_dates` says what each word means.
+writing, of spans ("notes from March", "since 2024-05", 3月のメモ) or of what happens then
+("meetings today", "what happened on 3 May 2025"); a year alone needs words of notes. What is asked
+about ("what happened in 1945"), how something is done and trouble ("sync not working since
+yesterday"), a time that is the topic ("songs about the past year") and what lies ahead are left in
+the query. *Recently* and 最近 are the last 30 days. `rag.query.planner.rules.relative_dates` says
+what each word means.
 """
 
 from __future__ import annotations
@@ -16,7 +19,14 @@ from typing import Literal, NamedTuple
 from rag.query.planner.plan import TimeWindow
 from rag.query.planner.rules.negation import negation
 from rag.query.planner.rules.relative_dates import find_mentions
-from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE, B, E
+from rag.query.planner.rules.shared_patterns import (
+    JA_NOTE,
+    JA_WHAT_HAPPENED,
+    NOTE,
+    WHAT_HAPPENED,
+    B,
+    E,
+)
 from rag.query.planner.rules.time_mention import TimeMention
 from rag.query.planner.time_windows import window_name
 
@@ -34,6 +44,28 @@ _OWN = re.compile(rf"{B}(?:i|we|my|our){E}|私|自分|僕")
 _QUESTION = re.compile(
     r"^ *(?:(?:on|in|at|for|to|from|by|with) )?(?:what|who|whom|whose|when|where|why|how|which"
     rf"|did|does|do|is|was|are|were){E}|[か?] *$|何|なぜ|いつ|どこ|誰|だれ|どの|どう"
+)
+# A time in a question about how something is done, or beside trouble, is part of what is asked.
+_HOW = re.compile(
+    rf"^ *how (?:do|does|to|can|should|did|would){E}"
+    "|(?:方法|使い方|やり方|書き方)(?:は|を[^ ]{1,9})?[ ?。]*$"
+)
+_TROUBLE = re.compile(
+    rf"{B}how to{E}|{B}can (?:i|we|it){E}|{B}can(?:'t|not){E}"
+    rf"|{B}(?:not|stopped) (?:work|sync|load|open)(?:ing|s)?{E}"
+    "|方法|でき(?:ない|ません|ますか|る)|動(?:か|き)(?:ない|ません)|するには|エラー|復元|に戻[すし]"
+)
+_EVENTS = re.compile(
+    rf"{B}(?:(?:meeting|appointment|discussion|decision|one-on-one|retro|stand-?up)s?"
+    rf"|{WHAT_HAPPENED}){E}|会議(?!室)|打ち?合わ?せ|ミーティング|面談|{JA_WHAT_HAPPENED}"
+    "|(?:何|なに)を(?:決め(?:た|ました)|決定し|話し合|話し(?:た|ました))"
+)
+_TOPIC = re.compile(rf"{B}(?:about|for)(?: the)? +$")
+# What follows a month or year that is no name: not "August Strindberg", "2001 a space odyssey".
+_DATE_ENDS = re.compile(
+    rf"[ \x1e\x1f]*(?:$|[^a-z0-9 ]|(?:about|on|in|from|to|at|and|or|but|not|tagged"
+    rf"|with(?:out)?|that|which|by|for|mention\w*|regarding|onwards?|until|till|through"
+    rf"|{NOTE}|journals?|of|i|we){E})"
 )
 _BEFORE = re.compile(
     rf"(?:{B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *"
@@ -109,6 +141,8 @@ def find_time(text: str, today: date) -> FoundTime | None:
     """
     mentions = list(find_mentions(text, today))
     about_notes = speaks_of_notes(text)
+    if _HOW.search(text) or (not about_notes and _TROUBLE.search(text)):
+        return None
     asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
     after = 0
     for index, mention in enumerate(mentions):
@@ -197,9 +231,14 @@ def _counts(
         return False
     if mention.kind == "age":
         return about_notes
+    if not about_notes and _TOPIC.search(text, 0, mention.start):
+        return False
     if mention.strength == "sure":
         return True
     if asks:
+        assert mention.days
+        return mention.days.first == mention.days.last and _EVENTS.search(text) is not None
+    if mention.kind in ("month", "year") and not _DATE_ENDS.match(text, mention.end):
         return False
     if around.word in _SPANS:
         return True
@@ -207,6 +246,10 @@ def _counts(
     if mention.strength == "year":
         beside = around.word in _MONTH_CUES or around.written or around.edited
         return about_notes and (beside or notes_follow or text[mention.end - 1] == "年")
+    if mention.kind in ("weak", "week_day"):  # "standup on Monday", but not "today" alone
+        ends = text[: mention.start].strip() and not text[mention.end :].strip(" ?!.")
+        if ends or _EVENTS.search(text):
+            return True
     if mention.strength == "vague":
         return about_notes or around.word == "from"
     if mention.strength == "pair":
