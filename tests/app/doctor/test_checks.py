@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from haystack import Document
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
 from ollama_server import refused
@@ -271,25 +270,7 @@ class TestChunks:
         stranger = Document(id="0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11", content="x")
         rewrite(config, lambda documents: [*documents[1:], stranger])
         chunks = results(config, index)["chunks"]
-        assert says(chunks, "fail", "1 lost, 0 with other words", "--rebuild")
-
-    @pytest.mark.parametrize("damage", ["weight", "word", "none"])
-    def test_one_with_other_words_fails(
-        self, config: RAGConfig, indexed: Path, damage: str
-    ) -> None:
-        def change(documents: list[Document]) -> list[Document]:
-            first, *others = documents
-            sparse = first.sparse_embedding
-            assert sparse is not None
-            other = {
-                "weight": SparseEmbedding(sparse.indices, [v * 1.001 for v in sparse.values]),
-                "word": SparseEmbedding([*sparse.indices[1:], 7], sparse.values),
-                "none": None,
-            }[damage]
-            return [replace(first, sparse_embedding=other), *others]
-
-        rewrite(config, change)
-        assert says(results(config, index)["chunks"], "fail", "0 lost, 1 with other words")
+        assert says(chunks, "fail", "looked at, 1 lost", "--rebuild")
 
     def test_of_a_large_index_a_sample_from_everywhere_is_looked_at(
         self, config: RAGConfig, write_notes: Callable[..., Path], refresh: Callable[..., Any]

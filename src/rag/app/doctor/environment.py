@@ -30,10 +30,24 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
     environment |= start.environment
     if start.config_file:
         environment["RAG_CONFIG"] = str(start.config_file)
+    requests = "\n".join(json.dumps({"jsonrpc": "2.0", **request}) for request in _REQUESTS)
+    output = b""
     try:
-        index = _index_of_server([*start.program, "mcp"], environment)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        message = f"the server for agents does not answer: {type(error).__name__}: {error}"
+        ran = subprocess.run(
+            [*start.program, "mcp"],
+            input=requests.encode(),
+            capture_output=True,
+            env=environment,
+            cwd="/",  # where clients with windows start programs
+            timeout=_SECONDS,
+            check=False,
+        )
+        output = ran.stderr or ran.stdout
+        replies = {reply["id"]: reply for reply in map(json.loads, ran.stdout.splitlines())}
+        index = str(replies[2]["result"]["_meta"]["rag/index"])
+    except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError) as error:
+        why = output[-300:].decode("utf-8", "replace") or f"{type(error).__name__}: {error}"
+        message = f"the server for agents does not answer: {why}"
         yield failure("agents", message[:500], "If `rag index --rebuild` does not help, report it.")
         return
     if Path(index) == own:
@@ -42,29 +56,6 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
         message = f"the server for agents reads another index: {index}, not {own}"
         hint = "Give clients the configuration that is printed for them."
         yield failure("agents", message, hint, index=index)
-
-
-def _index_of_server(command: list[str], environment: dict[str, str]) -> str:
-    """Return the folder of the index that a server says it reads.
-
-    :raises OSError: when it cannot be started.
-    :raises ValueError: for what is no answer.
-    """
-    requests = [json.dumps({"jsonrpc": "2.0", **request}) for request in _REQUESTS]
-    ran = subprocess.run(
-        command,
-        input="\n".join(requests).encode(),
-        capture_output=True,
-        env=environment,
-        cwd="/",  # where clients with windows start programs
-        timeout=_SECONDS,
-        check=False,
-    )
-    try:
-        replies = {reply["id"]: reply for reply in map(json.loads, ran.stdout.splitlines())}
-        return str(replies[2]["result"]["_meta"]["rag/index"])
-    except (ValueError, LookupError, TypeError) as error:
-        raise ValueError((ran.stderr or ran.stdout)[-300:].decode("utf-8", "replace")) from error
 
 
 def check_service(_examination: Examination) -> Iterator[CheckResult]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from operator import mul
 from typing import TYPE_CHECKING, Any
@@ -153,51 +153,41 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
         yield warning("vectors", message, _MAKE, **facts)
     else:
         yield passed("vectors", message, **facts)
+    views = [view for view in examination.servers if isinstance(view.embedding, ModelView)]
     documents = [document for document in examination.sample if document.embedding]
-    for view in examination.servers:
-        if isinstance(view.embedding, ModelView) and documents:
-            seconds = examination.config.ollama.query_timeout
-            with closing(provider.at(view.server, seconds)) as server:
-                sample = documents[:: max(1, len(documents) // _SAMPLE)][:_SAMPLE]
-                cosines = _compare(sample, server, seconds, view.embedding.limit)
-                yield _check_sample(cosines, view.server)
-            return
+    if views and documents:
+        seconds = examination.config.ollama.query_timeout
+        sample = documents[:: max(1, len(documents) // _SAMPLE)][:_SAMPLE]
+        with closing(provider.at(views[0].server, seconds)) as server:
+            yield _check_sample(sample, server, views[0], seconds)
 
 
-def _check_sample(cosines: Iterable[float], server: str) -> CheckResult:
-    name = "vector sample"
+def _check_sample(
+    documents: list[Document], server: EmbeddingProvider, view: ServerView, seconds: float
+) -> CheckResult:
+    """Compare the vectors of chunks with new ones of their first sentences, while there is time."""
+    from rag.index.searchable_text import sentence_texts
+
+    name, until = "vector sample", time.monotonic() + seconds
+    cosines: list[float] = []
+    limit = view.embedding.limit if isinstance(view.embedding, ModelView) else 0
     try:
-        cosines = list(cosines)
+        for document in documents:
+            if cosines and time.monotonic() > until:
+                break
+            text = sentence_texts(document.meta, document.content)[0]
+            for batch in server.embed_documents([text], count_tokens, limit, patient=False):
+                for _, why in batch.failures:
+                    raise ModelError(why)
+                cosines += [_cosine(document.embedding or [], new) for _, new in batch.vectors]
     except RAGError as error:
-        return from_error(name, error, "warn", server=server)
-    facts: dict[str, Any] = {"server": server, "compared": len(cosines)}
-    facts["least_cosine"] = round(min(cosines), 4)
+        return from_error(name, error, "warn", server=view.server)
+    least = round(min(cosines), 4)
+    facts = {"server": view.server, "compared": len(cosines), "least_cosine": least}
     if wrong := sum(cosine < _ALIKE for cosine in cosines):
         message = f"{wrong} of {len(cosines)} vectors are of another model or text"
         return failure(name, message, _MAKE_ANEW, **facts)
     return passed(name, f"{plural(len(cosines), 'chunk')} embedded again, and alike", **facts)
-
-
-def _compare(
-    documents: list[Document], server: EmbeddingProvider, seconds: float, limit: int
-) -> Iterator[float]:
-    """Yield the cosine of each chunk's vector and a new one of its first sentence, while there is
-    time.
-
-    :raises RAGError: when there is no new one.
-    """
-    from rag.index.searchable_text import sentence_texts
-
-    until = time.monotonic() + seconds
-    for document in documents:
-        if time.monotonic() > until:
-            return
-        text = sentence_texts(document.meta, document.content)[0]
-        for batch in server.embed_documents([text], count_tokens, limit, patient=False):
-            for _, why in batch.failures:
-                raise ModelError(why)
-            for _, vector in batch.vectors:
-                yield _cosine(document.embedding or [], vector)
 
 
 def _cosine(one: list[float], other: list[float]) -> float:
