@@ -144,7 +144,7 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
     def show(done: int, total: int, tokens: int = 0) -> None:
         nonlocal bar, task
         if bar is None and total:
-            bar, task = _make_bar(what, noun, total)
+            bar, task = _make_bar(what, noun, total, done)
         if bar is not None:
             bar.update(task, completed=done, tokens=tokens)
 
@@ -155,7 +155,11 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
             bar.stop()
 
 
-def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
+def _make_bar(what: str, noun: str, total: int, before: int) -> tuple[Any, Any]:
+    """Return a bar that has begun, and its only task.
+
+    :param before: how many were done already: their time is not that of those that are left.
+    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -178,9 +182,10 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
     class Left(ProgressColumn):
         def render(self, task: Task) -> Text:
             # At the rate of the whole run: some notes take much longer than others.
-            if not (task.completed and task.elapsed and task.elapsed > _SURE):
+            done = task.completed - before
+            if done <= 0 or not task.elapsed or task.elapsed <= _SURE:
                 return Text("")
-            return Text(time_left(int(task.remaining or 0), task.completed / task.elapsed))
+            return Text(time_left(int(task.remaining or 0), done / task.elapsed))
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),
