@@ -80,7 +80,7 @@ def _passage(document: Document, rank: int, nearness: Sequence[float]) -> Passag
         nearness=nearness if fits else (),
         near=max(nearness, default=0.0),
         properties=[
-            QuotableUnit(one.line + shift, one.line + shift, one.text, Kind.PROPERTY)
+            QuotableUnit(one.line + shift, one.line + shift, one.text, Kind.PROPERTY, stated=one)
             for one in properties_of(meta)
         ],
         place=" ".join([str(meta.get("file_path", "")).rpartition("/")[0], *meta.get("tags", [])]),

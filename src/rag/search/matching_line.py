@@ -13,7 +13,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.exact_forms import Kind as FormKind
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import Match, find_matches, weigh_matches, weigh_terms
-from rag.text.property_words import asked_by
+from rag.text.property_words import asking
 from rag.text.sanitize import without_controls
 from rag.text.snippets import Span, snippet, spans_of
 from rag.vault.markdown import Kind
@@ -116,7 +116,7 @@ def _stated(
     title = weigh_matches(_matches(result.title, query), weights) if result.properties else {}
     scores = {}
     for stated in result.properties:
-        matches = find_matches(f"{asked_by(stated.name)}: {stated.value}", query)
+        matches = find_matches(asking(stated.name, stated.value), query)
         if (terms := weigh_matches(matches, weights)).keys() - title.keys():
             scores[stated.line + shift] = sum((title | terms).values())
     return scores

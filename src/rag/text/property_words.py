@@ -80,6 +80,11 @@ def asked_by(name: str) -> str:
     return " ".join([plain, *(word for group in alike for word in (*group.names, group.asks))])
 
 
+def asking(name: str, value: str) -> str:
+    """Return a property in one line, with all words that it is asked for by."""
+    return f"{asked_by(name)}: {value}"
+
+
 def _is_name(name: str, plain: str, words: set[str]) -> bool:
     """Return whether a name is one of some words, or stands in what writes no spaces."""
     return name in words or (_UNSPACED.match(name) is not None and name in plain)

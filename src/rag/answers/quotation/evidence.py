@@ -15,7 +15,8 @@ from rag.answers.quotation.question import Question
 from rag.answers.quotation.question_kinds import Asked, defines
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.text.normalize import normalize
-from rag.text.property_words import asked_by
+from rag.text.property_words import asked_by, asking
+from rag.vault.properties import Property
 from rag.vault.sentence_units import SentenceUnit
 
 _ASK_WHICH = (Asked.WHO, Asked.WHICH, Asked.NAME, Asked.OTHER)
@@ -111,8 +112,8 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
         about = names | question.held(passage.stated)
         lacks_stated = _lacking(question, f"{text}\n{passage.stated}", known | about)
     for at, (unit, own) in enumerate(zip(units, held, strict=True)):
-        is_stated = unit.kind == Kind.PROPERTY
-        if is_stated and not _is_asked(question, unit, names, about):
+        is_stated = unit.stated is not None
+        if unit.stated and not _is_asked(question, unit.stated, names, about):
             continue
         above = about if is_stated else names | question.held(unit.under)
         absent, absent_names = lacks_stated if is_stated else lacks
@@ -147,10 +148,7 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
 
 def _said(unit: QuotableUnit) -> str:
     """Return the text of a unit; of a property with the words that it is asked for by."""
-    if unit.kind != Kind.PROPERTY:
-        return unit.text
-    name, _, value = unit.text.partition(": ")
-    return f"{asked_by(name)}: {value}"
+    return asking(unit.stated.name, unit.stated.value) if unit.stated else unit.text
 
 
 def _lacking(question: Question, text: str, held: Mapping[str, float]) -> tuple[float, float]:
@@ -162,7 +160,7 @@ def _lacking(question: Question, text: str, held: Mapping[str, float]) -> tuple[
 
 
 def _is_asked(
-    question: Question, unit: QuotableUnit, names: Mapping[str, float], about: Mapping[str, float]
+    question: Question, stated: Property, names: Mapping[str, float], about: Mapping[str, float]
 ) -> bool:
     """Return whether a question asks for a property of a note that it names, or for notes by what
     a property says: "who owns Lantern", "who is the plumber".
@@ -172,17 +170,16 @@ def _is_asked(
     """
     if sum(question.weights[term] for term in about) < _COVERED:
         return False
-    name, _, value = unit.text.partition(": ")
-    if value in _BOOLEANS and question.asked != Asked.YES_NO:
+    if stated.value in _BOOLEANS and question.asked != Asked.YES_NO:
         return False
-    words = asked_by(name)
+    words = asked_by(stated.name)
     if names and question.says(words, names):
         return True
     if _ASKING.get(question.asked) in words.split() and not question.weights.keys() - names.keys():
         return True
     is_chosen_by = question.asked in _ASK_WHICH or (names and question.asked == Asked.YES_NO)
-    chosen = question.held(value).keys() - names.keys() - question.told
-    return bool(is_chosen_by and chosen and any(map(question.repeats, value.split(", "))))
+    chosen = question.held(stated.value).keys() - names.keys() - question.told
+    return bool(is_chosen_by and chosen and any(map(question.repeats, stated.value.split(", "))))
 
 
 def _next_to(
@@ -190,7 +187,7 @@ def _next_to(
 ) -> dict[str, float]:
     """Return what the sentence before a unit holds, or the one behind it: of `step` -1 or 1."""
     unit, other = units[at], at + step
-    if unit.kind == Kind.PROPERTY:
+    if unit.stated:
         return {}
     while 0 <= other < len(units):
         beside = units[other]
@@ -216,7 +213,7 @@ def _nearness(unit: QuotableUnit, passage: Passage) -> float:
     """Return how near the nearest sentence of a unit is; of its passage where it has none."""
     if not passage.nearness:
         return 0.0
-    if unit.kind == Kind.PROPERTY:
+    if unit.stated:
         return passage.near
     begins = [sentence.line for sentence in passage.sentences]
     start = max(0, bisect_left(begins, unit.first + 1) - 1)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rag.vault.markdown import Kind as LineKind
+from rag.vault.properties import Property
 from rag.vault.readable import ReadableLine, readable_lines
 from rag.vault.sentences import sentence_spans
 
@@ -48,7 +49,7 @@ class QuotableUnit(NamedTuple):
 
     `first` and `last` are the numbers of its lines, from 0; `text` is what is read, a line for each
     item, row and line of code. `under` is the sentence that introduces it, where that is no part
-    of it.
+    of it. `stated` is the property whose line it is.
     """
 
     first: int
@@ -56,6 +57,7 @@ class QuotableUnit(NamedTuple):
     text: str
     kind: Kind
     under: str = ""
+    stated: Property | None = None
 
 
 class _Piece(NamedTuple):
