@@ -115,6 +115,8 @@ def test_a_question_word_alone_lacks_its_subject() -> None:
         "なぜですか",
         "どこで",
         "warum?",
+        "?",
+        "！？",
     ]
     assert [said for said in alone if not lacks_subject(said)] == []
     whole = ["why tapes?", "when are holds due?", "期限はいつ？", "the who", "price?", "誰の鍵"]

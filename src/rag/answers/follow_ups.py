@@ -122,8 +122,9 @@ def is_small_talk(said: str) -> bool:
 
 
 def lacks_subject(question: str) -> bool:
-    """Return whether a question is a question word alone: "why?", 「いつ？」."""
-    return bool(_QUESTION_WORD.fullmatch(question.strip(" \t\n?？!！.。…")))
+    """Return whether a question is a question word alone, or a mark: "why?", 「いつ？」, "?"."""
+    spoken = question.strip(" \t\n?？!！.。…")
+    return not spoken or _QUESTION_WORD.fullmatch(spoken) is not None
 
 
 def _subject(question: str) -> list[str]:

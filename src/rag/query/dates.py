@@ -1,4 +1,4 @@
-"""Dates in words, English and Japanese: 2025, 2025-03, 2025-03-14, last week, 先週, 3日前, …"""
+"""Dates in words, in English and Japanese: 2025, 2025-03, 14.3.2025, last week, 先週, 3日前, …"""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class DateRange(NamedTuple):
 
 
 _ISO = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|年)?$")
+_DAY_FIRST = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$")
 _AGO = re.compile(
     r"(?P<n>\d+)\s*(?:(?P<en>day|week|month|year)s?\s+ago|(?P<ja>日|週間?|[かカヵケヶ箇]月|年)前)$"
 )
@@ -69,6 +70,9 @@ def parse_date_range(text: str, today: date | None = None) -> DateRange:
         if iso := _ISO.match(words):
             year, month, day = (int(part) if part else None for part in iso.groups())
             return calendar_range(year or 0, month, day)
+        if dotted := _DAY_FIRST.match(words):
+            number, month, year = map(int, dotted.groups())
+            return calendar_range(year, month, number)
         if words in NAMED:
             return shifted(today, *NAMED[words])
         if ago := _AGO.match(words):

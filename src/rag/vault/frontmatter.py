@@ -13,6 +13,7 @@ from rag.vault.yaml_reader import load_yaml
 _FENCE = re.compile(r"---[ \t]*$")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
 _SIMPLE = re.compile(r"([^\W\d][\w -]*):[ \t]+(\S.*)$")
+_DAY_FIRST = re.compile(r"^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)")
 # Lines that any reading of YAML takes for the same: a name, and a word or some, a date, or a list
 # of words. What follows a first letter so is no number, no mark and no comment.
 _WORDS = r"[^\W\d_][\w/-]*(?: [\w/-]+)*"
@@ -161,12 +162,13 @@ def as_text(value: Any) -> str:
 
 
 def as_timestamp(value: Any) -> str:
-    """Return `value` as the ISO date or date-time that its author wrote, or an empty string.
+    """Return `value` as the ISO date or date-time that its author wrote, or an empty string; of
+    `1.2.2026` the day comes first.
 
     A time zone is dropped: "notes from 31 May" means the author's own 31 May.
     """
     if isinstance(value, str):
-        text = value.strip().replace("/", "-")
+        text = _DAY_FIRST.sub(_year_first, value.strip()).replace("/", "-")
         try:
             value = date.fromisoformat(text) if len(text) <= 10 else datetime.fromisoformat(text)
         except ValueError:
@@ -174,3 +176,7 @@ def as_timestamp(value: Any) -> str:
     if isinstance(value, datetime):
         return value.replace(tzinfo=None, microsecond=0).isoformat()
     return value.isoformat() if isinstance(value, date) else ""
+
+
+def _year_first(written: re.Match[str]) -> str:
+    return f"{written[3]}-{written[2]:0>2}-{written[1]:0>2}"
