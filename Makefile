@@ -113,7 +113,6 @@ warm-load: install
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml
 	$(BIN)/python -m rag.cli.framework.reference > docs/commands.md
-	$(BIN)/python -m rag.cli.framework.shell_files share
 	$(BIN)/mkdocs build --strict --quiet
 	@echo 'Read it:  $(BIN)/python -m http.server --bind 127.0.0.1 --directory site'
 

@@ -22,7 +22,6 @@ EXCEPTIONS = {
     ("rag.cli.framework.settings", "rag.daemon.client"),
     ("rag.daemon.server", "rag.cli.app"),
     ("rag.daemon.server", "rag.cli.framework.lazy_group"),
-    ("rag.daemon.server", "rag.cli.framework.typer_parameters"),
 }
 # `rag init` looks for Ollama and writes its section of the settings.
 KNOWS_OLLAMA = {"rag.app.setup.plan"}

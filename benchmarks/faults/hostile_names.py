@@ -64,7 +64,7 @@ def commands(vault: Path) -> list[list[str]]:
         ["config"],
         ["doctor"],
         ["search", "harbour", "-k", "50"],
-        ["search", "harbour", "-k", "50", "--table"],
+        ["search", "harbour", "-k", "50", "--format", "table"],
         ["search", "harbour", "-k", "50", "--explain"],
         ["search", "harbour", "-k", "50", "--paths"],
         ["search", f"harbour {ALL}", "--vault", f"vault {ALL}x"],

@@ -38,7 +38,7 @@ class TestUsageErrors:
         assert ran.err.startswith("rag: ")
         assert "--help`" in ran.err
 
-    @pytest.mark.parametrize("flag", [["--json"], ["--format", "json"], ["--format=json"]])
+    @pytest.mark.parametrize("flag", [["--json"], ["--format", "json"], ["--format=jsonl"]])
     def test_with_json_they_are_one_object_on_stdout(self, rag, arguments, flag):
         ran = rag(*flag, *arguments) if arguments[-1] == "--name" else rag(*arguments, *flag)
         assert (ran.code, ran.err) == (2, "")
@@ -63,6 +63,16 @@ def test_errors_of_commands_are_json_when_asked(rag, arguments, kind, code):
     ran = rag(*arguments, "--json")
     assert (ran.code, ran.err, ran.json["error"]["kind"]) == (code, "", kind)
     assert ran.json["error"]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [("find", "search"), ("show", "get"), ("update", "index"), ("serch", "search")],
+)
+def test_what_is_no_command_names_the_one_that_does_it(rag, word, ours):
+    ran = rag(word, "x")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Did you mean" in ran.err and ours in ran.err
 
 
 def test_an_unknown_flag_names_the_near_one(rag):

@@ -80,9 +80,9 @@ class TestGone:
         assert out.count(GONE) == 1
 
     def test_so_does_a_row_of_a_table(self, rag, deleted):
-        assert GONE in rag("search", "backups", "--table").out
+        assert GONE in rag("search", "backups", "--format", "table").out
 
-    @pytest.mark.parametrize("option", ["--paths", "--print0", "--format=lines"])
+    @pytest.mark.parametrize("option", ["--paths", "--format=paths0", "--format=lines"])
     def test_where_files_are_named_it_is_left_out(self, rag, deleted, option):
         ran = rag("search", "backups minutes", option)
         assert "Rollback.md" in ran.out

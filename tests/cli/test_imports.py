@@ -182,7 +182,7 @@ def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str],
 
 
 @pytest.mark.parametrize(
-    ("line", "completed"), [("rag se", "search"), ("rag search --tab", "--table")]
+    ("line", "completed"), [("rag se", "search"), ("rag search --exp", "--explain")]
 )
 def test_completion_loads_one_command_at_most(line: str, completed: str) -> None:
     words = line.split()
@@ -218,7 +218,12 @@ def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_lef
     library: Path,
 ) -> None:
     lines = (
-        *("search backups", "search restore --tag ops --table", "search x -k 0", "search --help"),
+        *(
+            "search backups",
+            "search restore --tag ops --format table",
+            "search x -k 0",
+            "search --help",
+        ),
         "search rolling --json --explain --path *.md --from 2020",
         *("ask how long do we keep them", "plan backups", "transform backups"),
         *("get Backups", "status", "config", "vault list", "audit", "bogus"),

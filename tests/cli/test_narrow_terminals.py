@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.cli.framework.lazy_group import COMMANDS, load_command
-from rag.cli.render.console import print_line, say
-from rag.cli.render.wrapping import width, wrapped
+from rag.cli.render.console import print_line, say, width, wrapped
 
 COLUMNS = 40
 

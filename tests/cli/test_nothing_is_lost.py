@@ -185,7 +185,7 @@ class TestStrangeInput:
     ):
         monkeypatch.setenv("COLUMNS", columns)
         assert "Backups" in rag("search", "backups").out
-        assert "Backups" in rag("search", "backups", "--table").out
+        assert "Backups" in rag("search", "backups", "--format", "table").out
 
     def test_escape_sequences_of_a_note_do_not_reach_the_terminal(self, rag, write_notes):
         rag("index", write_notes("v", {"a.md": "# T\x1b]0;pwned\x07\n\nneedle \x1b[2J here\n"}))

@@ -51,10 +51,8 @@ class TestFormats:
         assert out.startswith(f"1. [Rolling back](file://{library}/runbooks/Rollback.md) (0.")
         assert "\n   > Rolling back a deploy takes two minutes.\n" in out
 
-    @pytest.mark.parametrize(
-        ("flag", "name"), [("--json", "json"), ("--paths", "paths"), ("--table", "table")]
-    )
-    def test_the_old_flags_are_the_same_formats(self, rag, library, flag, name):
+    @pytest.mark.parametrize(("flag", "name"), [("--json", "json"), ("--paths", "paths")])
+    def test_the_short_forms_are_the_same_formats(self, rag, library, flag, name):
         of_flag = rag("search", QUERY, flag).out
         of_name = rag("search", QUERY, "--format", name).out
         timeless = re.compile(r'"elapsed_ms": \d+')
@@ -65,8 +63,7 @@ class TestFormats:
         [
             ["--format", "yaml"],
             ["--format", "csv", "--json"],
-            ["--format", "lines", "--print0"],
-            ["--format", "csv", "--table"],
+            ["--format", "lines", "--paths"],
             ["--format", "lines", "--full"],
             ["--format", "paths", "--context", "1"],
             ["--full", "--context", "1"],

@@ -160,7 +160,7 @@ class TestSyntax:
     def test_a_listing_is_printed_like_any_other(self, rag, library):
         lines = rag("search", "title:backups -deploy").out.splitlines()
         assert lines[1].strip() == "work/Backups.md:8"
-        assert rag("search", "tag:ops", "--table").code == 0
+        assert rag("search", "tag:ops", "--format", "table").code == 0
 
     def test_nothing_found_names_the_tags_near_one_in_the_query(self, rag, library):
         ran = rag("search", "backups tag:ops/bakcup")

@@ -14,7 +14,7 @@ import pytest
 from rich.text import Text
 
 from daemon_fixture import RAG, Terminal
-from rag.cli.render.console import make_console, print_between_words
+from rag.cli.render.terminal import make_console, print_between_words
 from rag.text.sanitize import visible, visible_lines
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
@@ -71,7 +71,7 @@ def say(rag, here, monkeypatch, tmp_path) -> Callable[..., Any]:
 NOTE_NAME = f"note {EVIL}.md"
 COMMANDS: dict[str, list[str]] = {
     "search": ["search", "harbour"],
-    "table": ["search", "harbour", "--table"],
+    "table": ["search", "harbour", "--format", "table"],
     "explain": ["search", "harbour", "--explain", "--chunks"],
     "plan first": ["search", f"harbour tagged {STEERS}", "--plan", "--explain"],
     "nothing": ["search", f"xylophone{EVIL}"],
@@ -126,9 +126,9 @@ def test_json_says_the_same_in_escapes(say, name) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("command", [["search", "harbour"], ["get", NOTE_NAME]])
-def test_into_a_pipe_a_path_is_raw_and_print0_ends_it_by_nul(here, command) -> None:
+def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, command) -> None:
     listed = subprocess.run([*RAG, *command, "--paths"], capture_output=True, timeout=60)
-    ended = subprocess.run([*RAG, *command, "--print0"], capture_output=True, timeout=60)
+    ended = subprocess.run([*RAG, *command, "--format", "paths0"], capture_output=True, timeout=60)
     files = ended.stdout.split(b"\0")
     assert files.pop() == b"" and files
     assert all(Path(os.fsdecode(file)).is_file() for file in files)
@@ -196,7 +196,7 @@ def test_after_a_run_that_broke_off_the_time_left_is_that_of_the_new_work() -> N
 
 
 def test_completion_offers_no_name_that_steers(here) -> None:
-    from rag.cli.framework.completion import offered
+    from rag.cli.framework.options import offered
 
     assert offered([EVIL, "xavier"], "x") == ["xavier"]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ollama_answers import QUESTION, TRUE
 from ollama_server import Model, OllamaServer
-from rag.cli.commands.chat_slash import HELP, as_command
+from rag.cli.commands.ask import CHAT_HELP, as_command
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ class TestUnknownCommands:
 def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
     ran = chat("/help", word, "/facts")
     assert [line.split()[0] for line in ran.out.splitlines()] == [
-        usage.split()[0] for usage in HELP
+        usage.split()[0] for usage in CHAT_HELP
     ]
     assert ran.code == 0
 
@@ -213,7 +213,7 @@ def test_with_json_each_command_prints_one_object(objects, server) -> None:
     assert made[3]["sources"] == [{"number": 1, **place}]
     assert made[4]["error"]["kind"] == "not_found" and made[8]["error"]["kind"] == "usage"
     assert made[6]["old"] == made[2]["session"]
-    assert set(made[7]["commands"]) == set(HELP)
+    assert set(made[7]["commands"]) == set(CHAT_HELP)
 
 
 class TestExplain:

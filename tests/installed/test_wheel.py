@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from mcp_client import modern
-from rag.cli.framework.shell_files import shell_files
 
 # Read here: tests see none of the user's RAG_*.
 WHEEL = os.environ.get("RAG_TEST_WHEEL", "")
@@ -73,12 +72,11 @@ def rag(environment: Path, surroundings: dict[str, str], tmp_path: Path) -> Rag:
     return run
 
 
-def test_it_is_small_and_holds_the_package_and_what_shells_read() -> None:
+def test_it_is_small_and_holds_the_package_alone() -> None:
     assert Path(WHEEL).stat().st_size < MOST_OF_A_WHEEL
     names = zipfile.ZipFile(WHEEL).namelist()
     others = {name for name in names if not name.startswith("rag/") and ".dist-info/" not in name}
-    data = f"{Path(WHEEL).name.rpartition('-py3')[0]}.data/data/share"
-    assert others == {f"{data}/{path}" for path, _ in shell_files()}
+    assert others == set()
 
 
 def test_what_it_installs_is_not_much(environment: Path) -> None:
@@ -125,11 +123,6 @@ def test_a_job_runs_this_very_program(rag: Rag, environment: Path, tmp_path: Pat
     planned = rag("service", "install", "--with", "cron", "--dry-run", PATH=path)
     assert (planned.returncode, planned.stderr) == (0, "")
     assert f"{environment}/bin/rag" in planned.stdout and "*/15 * * * *" in planned.stdout
-
-
-def test_the_manual_page_and_completions_are_where_man_and_shells_look(environment: Path) -> None:
-    for path, text in shell_files():
-        assert (environment / "share" / path).read_text("utf-8") == text
 
 
 def test_the_command_that_is_named_installs_a_missing_library(rag: Rag) -> None:

@@ -10,14 +10,19 @@ from functools import cache
 from itertools import pairwise
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
-from typer import _click
 
 from rag import __version__
-from rag.cli.framework.lazy_group import LazyGroup
-from rag.cli.framework.typer_parameters import HELP_OPTIONS, checked_late, mend_zsh
+from rag.cli.framework.lazy_group import (
+    HELP_OPTIONS,
+    ClickException,
+    LazyGroup,
+    NoArgsIsHelpError,
+    NoSuchOption,
+    checked_late,
+)
 from rag.cli.render.console import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 from rag.support.process_exit import INTERRUPTED, interrupted
@@ -61,9 +66,8 @@ def root(
 
 
 @cache
-def program() -> _click.Command:
+def program() -> Any:
     """Return the commands as Typer makes them of `app`."""
-    mend_zsh()
     return checked_late(typer.main.get_command(app))
 
 
@@ -76,12 +80,10 @@ def run(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    as_json = "--json" in arguments or "--format=json" in arguments
-    as_json |= ("--format", "json") in pairwise(arguments)
     if arguments[:1] == ["help"]:  # as most programs take it
         arguments = [*(word for word in arguments[1:] if not word.startswith("-")), "--help"]
     try:
-        code = _run(arguments, as_json)
+        code = _run(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -94,7 +96,7 @@ def run(arguments: list[str]) -> int:
         return 2
 
 
-def _run(arguments: list[str], as_json: bool) -> int:
+def _run(arguments: list[str]) -> int:
     """Do as `run`, and print what goes wrong.
 
     :raises OSError: when that cannot be printed.
@@ -105,55 +107,69 @@ def _run(arguments: list[str], as_json: bool) -> int:
         code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
         return interrupted() if code == INTERRUPTED else code
-    except RAGError as error:
-        print_error(error, as_json)
-        return error.exit_code
-    except _click.exceptions.NoArgsIsHelpError as error:
+    except NoArgsIsHelpError as error:
         for line in error.format_message().split("\n"):
             say(line)
         return 2
-    except _click.exceptions.ClickException as error:
-        print_error(_usage_error(error), as_json)
-        return 2
-    except (_database_error(), JSONDecodeError) as error:
-        hint = "Rebuild the index with `rag index --rebuild`."
-        damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
-        print_error(damaged, as_json)
-        return damaged.exit_code
-    except UnicodeEncodeError as error:
-        if sys.getfilesystemencoding() == "utf-8":
-            raise
-        ascii_only = UsageError(
-            f"this Python takes names to be {sys.getfilesystemencoding()}, and one is not",
-            str(error),
-            hint="Let it take them for UTF-8: PYTHONUTF8=1, and no `-X utf8=0`.",
-        )
-        print_error(ascii_only, as_json)
-        return ascii_only.exit_code
     except BrokenPipeError:
         raise
     except SystemExit as error:  # Typer's, of a broken pipe
         raise BrokenPipeError from error
     except KeyboardInterrupt:
         return interrupted()
-    except OSError as error:
-        # A folder that may not be written, a disk that is full: the user's to mend.
-        sys.stdout.flush()  # or is it the output?
-        if error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            from rag.support.disk_space import disk_full
-
-            full = disk_full(Path(os.fsdecode(error.filename)).parent)
-            print_error(full, as_json)
-            return full.exit_code
-        place = f": {error.filename}" if error.filename else ""
-        hint = "RAG_DATA_DIR names another folder for the index." if place else ""
-        print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
-        return 2
+    except Exception as error:
+        if isinstance(error, OSError):
+            sys.stdout.flush()  # or is it the output that cannot be written?
+        told = _as_ours(error)
+        if told is None:
+            raise
+        print_error(told, _wants_json(arguments))
+        return told.exit_code
 
 
-def _to_nowhere() -> None:
-    """Let the interpreter's flush at exit fail no more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _wants_json(arguments: list[str]) -> bool:
+    """Return whether errors are JSON, for whatever else is wrong with the arguments."""
+    formats = {word.removeprefix("--format=") for word in arguments if word.startswith("--format=")}
+    formats |= {value for name, value in pairwise(arguments) if name == "--format"}
+    return "--json" in arguments or bool(formats & {"json", "jsonl"})
+
+
+def _as_ours(error: Exception) -> RAGError | None:
+    """Return what is told of an error; `None` for one of the program itself."""
+    import sqlite3  # only once something went wrong
+
+    if isinstance(error, RAGError):
+        return error
+    if isinstance(error, ClickException):
+        return _usage_error(error)
+    if isinstance(error, (sqlite3.DatabaseError, JSONDecodeError)):
+        hint = "Rebuild the index with `rag index --rebuild`."
+        return IndexUnavailableError("the index is damaged", str(error), hint=hint)
+    if isinstance(error, UnicodeEncodeError) and sys.getfilesystemencoding() != "utf-8":
+        return UsageError(
+            f"this Python takes names to be {sys.getfilesystemencoding()}, and one is not",
+            str(error),
+            hint="Let it take them for UTF-8: PYTHONUTF8=1, and no `-X utf8=0`.",
+        )
+    if not isinstance(error, OSError):
+        return None
+    # A folder that may not be written, a disk that is full: the user's to mend.
+    if error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        from rag.support.disk_space import disk_full
+
+        return disk_full(Path(os.fsdecode(error.filename)).parent)
+    place = f": {error.filename}" if error.filename else ""
+    hint = "RAG_DATA_DIR names another folder for the index." if place else ""
+    return UsageError(f"{error.strerror or error}{place}", hint=hint)
+
+
+def _usage_error(error: ClickException) -> UsageError:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "rag"
+    hint = f"See `{command} --help`."
+    if isinstance(error, NoSuchOption) and command in ("rag search", "rag ask"):
+        hint += f" To leave out notes with a word: `{command} -- words -without`."
+    return UsageError(error.format_message(), hint=hint)
 
 
 def _refuse_bytes(arguments: list[str]) -> None:
@@ -186,20 +202,10 @@ def _refuse_bare_conditions(arguments: list[str]) -> None:
             )
 
 
-def _database_error() -> type[Exception]:
-    import sqlite3  # only once something went wrong
-
-    return sqlite3.DatabaseError
+def _to_nowhere() -> None:
+    """Let the interpreter's flush at exit fail no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
-
-
-def _usage_error(error: _click.exceptions.ClickException) -> UsageError:
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "rag"
-    hint = f"See `{command} --help`."
-    if isinstance(error, _click.exceptions.NoSuchOption) and command in ("rag search", "rag ask"):
-        hint += f" To leave out notes with a word: `{command} -- words -without`."
-    return UsageError(error.format_message(), hint=hint)

@@ -313,12 +313,10 @@ def preload() -> None:
 def _build_commands() -> None:
     """Build the command line, down to what checks its options."""
     from rag.cli.app import program
-    from rag.cli.framework.lazy_group import COMMANDS, load_command
-    from rag.cli.framework.typer_parameters import parameters
+    from rag.cli.framework.lazy_group import build_checks
 
-    for command in (program(), *map(load_command, COMMANDS)):
-        for parameter in parameters(command):
-            getattr(parameter.get_runtime_param(), "checks", None)
+    program()
+    build_checks()
 
 
 # -- the child -----------------------------------------------------------------------------

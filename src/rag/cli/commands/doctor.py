@@ -8,13 +8,7 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import say_key
-from rag.cli.render.console import (
-    make_console,
-    plural,
-    print_between_words,
-    print_report,
-    visible,
-)
+from rag.cli.render.console import plural, print_report, visible
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -40,6 +34,7 @@ def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = N
     """
     from rag.app.doctor import DoctorReport
     from rag.app.workspace import Workspace
+    from rag.cli.render.terminal import make_console
 
     config = load_config(config_file)
     say_key(config)
@@ -61,6 +56,8 @@ def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = N
 
 def _print(console: Console, check: CheckResult) -> None:
     from rich.text import Text
+
+    from rag.cli.render.terminal import print_between_words
 
     mark, style = _MARKS[check.status]
     line = Text(f"{mark} {check.status}", style=style)

@@ -13,7 +13,7 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json, Quiet, Transforms, Vaults
 from rag.cli.framework.query import check_mode, warn_if_stale
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import make_console, plural, print_line, print_report, say, visible
+from rag.cli.render.console import plural, print_line, print_report, say, visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -120,6 +120,8 @@ def _shown(questions: Iterable[Question], mode: str, quiet: bool) -> Iterator[Qu
         return
     from rich.progress import track
 
+    from rag.cli.render.terminal import make_console
+
     asked = list(questions)
     yield from track(asked, mode, console=make_console(stderr=True), transient=True)
 
@@ -174,6 +176,7 @@ def _few(names: list[str]) -> str:
 
 
 def _print(report: EvaluationReport) -> None:
+    from rag.cli.render.terminal import make_console
     from rag.evaluation.run import score_auc, summaries
 
     console = make_console()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.completion import complete_notes
-from rag.cli.framework.options import ConfigFile, Json, Paths, Print0, Vaults
+from rag.cli.framework.formats import NOTE_FORMATS, NoteFormat, chosen_output
+from rag.cli.framework.options import ConfigFile, Json, Paths, Vaults, complete_notes
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_file, print_line, print_report, print_text, say
 from rag.exceptions import UsageError
@@ -39,8 +39,8 @@ def get(
         ),
     ] = None,
     json: Json = False,
+    output_format: NoteFormat = "text",
     paths: Paths = False,
-    print0: Print0 = False,
     config_file: ConfigFile = None,
 ) -> None:
     """Print a note, or several, each under a line that names it.
@@ -60,16 +60,17 @@ def get(
     from rag.app.notes import Limits
     from rag.app.workspace import Workspace
 
+    out = chosen_output(output_format, json=json, paths=paths, among=NOTE_FORMATS)
     config = load_settings(config_file)
     if not all(note.strip() for note in notes):
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
     with Workspace(config) as workspace:
         report = workspace.get_notes(notes, vaults, Path.cwd(), Limits(max_lines, max_bytes))
-    if json:  # which has the file too, as with a search
+    if out.as_json:  # which has the file too, as with a search
         print_report(report if report.several else report.notes[0])
-    elif paths or print0:
+    elif out.names_files:
         for file in dict.fromkeys(one.note.file for one in report.notes):
-            print_file(file, print0)
+            print_file(file, nul=out.format == "paths0")
     else:
         for number, one in enumerate(report.notes):
             if number:

@@ -13,7 +13,7 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say, say_notice
+from rag.cli.render.console import plural, print_line, print_report, say, say_notice, visible
 from rag.text.messages import time_left
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _make_bar(what: str, noun: str, total: int, before: int) -> tuple[Any, Any]:
     )
     from rich.text import Text
 
-    from rag.cli.render.console import make_console, visible
+    from rag.cli.render.terminal import make_console
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:

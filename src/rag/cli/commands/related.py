@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.completion import complete_notes
-from rag.cli.framework.options import ConfigFile, Json, Paths, Print0, Quiet, Tags, Vaults
+from rag.cli.framework.formats import NOTE_FORMATS, NoteFormat, chosen_output
+from rag.cli.framework.options import (
+    ConfigFile,
+    Json,
+    Paths,
+    Quiet,
+    Tags,
+    Vaults,
+    complete_notes,
+)
 from rag.cli.framework.query import make_filters, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_file, print_report, say, say_notice
@@ -36,7 +44,7 @@ def related(
     top_k: Annotated[
         int | None,
         typer.Option(
-            *("--top-k", "-k"),
+            *("--top-k", "-k", "-n"),
             min=1,
             max=1000,
             metavar="N",
@@ -74,8 +82,8 @@ def related(
         bool, typer.Option("--explain", help="Show what each passage scores, and all reasons.")
     ] = False,
     json: Json = False,
+    output_format: NoteFormat = "text",
     paths: Paths = False,
-    print0: Print0 = False,
     quiet: Quiet = False,
     config_file: ConfigFile = None,
 ) -> None:
@@ -96,6 +104,7 @@ def related(
     from rag.app.requests import LinksRequest, RelatedRequest
     from rag.app.workspace import Workspace
 
+    out = chosen_output(output_format, json=json, paths=paths, among=NOTE_FORMATS)
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
     if links:
@@ -105,11 +114,11 @@ def related(
             "--min-score": min_score is not None,
             "--explain": explain,
         }
-        unfit |= {"--paths": paths, "--print0": print0}
+        unfit |= {"--paths": out.names_files}
         _refuse(
             next((name for name, given in unfit.items() if given), ""), "does not go with --links"
         )
-        _walk(LinksRequest(note, links, depth or 1, top_k, Path.cwd()), config_file, json)
+        _walk(LinksRequest(note, links, depth or 1, top_k, Path.cwd()), config_file, out.as_json)
         return
     _refuse("--depth" if depth else "", "goes with --links")
     _refuse("--vault" if vaults and all_vaults else "", "does not go with --all-vaults")
@@ -128,17 +137,17 @@ def related(
         warn_if_stale(report.index)
         for notice in report.notices:
             say_notice(notice)
-    if json:
+    if out.as_json:
         print_report(report)
-    elif paths or print0:
+    elif out.names_files:
         for found in report.results:
-            print_file(Path(found.file), print0)
+            print_file(Path(found.file), nul=out.format == "paths0")
     else:
         from rag.cli.render.related import print_related
 
         print_related(report, explain)
     if not report.results:
-        if not json:
+        if not out.as_json:
             _print_nothing(report)
         raise typer.Exit(1)
 

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.completion import complete_formats, complete_notes
-from rag.cli.framework.formats import FORMATS, check_body, chosen_output
-from rag.cli.framework.options import (
-    ConfigFile,
-    DateFrom,
-    DateTo,
-    Json,
-    Mode,
-    ModifiedFrom,
-    ModifiedTo,
-    Order,
-    PathGlobs,
-    Paths,
-    Plan,
-    Print0,
-    Quiet,
-    Refresh,
-    Tags,
-    TopK,
-    Transforms,
-    Vaults,
-    Where,
-)
+from rag.cli.framework import options as opt
+from rag.cli.framework.formats import Format, Output, check_body, chosen_output
 from rag.cli.framework.query import (
-    Output,
-    check_asks,
     check_mode,
     make_filters,
+    print_corrections,
     print_missing,
     print_nothing_found,
     wants_refresh,
+    warn_if_stale,
 )
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report
-from rag.cli.render.plan import TEXT_COLUMN, plan_lines, print_interpretation
+from rag.cli.render.console import plural, print_report, say, say_notice, visible
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -56,29 +35,29 @@ def search(
             " title:, a property (status:done), OR; without any, the notes that filters select",
         ),
     ] = None,
-    vaults: Vaults = None,
-    tags: Tags = None,
-    date_from: DateFrom = None,
-    date_to: DateTo = None,
-    modified_from: ModifiedFrom = None,
-    modified_to: ModifiedTo = None,
-    path_globs: PathGlobs = None,
-    where: Where = None,
+    vaults: opt.Vaults = None,
+    tags: opt.Tags = None,
+    date_from: opt.DateFrom = None,
+    date_to: opt.DateTo = None,
+    modified_from: opt.ModifiedFrom = None,
+    modified_to: opt.ModifiedTo = None,
+    path_globs: opt.PathGlobs = None,
+    where: opt.Where = None,
     like: Annotated[
         str | None,
         typer.Option(
             "--like",
             metavar="NOTE",
             help="Notes that mean the like of this one, in the place of a query.",
-            autocompletion=complete_notes,
+            autocompletion=opt.complete_notes,
         ),
     ] = None,
-    top_k: TopK = None,
-    mode: Mode = None,
-    transforms: Transforms = None,
-    plan: Plan = None,
-    order: Order = "",
-    refresh: Refresh = None,
+    top_k: opt.TopK = None,
+    mode: opt.Mode = None,
+    transforms: opt.Transforms = None,
+    plan: opt.Plan = None,
+    order: opt.Order = "",
+    refresh: opt.Refresh = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
@@ -115,22 +94,11 @@ def search(
         int | None,
         typer.Option("--open", min=1, metavar="N", help="Open the Nth result: links.uri says how."),
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
-    json: Json = False,
-    output_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="|".join(FORMATS),
-            help="For other programs: `lines` is file:line:text, as editors and fzf read it;"
-            " `jsonl` an object a line.",
-            autocompletion=complete_formats,
-        ),
-    ] = "text",
-    paths: Paths = False,
-    print0: Print0 = False,
-    quiet: Quiet = False,
-    config_file: ConfigFile = None,
+    json: opt.Json = False,
+    output_format: Format = "text",
+    paths: opt.Paths = False,
+    quiet: opt.Quiet = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Find notes.
 
@@ -152,10 +120,8 @@ def search(
     from rag.app.requests import SearchRequest
     from rag.app.workspace import Workspace
 
-    out, table = chosen_output(
-        output_format, json=json, paths=paths, print0=print0, table=table, quiet=quiet
-    )
-    check_body(output_format, full, context)
+    out = chosen_output(output_format, json=json, paths=paths, quiet=quiet)
+    check_body(out, full, context)
     config = load_settings(config_file)
     check_mode(config.search.mode if mode is None else mode)
     days = (date_from, date_to, path_globs, modified_from, modified_to)
@@ -176,22 +142,27 @@ def search(
         like=like,
         everything=everything,
     )
-    check_asks(words, request.filters, like)
+    if not words and like is None and request.filters == make_filters():
+        raise UsageError(
+            "neither a query nor a filter is given",
+            hint="Say what to look for; `rag search --help` lists the filters.",
+        )
     with Workspace(config) as workspace:
         report = workspace.search(request)
-    _print_warnings(report, out, wanted=bool(plan))
+    if not quiet:
+        _print_warnings(report, out, wanted=bool(plan))
     results = out.printed(report.response.results)
     if out.as_json:
         print_report(report)
     elif out.names_files:
         out.print_files(report.index, results)
-    elif out.data_format:
+    elif out.is_data:
         from rag.cli.render.formats import print_format
 
-        print_format(out.data_format, report, full)
+        print_format(out.format, report, full)
     elif results:
-        _print(report, table, explain, full)
-    if not out.quiet:
+        _print(report, out.format == "table", explain, full)
+    if not quiet:
         print_missing(report.response.missing, request.query)
     if not results:
         if not out.as_json:
@@ -201,42 +172,79 @@ def search(
         _open(report, opened, config.links.opener)
 
 
-def _open(report: SearchReport, number: int, opener: str) -> None:
-    """Open a result.
-
-    :raises UsageError: when there are not so many, or it cannot be opened.
-    """
-    from rag.cli.render.opening import open_link
-
-    results = report.response.results
-    if number > len(results):
-        found = plural(len(results), "result")
-        raise UsageError(f"there is no result {number}", hint=f"The search found {found}.")
-    if results[number - 1].gone:
-        raise UsageError(f"the note of result {number} is gone", hint="`rag index` forgets it.")
-    open_link(report.index.link(results[number - 1]), opener)
-
-
 def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
-    """Say how a query was searched.
+    """Say what may be wrong with what follows, and how a query was searched.
 
     :param wanted: whether a plan was asked for.
     """
-    out.print_index_warnings(report.index, report.response.corrections, report.response.query)
-    if report.plan and not out.quiet:
+    warn_if_stale(report.index)
+    print_corrections(report.response.corrections, report.response.query)
+    if report.plan:
+        from rag.cli.render.results import print_interpretation
+
         print_interpretation(report.plan, report.index, wanted=wanted, data=out.is_data)
-    out.print_warnings(report.notices)
+    for notice in report.notices:
+        say_notice(notice)
 
 
 def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None:
-    from rag.cli.render.results import print_plan, print_results, print_table
+    from rag.cli.render import results as render
+    from rag.cli.render.terminal import make_console, print_between_words
 
     response = report.response
     if explain:
-        for line in plan_lines(report.plan) if report.plan else ():
-            print_line(line, TEXT_COLUMN)
-        print_plan(response)
+        if report.plan:
+            render.print_plan(report.plan)
+        lines = [*render.searched_lines(response.route, response.variants)]
+        if took := response.timings.get("transforms"):
+            lines.append(f"transforms took {took:,.0f} ms")
+        for line in lines:
+            print_between_words(make_console(), visible(line), "dim")
     if table:
-        print_table(response.results, report.index)
+        render.print_table(response.results, report.index)
     else:
-        print_results(report, full)
+        render.print_results(report, full)
+
+
+_SECONDS = 3.0  # in which an opener that fails has said so; one that is still there shows the note
+
+
+def _open(report: SearchReport, number: int, opener: str) -> None:
+    """Open a result with the program that opens links.
+
+    :param opener: the command, with its options; empty for that of the system.
+    :raises UsageError: when there are not so many, or it cannot be opened.
+    """
+    import shlex
+    import subprocess
+
+    results = report.response.results
+    if number > len(results):
+        count = plural(len(results), "result")
+        raise UsageError(f"there is no result {number}", hint=f"The search found {count}.")
+    if results[number - 1].gone:
+        raise UsageError(f"the note of result {number} is gone", hint="`rag index` forgets it.")
+    link = report.index.link(results[number - 1])
+    try:
+        command = shlex.split(opener) or ["open" if sys.platform == "darwin" else "xdg-open"]
+    except ValueError as error:
+        raise UsageError(
+            f"links.opener is no command: {error}", hint="See `rag config`."
+        ) from error
+    say(f"opening {link}")
+    nowhere = subprocess.DEVNULL
+    try:
+        running = subprocess.Popen(
+            [*command, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+        )
+        code = running.wait(_SECONDS)
+    except OSError as error:
+        why = f"{command[0]} cannot be run: {error.strerror or error}"
+        raise UsageError(why, hint="Name another command in links.opener.") from error
+    except subprocess.TimeoutExpired:
+        return
+    if code:
+        raise UsageError(
+            f"{command[0]} could not open it (exit code {code})",
+            hint="links.opener names another command, links.uri another kind of link.",
+        )

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.completion import complete_vaults
-from rag.cli.framework.options import ConfigFile, Json, Quiet
+from rag.cli.framework.options import ConfigFile, Json, Quiet, complete_vaults
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say
 

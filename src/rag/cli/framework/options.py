@@ -1,21 +1,90 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what a shell completes their values with."""
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from rag.cli.framework.completion import (
-    complete_modes,
-    complete_orders,
-    complete_outputs,
-    complete_tags,
-    complete_transforms,
-    complete_vaults,
-)
+from rag.config import MODES, load_config
+from rag.text.sanitize import visible
+
+_MOST = 200  # names that are offered at once
+_FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
+Complete = Callable[[str], list[str]]
+
+
+def completing(names: Callable[[], Iterable[str]]) -> Complete:
+    """Return a completion with some names: it says nothing into the prompt, whatever fails."""
+
+    def complete(incomplete: str) -> list[str]:
+        try:
+            return offered(names(), incomplete)
+        except Exception:  # such as no index yet
+            return []
+
+    return complete
+
+
+def offered(names: Iterable[str], incomplete: str) -> list[str]:
+    """Return the names that begin so; a shell would print one that steers a terminal as it is."""
+    names = (name for name in dict.fromkeys(names) if name.startswith(incomplete))
+    return [name for name in names if visible(name) == name][:_MOST]
+
+
+def _of_index(read: Callable[[Any], Iterable[str]]) -> list[str]:
+    from rag.index.lookup import open_manifest
+
+    with open_manifest(load_config()) as manifest:
+        return [*read(manifest)]
+
+
+def _vaults() -> Iterable[str]:
+    from rag.index.vault_registry import configured_vaults
+
+    yield from configured_vaults(load_config())
+    try:
+        yield from _of_index(lambda manifest: manifest.vaults())
+    except Exception:  # no index yet
+        return
+
+
+def _transforms() -> Iterable[str]:
+    from rag.query.registry import transformer_names
+
+    return [*transformer_names(), "none"]
+
+
+def _orders() -> Iterable[str]:
+    from rag.search.ordering import ORDERS
+
+    return ORDERS
+
+
+def complete_notes(incomplete: str) -> list[str]:
+    """Return titles of notes, and paths where a slash was typed.
+
+    bash takes what is offered as it is typed, so that a blank in it is escaped there; once the
+    blank itself is typed, Typer compares what it stands for, and nothing is offered.
+    """
+    names = completing(
+        lambda: _of_index(
+            lambda manifest: (
+                f"{vault}/{path}" if "/" in incomplete else title
+                for vault, path, title, _, _ in manifest.names()
+            )
+        )
+    )(incomplete)
+    is_bash = os.environ.get("_RAG_COMPLETE", "").endswith("bash")
+    return [_FOR_BASH.sub(r"\\\1", name) if is_bash and name.isascii() else name for name in names]
+
+
+complete_vaults = completing(_vaults)
 
 
 def _nfc(names: list[str] | None) -> list[str]:
@@ -29,9 +98,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Paths = Annotated[
     bool,
     typer.Option("--paths", help="Print only the files, one a line; --json goes before it."),
-]
-Print0 = Annotated[
-    bool, typer.Option("--print0", help="As --paths, with a NUL after each file, for xargs -0.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what must be said.")]
 Vaults = Annotated[
@@ -52,7 +118,7 @@ Tags = Annotated[
         "-t",
         metavar="TAG",
         help="Only notes with this tag; may be repeated (all of them).",
-        autocompletion=complete_tags,
+        autocompletion=completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
     ),
 ]
 DateFrom = Annotated[
@@ -86,7 +152,7 @@ Order = Annotated[
         "--sort",
         metavar="score|created|modified|title",
         help="The order of the results; dates newest first.",
-        autocompletion=complete_orders,
+        autocompletion=completing(_orders),
     ),
 ]
 PathGlobs = Annotated[
@@ -95,7 +161,7 @@ PathGlobs = Annotated[
 ]
 TopK = Annotated[
     int | None,
-    typer.Option("--top-k", "-k", min=1, max=10_000, metavar="N", help="How many results."),
+    typer.Option("--top-k", "-k", "-n", min=1, max=10_000, metavar="N", help="How many results."),
 ]
 Mode = Annotated[
     str | None,
@@ -103,7 +169,7 @@ Mode = Annotated[
         "--mode",
         metavar="MODE",
         help="auto, lexical, dense or hybrid.",
-        autocompletion=complete_modes,
+        autocompletion=completing(lambda: MODES),
     ),
 ]
 Transforms = Annotated[
@@ -113,7 +179,7 @@ Transforms = Annotated[
         metavar="NAME",
         help="Also search for what this makes of the query: multi-query, step-back, hyde,"
         " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-        autocompletion=complete_transforms,
+        autocompletion=completing(_transforms),
     ),
 ]
 Refresh = Annotated[
@@ -147,24 +213,3 @@ ExplainWindow = Annotated[
     typer.Option("--explain", help="Show what the model was shown, and what it was not."),
 ]
 NoSources = Annotated[bool, typer.Option("--no-sources", help="Leave out the list of sources.")]
-OutputFormat = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="text|json",
-        help="`json` is the same as --json.",
-        autocompletion=complete_outputs,
-    ),
-]
-
-
-def wants_json(json: bool, output_format: str) -> bool:
-    """Return whether JSON was asked for, in either way.
-
-    :raises UsageError: for a format that does not exist.
-    """
-    from rag.exceptions import UsageError
-
-    if output_format not in ("text", "json"):
-        raise UsageError(f"no format {output_format!r}", hint="Use --format text or --format json.")
-    return json or output_format == "json"

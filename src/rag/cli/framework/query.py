@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from rag.cli.render.console import plural, print_file, say, say_notice
+from rag.cli.render.console import plural, say
 from rag.config import MODES
 from rag.exceptions import UsageError
 from rag.text.messages import shortened
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 
     from rag.app.index_state import IndexState
     from rag.config import RAGConfig
-    from rag.search.results import NearWord, QueryFilters, SearchResult
+    from rag.search.results import NearWord, QueryFilters
 
-# A name, and a value after a `=`, or a comparison.
-_CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)
+_CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)  # name=value, or name>value
 
 
 def make_filters(
-    vaults: list[str] | None,
-    tags: list[str] | None,
-    date_from: str | None,
-    date_to: str | None,
-    paths: list[str] | None,
+    vaults: list[str] | None = None,
+    tags: list[str] | None = None,
+    date_from: str | None = None,
+    date_to: str | None = None,
+    paths: list[str] | None = None,
     modified_from: str | None = None,
     modified_to: str | None = None,
     where: list[str] | None = None,
@@ -41,8 +40,8 @@ def make_filters(
     """
     from rag.search.results import QueryFilters
 
-    for option, given in (("--tag", tags), ("--path", paths)):
-        if any(not value.strip("#/ \t") for value in given or []):
+    for option, values in (("--tag", tags), ("--path", paths)):
+        if any(not value.strip("#/ \t") for value in values or []):
             raise UsageError(f"{option} is empty", hint=f"Leave out {option}, or give it a value.")
     first, last = _days("", date_from, date_to)
     modified = _days("modified-", modified_from, modified_to)
@@ -69,41 +68,51 @@ def _days(kind: str, since: str | None, until: str | None) -> tuple[date | None,
     return first, last
 
 
-def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and condition of each property; comparisons of one are joined, else it has one."""
+def _conditions(where: list[str]) -> Iterable[tuple[str, str]]:
+    """Return name and condition of each property; comparisons of one are joined."""
     from rag.query.property_values import is_comparison
 
     conditions: dict[str, str] = {}
-    for given in where:
-        stated = _CONDITION.fullmatch(normalize("NFC", given))
-        name, value = (stated[1].strip().lower(), stated[2].strip()) if stated else ("", "")
+    for text in where:
+        parts = _CONDITION.fullmatch(normalize("NFC", text))
+        name, value = (parts[1].strip().lower(), parts[2].strip()) if parts else ("", "")
         if not name or not value:
             raise UsageError(
-                f"{given!r} is no condition",
+                f"{text!r} is no condition",
                 hint="Name a property and its value: status=done, or compare it: 'price>200'.",
             )
-        known = conditions.get(name)
-        if known and not (is_comparison(known) and is_comparison(value)):
+        earlier = conditions.get(name)
+        if earlier and not (is_comparison(earlier) and is_comparison(value)):
             raise UsageError(f"--where names {name!r} twice", hint="Leave one out.")
-        conditions[name] = f"{known} {value}" if known else value
-    yield from conditions.items()
+        conditions[name] = f"{earlier} {value}" if earlier else value
+    return conditions.items()
 
 
-def check_asks(
-    words: Sequence[str] | None, filters: QueryFilters | None, like: str | None = None
-) -> None:
-    """Refuse to search for nothing at all: neither words nor filters.
+def read_query(words: list[str]) -> str:
+    """Return the query of an argument: its words, or what stands in stdin where it is `-`."""
+    from rag.cli.render.console import read_stdin
 
-    :param like: the name of a note, in the place of words.
-    :raises UsageError: naming both.
+    query = " ".join(words)
+    return read_stdin() if query == "-" else query
+
+
+def check_model(model: str, no_model: bool) -> None:
+    """Refuse a model and none at once.
+
+    :raises UsageError: for both.
     """
-    from rag.search.results import QueryFilters
+    if model and no_model:
+        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
 
-    if not words and like is None and filters in (None, QueryFilters()):
-        raise UsageError(
-            "neither a query nor a filter is given",
-            hint="Say what to look for; `rag search --help` lists the filters.",
-        )
+
+def check_mode(mode: str) -> str:
+    """Return a mode, or refuse one that does not exist.
+
+    :raises UsageError: for an unknown mode.
+    """
+    if mode not in MODES:
+        raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
+    return mode
 
 
 def wants_refresh(config: RAGConfig, wanted: bool | None) -> bool:
@@ -117,64 +126,6 @@ def wants_refresh(config: RAGConfig, wanted: bool | None) -> bool:
     return config.search.refresh == "auto" and sys.stdout.isatty()
 
 
-def check_mode(mode: str) -> str:
-    """Return a mode, or refuse one that does not exist.
-
-    :raises UsageError: for an unknown mode.
-    """
-    if mode not in MODES:
-        raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
-    return mode
-
-
-class Output(NamedTuple):
-    """What of a search or an answer is printed."""
-
-    as_json: bool
-    paths: bool
-    print0: bool
-    quiet: bool
-    data_format: str = ""
-
-    @property
-    def names_files(self) -> bool:
-        """Whether only files are printed."""
-        return self.paths or self.print0
-
-    @property
-    def is_data(self) -> bool:
-        """Whether stdout is for programs."""
-        return self.as_json or self.names_files or bool(self.data_format)
-
-    def print_index_warnings(
-        self, state: IndexState, corrections: dict[str, str], query: str
-    ) -> None:
-        """Say what may be wrong with what follows: its age, and words that were not typed."""
-        if not self.quiet:
-            warn_if_stale(state)
-            print_corrections(corrections, query)
-
-    def print_warnings(self, notices: list[str]) -> None:
-        """Say what there is to know of what was found."""
-        for notice in [] if self.quiet else notices:
-            say_notice(notice)
-
-    def printed(self, results: list[SearchResult]) -> list[SearchResult]:
-        """Return the results that are printed: where files are named, those that are there."""
-        if self.as_json or not (self.names_files or self.data_format == "lines"):
-            return results
-        there = [result for result in results if not result.gone]
-        if len(there) < len(results) and not self.quiet:
-            left = plural(len(results) - len(there), "note")
-            say(f"left out {left}, gone since the last index (`rag index`)")
-        return there
-
-    def print_files(self, state: IndexState, results: list[SearchResult]) -> None:
-        """Print the file of each note."""
-        for file in dict.fromkeys(map(state.file, results)):
-            print_file(file, self.print0)
-
-
 def warn_if_stale(state: IndexState) -> None:
     """Say when what is shown may be older than the notes."""
     if state.changed:
@@ -184,22 +135,20 @@ def warn_if_stale(state: IndexState) -> None:
 def print_corrections(corrections: dict[str, str], query: str) -> None:
     """Say which words were searched for instead of those that no note holds, in the language of a
     query."""
-    if not corrections:
-        return
-    from rag.app.interpretation_text import words_for
+    if corrections:
+        from rag.app.interpretation_text import words_for
 
-    for word, meant in corrections.items():
-        say(words_for(query)["corrected"].format(meant, word))
+        for word, meant in corrections.items():
+            say(words_for(query)["corrected"].format(meant, word))
 
 
 def print_missing(missing: dict[str, NearWord | None], query: str) -> None:
     """Say which words of a query no note holds."""
-    if not missing:
-        return
-    from rag.app.interpretation_text import missing_words
+    if missing:
+        from rag.app.interpretation_text import missing_words
 
-    for text in missing_words(missing, query):
-        say(text)
+        for text in missing_words(missing, query):
+            say(text)
 
 
 def print_nothing_found(query: str) -> None:

@@ -10,26 +10,22 @@ import typer
 
 from rag.cli.app import app
 
-EXIT_CODES = {
-    0: "done, at least one result",
-    1: "nothing found, worse than the baseline, or a check that failed",
-    2: "usage or configuration error",
-    3: "no index, or one that must be rebuilt",
-    4: "a service did not answer",
-    5: "finished, but some notes or their vectors failed",
-    75: "another process is indexing",
-}
 _HEAD = """# Commands
 
 Made by `make docs` from the program's own help; a test fails when the two differ.
 """
+_EXIT_CODES = (
+    "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
+    " that failed · 2 usage or configuration error · 3 no index, or one that must be rebuilt · 4 a"
+    " service did not answer · 5 finished, but some notes or their vectors failed · 75 another"
+    " process is indexing."
+)
 
 
 def reference() -> str:
     """Return the reference of all commands as Markdown."""
-    codes = " · ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
-    parts = [f"{_HEAD}\n{fill(f'Exit codes: {codes}.', 96)}\n"]
-    return "\n".join(parts + [_section(name, command) for name, command in all_commands()])
+    sections = [_section(name, command) for name, command in all_commands()]
+    return "\n".join([f"{_HEAD}\n{fill(_EXIT_CODES, 96)}\n", *sections])
 
 
 def all_commands() -> Iterator[tuple[str, Any]]:
@@ -43,43 +39,25 @@ def all_commands() -> Iterator[tuple[str, Any]]:
             yield name, command
 
 
-def help_and_examples(command: Any) -> tuple[str, list[str]]:
-    """Return what a command's help says in one line, and the lines of its examples."""
-    text, _, examples = (command.help or "").partition("\b")
-    return " ".join(text.split()), [line.strip() for line in examples.strip().split("\n") if line]
-
-
-def parameters(command: Any) -> list[tuple[list[str], str, str]]:
-    """Return the parameters of a command but `--help`: their names (of an argument its
-    placeholder), the placeholder of an option's value or "", and what their help says."""
-    found = []
-    for one in command.params:
-        if one.name == "help":
-            continue
-        if one.param_type_name == "argument":
-            found.append(([one.metavar or one.name.upper()], "", one.help or ""))
-        else:
-            value = "" if one.is_flag else one.metavar or ""
-            found.append(([*one.opts, *one.secondary_opts], value, one.help or ""))
-    return found
-
-
 def _section(name: str, command: Any) -> str:
-    text, examples = help_and_examples(command)
-    lines = [f"## rag {name}", "", text, ""]
+    text, _, examples = (command.help or "").partition("\b")
+    lines = [f"## rag {name}", "", " ".join(text.split()), ""]
     if examples:
-        lines += ["```sh", *examples, "```", ""]
-    rows = [_row(*one) for one in parameters(command)]
-    if rows:
+        shown = (line.strip() for line in examples.strip().split("\n") if line)
+        lines += ["```sh", *shown, "```", ""]
+    if rows := [_row(parameter) for parameter in command.params if parameter.name != "help"]:
         lines += ["| | |", "|---|---|", *rows, ""]
     return "\n".join(lines)
 
 
-def _row(names: list[str], value: str, says: str) -> str:
-    label = ", ".join(f"`{name}`" for name in names)
-    if value:
-        label += f" {value}".replace("|", "\\|")
-    return f"| {label} | {says} |"
+def _row(parameter: Any) -> str:
+    """Return the row of a parameter: its names (of an argument its placeholder), and its help."""
+    if parameter.param_type_name == "argument":
+        return f"| `{parameter.metavar or parameter.name.upper()}` | {parameter.help or ''} |"
+    label = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if parameter.metavar and not parameter.is_flag:
+        label += f" {parameter.metavar}".replace("|", "\\|")
+    return f"| {label} | {parameter.help or ''} |"
 
 
 if __name__ == "__main__":

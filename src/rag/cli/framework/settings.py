@@ -6,10 +6,8 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from typer._click.globals import get_current_context
-
+from rag.cli.framework.lazy_group import option_value
 from rag.cli.render.console import say
 from rag.config import RAGConfig, load_config, unknown_in_environment
 from rag.config.addresses import hosts_in
@@ -31,7 +29,7 @@ def load_settings(config_file: Path | None, *, may_ask: bool = True) -> RAGConfi
     if may_ask and config.left_out and _can_ask() and _ask(config):
         config = load_config(config_file)
     say_left_out(config)
-    if not _parameter("quiet"):
+    if not option_value("quiet"):
         say_unknown_variables(config)
     say_key(config)
     return config
@@ -83,17 +81,11 @@ def _say_key(use: KeyInUse, origin: str) -> None:
         remember_told(names[host], use.variable)
 
 
-def _parameter(name: str) -> Any:
-    """Return what the command was given for an option; `None` when it has none of that name."""
-    context = get_current_context(silent=True)
-    return context.params.get(name) if context else None
-
-
 def _can_ask() -> bool:
     """Return whether somebody at a terminal sees a question and can answer it."""
-    if any(map(_parameter, ("quiet", "json", "paths"))):
+    if any(map(option_value, ("quiet", "json", "paths"))):
         return False
-    if _parameter("output_format") not in (None, "text", "table"):
+    if option_value("output_format") not in (None, "text", "table"):
         return False
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if not all(stream is not None and stream.isatty() for stream in streams):

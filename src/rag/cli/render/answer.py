@@ -1,28 +1,35 @@
-"""What `ask` and `chat` share: which model answers, and how an answer is printed as it comes."""
+"""What `ask` and `chat` print: an answer as it comes, what it rests on, what a model was shown."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rag.cli.render.console import (
-    clean,
+from rag.answers.language import language_of
+from rag.answers.notices import notice
+from rag.cli.render.console import clean, is_news, print_error, say, say_notice, visible
+from rag.cli.render.results import marked, place, searched_lines
+from rag.cli.render.terminal import (
+    StatusLine,
     make_console,
     print_between_words,
-    print_error,
-    say,
-    say_notice,
-    visible,
+    print_indented,
+    print_markdown,
 )
-from rag.cli.render.sources import print_places, print_quotes, print_sources
-from rag.cli.render.status_line import StatusLine
-from rag.exceptions import UnfinishedError, UsageError
+from rag.exceptions import UnfinishedError
+from rag.text.messages import shortened
+from rag.text.snippets import match_spans
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from rag.answers.verdicts import Progress
     from rag.app.index_state import IndexState
     from rag.qa.answer import Answer
+    from rag.qa.context_report import ShownItem, WindowReport
+    from rag.search.results import SearchResult
 
 _MARKS = {
     "interrupted": "(interrupted)",
@@ -33,41 +40,6 @@ _INDENT = 2
 _BLOCK_END = re.compile(r"\n[ \t]*\n")
 
 
-def check_model(model: str, no_model: bool) -> None:
-    """Refuse a model and none at once.
-
-    :raises UsageError: for both.
-    """
-    if model and no_model:
-        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
-
-
-_LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
-
-
-def read_stdin() -> str:
-    """Return what stands in stdin, as far as a query may go; bytes that are no UTF-8 are
-    replaced."""
-    if not sys.stdin:
-        return ""
-    tolerate_stdin()
-    return sys.stdin.read(_LONGEST_INPUT).strip()
-
-
-def read_line_of_stdin() -> str:
-    """Return the next line of stdin, its beginning if it is far too long; empty at the end."""
-    line = part = sys.stdin.readline(_LONGEST_INPUT)
-    while len(part) == _LONGEST_INPUT and not part.endswith("\n"):
-        part = sys.stdin.readline(_LONGEST_INPUT)
-    return line
-
-
-def tolerate_stdin() -> None:
-    """Read stdin as UTF-8 in any locale, whatever is in it."""
-    if hasattr(sys.stdin, "reconfigure"):
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-
-
 class AnswerPrinter:
     """Print one answer: `on_text` and `on_thinking` while it comes, `finish` the rest.
 
@@ -76,14 +48,9 @@ class AnswerPrinter:
     """
 
     def __init__(
-        self,
-        facts: IndexState,
-        *,
-        question: str = "",
-        sources: bool = True,
-        quiet: bool = False,
+        self, state: IndexState, *, question: str = "", sources: bool = True, quiet: bool = False
     ) -> None:
-        self._facts, self._question = facts, question
+        self._state, self._question = state, question
         self._sources, self._quiet = sources, quiet
         self._console, self._messages = make_console(), make_console(stderr=True)
         self._status = StatusLine(self._messages, not quiet)
@@ -112,21 +79,24 @@ class AnswerPrinter:
         """
         if progress.sentences and (self._console.is_terminal or not self._printed):
             self._end_thinking()
-            self._status.show(_said(progress, self._question))
+            count, held_back, struck = progress
+            key = "sentence" if count == 1 else "sentences"
+            counts = {key: count, "held_back": held_back, "struck": struck}
+            parts = [notice(self._question, k, count=n) for k, n in counts.items() if n]
+            self._status.show(", ".join(parts))
 
     def on_text(self, text: str) -> None:
         """Print a piece of an answer."""
         self._end_thinking()
-        if not self._console.is_terminal:
-            self.stop_waiting()
         self._printed = True
         if self._console.is_terminal:
             self._pending += clean(text)
             while end := _end_of_block(self._pending):
                 self.stop_waiting()
-                self._print_block(self._pending[:end])
+                print_markdown(self._console, self._pending[:end], _INDENT)
                 self._pending = self._pending[end:]
         else:
+            self.stop_waiting()
             sys.stdout.write(clean(text))
             sys.stdout.flush()
 
@@ -137,21 +107,6 @@ class AnswerPrinter:
             say("")
         self._thinks = False
 
-    def _print_block(self, text: str) -> None:
-        from rich.segment import Segment, Segments
-
-        from rag.cli.render.markdown import Markdown
-
-        options = self._console.options.update(width=max(self._console.width - _INDENT, 20))
-        lines = self._console.render_lines(Markdown(text), options, pad=False)
-        blank = ["".join(part.text for part in line).strip() == "" for line in lines]
-        while blank and blank[-1]:
-            blank.pop()
-        for line in lines[blank.index(False) if blank else 0 : len(blank)]:
-            self._console.print(Segments([Segment(" " * _INDENT), *line]))
-        if blank:
-            self._console.print()
-
     def finish(self, answer: Answer) -> int:
         """Print what is left of an answer: its end, its sources, and what there is to say of it.
 
@@ -161,72 +116,77 @@ class AnswerPrinter:
         if answer.model and answer.found and not self._printed:
             self.on_text(answer.text)
         if self._console.is_terminal:
-            self._print_block(self._pending)
+            print_markdown(self._console, self._pending, _INDENT)
         elif self._printed:
             sys.stdout.write("\n")
         if answer.partial:
             self._console.print(_MARKS.get(answer.finish_reason, "(incomplete)"), style="dim")
         if not self._quiet:
-            for notice in answer.notices:
-                say_notice(notice)
+            for text in answer.notices:
+                say_notice(text)
         if answer.notes and answer.found:
-            from rag.cli.render.note_answers import print_notes
-
-            print_notes(self._console, answer, self._facts, sources=self._sources)
+            self._print_notes(answer)
             return exit_code(answer)
         if answer.quotes:
-            print_quotes(self._console, answer)
+            _print_quotes(self._console, answer)
         elif not (answer.partial or (answer.model and answer.found)):
             self._console.print(answer.text)
             self._print_near(answer)
         if self._sources and answer.sources:
             if not self._printed or not self._console.is_terminal:
                 self._console.print()
-            print_sources(self._console, answer.sources, self._facts, answer.quoted_lines)
+            print_sources(self._console, answer.sources, self._state, answer.quoted_lines)
         if not self._quiet:
             self._say_how(answer)
         return exit_code(answer)
 
+    def _print_notes(self, answer: Answer) -> None:
+        """Print how many notes there are, and those that are named; or a day, and what says so.
+
+        Those of a list are the answer; of a number or a day they are sources.
+        """
+        about = answer.notes
+        assert about
+        is_named = bool(answer.sources) and (self._sources or about.asked == "list")
+        if about.day:
+            self._console.print(visible(answer.text.partition(": ")[0]), style="bold")
+            _print_quotes(self._console, answer)
+            if is_named:
+                self._console.print()
+        else:
+            text = f"{visible(answer.text)}{':' if is_named else ''}"
+            print_between_words(self._console, text, "bold")
+        if is_named:
+            lines = {number: source.line for number, source in enumerate(answer.sources, 1)}
+            print_sources(self._console, answer.sources, self._state, lines)
+            if more := more_notes(answer):
+                self._console.print(more, style="dim")
+
     def _print_near(self, answer: Answer) -> None:
         """Print where to look for what was not found, as no part of the answer."""
         if self._sources and answer.near and not self._quiet:
-            from rag.answers.notices import notice
-
             say(notice(self._question, "near"))
-            print_places(self._messages, answer.near, self._facts)
+            for result in answer.near:
+                _print_source(self._messages, "  ", result, self._state)
 
     def _say_how(self, answer: Answer) -> None:
         if answer.quotes:
-            from rag.answers.notices import notice
-            from rag.cli.render.session import is_news
-
             key = "quoted" if answer.confidence else "listed"  # listed notes have no score
             if not is_news(notice(self._question, key, confidence=0.0)):
                 key += "_again"
             say("")
             say(notice(self._question, key, confidence=answer.confidence))
         elif answer.model:
-            print_between_words(self._messages, summary(answer), style="dim")
+            print_between_words(self._messages, _summary(answer), style="dim")
         if answer.partial and answer.failure:
             print_error(answer.failure, as_json=False)
 
 
-def _said(progress: Progress, question: str) -> str:
-    """Say how far an answer is."""
-    from rag.answers.notices import notice
-
-    count, waits, struck = progress
-    said = [notice(question, "sentence" if count == 1 else "sentences", count=count)]
-    said += [notice(question, "held_back", count=waits)] if waits else []
-    said += [notice(question, "struck", count=struck)] if struck else []
-    return ", ".join(said)
-
-
 def _end_of_block(text: str) -> int:
     """Return where the first whole block of Markdown ends; 0 while none does."""
-    for found in _BLOCK_END.finditer(text):
-        if len(re.findall(r"(?m)^[ \t]*(?:```|~~~)", text[: found.end()])) % 2 == 0:
-            return found.end()
+    for blank in _BLOCK_END.finditer(text):
+        if len(re.findall(r"(?m)^[ \t]*(?:```|~~~)", text[: blank.end()])) % 2 == 0:
+            return blank.end()
     return 0
 
 
@@ -235,14 +195,13 @@ def exit_code(answer: Answer) -> int:
     if answer.finish_reason == "interrupted":
         return 130
     # It is set once a model is asked; where none could be, the quotations are the answer.
-    said_nothing = isinstance(answer.failure, UnfinishedError)
-    was_asked = bool(answer.usage.get("num_ctx")) or said_nothing
+    was_asked = bool(answer.usage.get("num_ctx")) or isinstance(answer.failure, UnfinishedError)
     if answer.failure and (answer.partial or (was_asked and not answer.found)):
         return answer.failure.exit_code
     return 0 if answer.found else 1
 
 
-def summary(answer: Answer) -> str:
+def _summary(answer: Answer) -> str:
     """Return one line on a model's answer: who wrote it, how long it took, what to think of it."""
     parts = [answer.model]
     if tokens := answer.usage.get("tokens"):
@@ -259,3 +218,125 @@ def summary(answer: Answer) -> str:
         removed = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
         parts.append(f"removed: {', '.join(removed)}")
     return visible(" · ".join(parts))
+
+
+# -- what an answer rests on ---------------------------------------------------------------
+
+
+def print_sources(
+    console: Console,
+    sources: list[SearchResult],
+    state: IndexState,
+    lines: Mapping[int, int] | None = None,
+) -> None:
+    """Print the numbered sources of an answer.
+
+    :param lines: for a number, another line than that where the source begins.
+    """
+    for number, source in enumerate(sources, 1):
+        _print_source(console, f"[{number}] ", source, state, (lines or {}).get(number, 0))
+
+
+def _print_source(
+    console: Console, mark: str, source: SearchResult, state: IndexState, line: int = 0
+) -> None:
+    text = marked(mark, [(0, len(mark))], "cyan")
+    text.append(f"{visible(source.title)}  ", style="bold")
+    print_between_words(console, text.append_text(place(source, state, line)))
+
+
+def _print_quotes(console: Console, answer: Answer) -> None:
+    """Print what an answer quotes, each with the number of its source."""
+    for quote in answer.quotes:
+        shown = clean(quote.text)
+        text = marked(shown, match_spans(shown, answer.searched), "bold")
+        text.append(f" [{quote.source}]", style="cyan")
+        if quote.also:
+            others = ", ".join(f"[{source}]" for source, _ in quote.also)
+            text.append(f" (also in {others})", style="dim")
+        print_indented(console, text, _INDENT)
+
+
+def more_notes(answer: Answer) -> str:
+    """Return how many notes were meant and not named; empty where all were."""
+    about = answer.notes
+    left = about.count - len(answer.sources) if about and not about.day else 0
+    if not about or left <= 0:
+        return ""
+    if language_of(answer.text) == "ja":
+        return f"… ほかに{left:,}件（--top-k {about.count} で全件）"
+    return f"… and {left:,} more (--top-k {about.count} names all)"
+
+
+# -- what a model was shown: --explain -----------------------------------------------------
+
+_NAMES = {
+    "system": "rules",
+    "user": "question",
+    "memory": "fact",
+    "conversation": "said before",
+    "retrieval": "note",
+}
+_PLURAL = {"memory": "facts", "conversation": "conversation", "retrieval": "notes"}
+_LONGEST = 64  # characters of what is said of one item
+_MOST = 5  # lines for what was left out of one source
+
+
+def print_window(answer: Answer) -> None:
+    """Print on stderr how the notes were searched, what of them the model was shown, what it was
+    not, and what took how long."""
+    console = make_console(stderr=True)
+    for line in ("", *searched_lines(answer.route, answer.variants), *_window(answer)):
+        print_between_words(console, visible(line), style="dim")
+
+
+def _window(answer: Answer) -> Iterator[str]:
+    report = answer.context
+    if report is None:
+        yield "no window was built: no model was asked"
+        return
+    reader, reads = answer.model or "the model", answer.usage.get("num_ctx") or 0
+    yield (
+        f"shown to {reader}: {report.used_tokens:,} of {report.max_tokens:,} tokens"
+        f" (it reads {reads:,}, its answer and a margin included)"
+    )
+    yield "  priority  tokens  what"
+    yield from map(_item, report.window)
+    if report.overflow:
+        yield "left out"
+        for source in dict.fromkeys(item.source for item in report.overflow):
+            items = [item for item in report.overflow if item.source == source]
+            yield from map(_item, items[:_MOST])
+            if rest := items[_MOST:]:
+                tokens = sum(item.tokens for item in rest)
+                yield f"  {rest[0].priority:>8}  {tokens:>6,}  {len(rest):,} more of these"
+    yield f"tokens: {' · '.join(_usage(report))}"
+    for step, why in report.skipped.items():
+        yield f"skipped: {step} ({why})"
+    times = (f"{step['name']} {step['ms']:,.1f}" for step in report.steps)
+    yield f"time in ms: {' · '.join(times)}"
+
+
+def _item(item: ShownItem) -> str:
+    what = _NAMES.get(item.source, item.source)
+    if item.source not in ("system", "user"):
+        part = (", cut" if item.number else ", the rest") if item.cut else ""
+        what += f"{part}: {shortened(' '.join(item.label.split()), _LONGEST)}"
+    if item.found_by:
+        what += f", found by {', '.join(item.found_by)}"
+    if item.added:
+        spans = (f"{a}–{b}" if b > a else str(a) for a, b in item.added)
+        what += f", with lines {' and '.join(spans)} around it"
+    if item.why:
+        what += f" — {item.why}"
+    elif item.cited:
+        what += f" — [{item.cited}] in the answer"
+    return f"  {item.priority:>8}  {item.tokens:>6,}  {what}"
+
+
+def _usage(report: WindowReport) -> Iterator[str]:
+    """Yield what each kind of source took, and what it could have had."""
+    for source, most in report.budgets.items():
+        used = report.usage.get(source, 0)
+        if used or any(item.source == source for item in report.overflow):
+            yield f"{_PLURAL.get(source, _NAMES[source])} {used:,} of {most:,}"

@@ -10,8 +10,8 @@ from rich.style import Style
 from rich.text import Text
 
 from rag.app.index_state import link_to
-from rag.cli.render.console import make_console, print_between_words, print_line, visible
-from rag.cli.render.results import print_indented
+from rag.cli.render.console import print_line, visible
+from rag.cli.render.terminal import make_console, print_between_words, print_indented
 from rag.text.messages import brief
 
 if TYPE_CHECKING:

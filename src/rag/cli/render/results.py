@@ -1,42 +1,32 @@
-"""How results look on a terminal, and off it."""
+"""How results look on a terminal, and off it, and how their query was read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.render.console import clean, make_console, print_between_words, print_whole, visible
+from rag.cli.render.console import clean, print_line, say, visible
+from rag.cli.render.terminal import make_console, print_between_words, print_indented
 from rag.search.matching_line import excerpt
-from rag.search.results import SearchedVariant, SearchResponse, SearchResult, TermScore
+from rag.search.results import SearchedVariant, SearchResult, TermScore
 from rag.text.snippets import match_spans
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
     from rag.app.search import SearchReport
+    from rag.search.planned_query import Intent
 
 _LINES = 2  # of a snippet
 # Terms of other fields look as they do in the text: these are named.
 _NAMED_FIELDS = ("exact", "properties", "addresses")
 _GONE = "  (gone; run rag index)"
+_MATCH = "bold yellow"
 
-
-def place(result: SearchResult, facts: IndexState, line: int = 0, is_linked: bool = True) -> Text:
-    """Return `vault/path:line`, a link to that line where the terminal knows links.
-
-    :param line: another line than the one that matches best.
-    :param is_linked: whether it is for a terminal at all.
-    """
-    line = line or result.line
-    text = Text(visible(f"{result.vault}/{result.file_path}:{line}"), style="cyan")
-    if is_linked:
-        text.stylize(Style(link=facts.link(result, line)))
-    return text
+# -- results -------------------------------------------------------------------------------
 
 
 def print_results(report: SearchReport, full: bool = False) -> None:
@@ -44,14 +34,14 @@ def print_results(report: SearchReport, full: bool = False) -> None:
 
     :param full: print the whole chunk instead.
     """
-    console, facts = make_console(), report.index
+    console, state = make_console(), report.index
     for rank, result in enumerate(report.response.results, 1):
         head = Text().append(f"{rank:>2}  ", style="dim")
         head.append(visible(result.title), style="bold")
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
         print_between_words(console, head)
-        where = place(result, facts, is_linked=console.is_terminal)
+        where = place(result, state)
         heading = [part for part in result.heading if part != result.title]
         if heading:
             where.append(visible(" › " + " › ".join(heading)), style="dim")
@@ -61,7 +51,41 @@ def print_results(report: SearchReport, full: bool = False) -> None:
         for body in _body(report, rank, full, console.width):
             print_indented(console, body, 4)
         for line in _notes(result):
-            print_indented(console, Text(visible(line), style="dim"), 4)
+            print_indented(console, visible(line), 4, "dim")
+
+
+def print_table(results: list[SearchResult], state: IndexState) -> None:
+    """Print the results as a table."""
+    table = Table(box=None, pad_edge=False)
+    for name, style in (("#", "dim"), ("score", "dim"), ("title", "bold"), ("where", "")):
+        table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
+    for rank, result in enumerate(results, 1):
+        table.add_row(
+            str(rank),
+            f"{result.score:.2f}" if result.score else "",  # a list of notes has none
+            visible(result.title),
+            place(result, state).append(_GONE if result.gone else "", style="yellow"),
+        )
+    make_console().print(table)
+
+
+def place(result: SearchResult, state: IndexState, line: int = 0) -> Text:
+    """Return `vault/path:line`, a link to that line where the terminal knows links.
+
+    :param line: another line than the one that matches best.
+    """
+    line = line or result.line
+    text = Text(visible(f"{result.vault}/{result.file_path}:{line}"), style="cyan")
+    text.stylize(Style(link=state.link(result, line)))
+    return text
+
+
+def marked(text: str, spans: list[tuple[int, int]], style: str = _MATCH) -> Text:
+    """Return a text with some of it in a style."""
+    styled = Text(text)
+    for start, end in spans:
+        styled.stylize(style, start, end)
+    return styled
 
 
 def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator[Text]:
@@ -69,49 +93,30 @@ def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator
     result, query = report.response.results[rank - 1], report.response.searched
     if report.excerpts:
         around = report.excerpts[rank - 1]
-        wide = len(str(around.first + len(around.lines)))
+        digits = len(str(around.first + len(around.lines)))
         for number, line in enumerate(around.lines, around.first):
-            yield (
-                Text().append(f"{number:>{wide}}  ", style="dim").append_text(_marked(line, query))
-            )
-        return
-    if full:
-        yield from (_marked(line, query) for line in clean(result.content).split("\n"))
-        return
-    width = (columns - 4) * _LINES - 12  # words wrap before the edge
-    # A Japanese character fills two columns.
-    wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
-    body = snippet_text(result, query, width // 2 if wide else width)
-    if body.plain:
-        yield body
+            yield Text().append(f"{number:>{digits}}  ", "dim").append_text(_line(line, query))
+    elif full:
+        yield from (_line(line, query) for line in clean(result.content).split("\n"))
+    else:
+        width = (columns - 4) * _LINES - 12  # words wrap before the edge
+        # A Japanese character fills two columns.
+        head = result.content[:400]
+        is_wide = sum(char > "\u2e80" for char in head) * 2 > len(head)
+        body = snippet_text(result, query, width // 2 if is_wide else width)
+        if body.plain:
+            yield body
 
 
-def _marked(line: str, query: str) -> Text:
+def _line(line: str, query: str) -> Text:
     """Return a line of a note with its matches marked."""
     shown = clean(line)
-    text = Text(shown)
-    for start, end in match_spans(shown, query):
-        text.stylize("bold yellow", start, end)
-    return text
+    return marked(shown, match_spans(shown, query))
 
 
-def print_plan(response: SearchResponse) -> None:
-    """Print which route a query took, what was searched for besides it, and what that took."""
-    console = make_console()
-    for line in plan_lines(response.route, response.variants):
-        print_between_words(console, Text(visible(line), style="dim"))
-    if took := response.timings.get("transforms"):
-        console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
-
-
-def plan_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
-    """Yield a line for the route that a query took, and one for each of its variants."""
-    if route:
-        yield f"route {route}"
-    for variant in variants:
-        sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
-        made = " [made without a model]" if variant.fallback else ""
-        yield f"{variant.label} ({variant.weight:.2f}{sides}): {variant.text}{made}"
+def snippet_text(result: SearchResult, query: str, width: int) -> Text:
+    """Return the stretch of a result that speaks most of the query, matches in bold."""
+    return marked(*excerpt(result, query, width))
 
 
 def _notes(result: SearchResult) -> Iterator[str]:
@@ -151,38 +156,109 @@ def _term(term: TermScore) -> str:
     return f"{term.term}{written}={term.score:.2f}"
 
 
-def print_indented(console: Console, text: Text, indent: int) -> None:
-    """Print the lines of a text some columns in: wrapped on a terminal, as they are off it."""
-    if console.is_terminal:
-        from rag.cli.render.wrapping import wrapped_text
+# -- the query -----------------------------------------------------------------------------
 
-        lines = wrapped_text(text, console.width - indent)
-        console.print(Padding(lines, (0, 0, 0, indent)))
-    else:
-        for line in text.split("\n", allow_blank=True):
-            print_whole(console, Text(" " * indent).append_text(line))
-
-
-def snippet_text(result: SearchResult, query: str, width: int) -> Text:
-    """Return the stretch of a result that speaks most of the query, matches in bold."""
-    shown, spans = excerpt(result, query, width)
-    text = Text(shown)
-    for start, end in spans:
-        text.stylize("bold yellow", start, end)
-    return text
+_WAY_BACK = "--no-plan"
+_NAME = 9  # columns
+_NO_MODEL = "there is no model"
+_ROUTES = {
+    "hybrid_both": "by words, and by meaning where there are embeddings",
+    "vector_only": "by meaning alone",
+    "metadata_only": "none: the notes that fit are listed, newest first",
+}
 
 
-def print_table(results: list[SearchResult], facts: IndexState) -> None:
-    """Print the results as a table."""
-    console = make_console()
-    table = Table(box=None, pad_edge=False)
-    for name, style in (("#", "dim"), ("score", "dim"), ("title", "bold"), ("where", "")):
-        table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
-    for rank, result in enumerate(results, 1):
-        table.add_row(
-            str(rank),
-            f"{result.score:.2f}" if result.score else "",  # a list of notes has none
-            visible(result.title),
-            place(result, facts).append(_GONE if result.gone else "", style="yellow"),
-        )
-    console.print(table)
+def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
+    """Print what was understood, as a dim line above the results on a terminal and on stderr off
+    it, and say what the index does not have.
+
+    :param wanted: whether the user asked for a plan; without it nothing is said of one that
+        changes nothing.
+    :param data: whether stdout is for programs.
+    """
+    from rag.app.interpretation_text import interpretation_line, missing, words_for
+
+    words = words_for(intent.plan.query)
+    if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
+        say(words["nothing"])
+    elif intent.narrows or wanted:
+        line = f"{interpretation_line(intent)} ({_WAY_BACK} {words['way_back']})"
+        console = make_console()
+        if console.is_terminal and not data:
+            print_between_words(console, visible(line), "dim")
+        else:
+            say(line)
+    for text in missing(intent, state):
+        say(text)
+    for text in intent.plan.fallbacks:
+        if text.startswith("flags: "):
+            say(text.removeprefix("flags: "))
+    if intent.plan.dropped:
+        say(words["too_many"].format(", ".join(f"#{tag}" for tag in intent.plan.dropped)))
+
+
+def print_plan(intent: Intent, indent: int = 0) -> None:
+    """Print what there is to tell of a plan, a line each, the names in a column of their own.
+
+    :param indent: columns in.
+    """
+    for name, text in _plan_rows(intent):
+        line = f"{name:{_NAME}}  {' '.join(text.split())}"
+        print_line(" " * indent + line, _NAME + 2 + indent)
+
+
+def _plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
+    """Yield what there is to tell of a plan, by name; JSON has the planner's own terms."""
+    from rag.app.interpretation_text import time_range_text
+
+    plan, read = intent.plan, intent.plan.metadata
+    route = plan.intent
+    chooser = "" if route.by == "rules" else f", chosen by {route.by}"
+    yield "search", f"{_ROUTES[route.primary_route.value]}{chooser}"
+    yield from (("vault", name) for name in read.vaults)
+    any_of = " (any of these)" if read.tag_match == "any" and len(read.tags) > 1 else ""
+    yield from (("tag", f"#{tag}{any_of}") for tag in read.tags)
+    yield from (("tag", f"#{tag}") for tag in read.all_tags)
+    yield from (("without", f"#{tag}") for tag in read.excluded_tags)
+    yield from (("title", title) for title in read.titles)
+    yield from (("property", f"{name}: {value}") for name, value in read.values.items())
+    yield from (("path", path) for path in intent.flags.paths or [])
+    window = read.time_window
+    if not window.is_open:
+        days = f"{window.first or '…'} to {window.last or '…'}"
+        yield "time", f"{time_range_text(window, intent.today)}: {window.field} {days}"
+    if not intent.lists:
+        yield "words", intent.text
+    yield from (("found", f"{n.kind} {n.name} ({n.words})") for n in plan.in_scope)
+    yield from (("not found", f"{n.kind} {n.words}") for n in plan.out_of_scope)
+    yield from (("left out", f"#{tag}, of too many tags") for tag in plan.dropped)
+    if plan.expansions:
+        yield "near tags", ", ".join(f"#{tag}" for tag in plan.expansions)
+    yield from (("also", unit) for unit in plan.units)
+    if plan.hyde.by:
+        yield "example", f"{plan.hyde.hyde_paragraph} ({plan.hyde.by})"
+    if not intent.lists and plan.hyde.rerank_query not in ("", intent.text):
+        wanted = plan.hyde.rerank_query
+        yield "order", f"where a model orders the results, first what is nearest to “{wanted}”"
+    if read.logical_reasoning:
+        yield "because", read.logical_reasoning
+    if plan.models:
+        yield "sure", f"{plan.confidence:.0%}"
+    yield from (("model", f"{name} ({stage})") for stage, name in plan.models.items())
+    without = [text for text in plan.fallbacks if text.endswith(_NO_MODEL)]
+    if without and not plan.models:
+        yield "model", "none: read by rules"
+    yield from (("note", text) for text in plan.fallbacks if text not in without)
+    yield "took", f"{intent.milliseconds:,.1f} ms"
+    if intent.audit:
+        yield "record", intent.audit
+
+
+def searched_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
+    """Yield a line for the route that a query took, and one for each of its variants."""
+    if route:
+        yield f"route {route}"
+    for variant in variants:
+        sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
+        made = " [made without a model]" if variant.fallback else ""
+        yield f"{variant.label} ({variant.weight:.2f}{sides}): {variant.text}{made}"
