@@ -9,8 +9,9 @@ import pytest
 
 from mcp_client import legacy, modern
 from rag.exceptions import ConfigError
+from rag.mcp.calls import Call
 from rag.mcp.library import Library
-from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Call, Connection, Dispatcher
+from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Connection, Dispatcher
 from rag.mcp.requests import tool_definitions
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")

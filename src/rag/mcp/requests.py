@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from rag.app.filter_text import FilterText
 from rag.app.requests import AskRequest, RelatedRequest, SearchRequest
-from rag.mcp.protocol import ArgumentError
+from rag.mcp.calls import ArgumentError
 
 Text = Annotated[str, Field(max_length=10_000)]
 Names = Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=20)]

@@ -8,9 +8,9 @@ from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 from rag.exceptions import NotFoundError, RAGError
+from rag.mcp.calls import TEMPLATE, ArgumentError, MissingResourceError
 from rag.mcp.library import Library
 from rag.mcp.prompts import PROMPTS
-from rag.mcp.protocol import TEMPLATE, ArgumentError, MissingResourceError
 from rag.mcp.results import LONGEST, ROOM, as_data, clean
 from rag.text.normalize import name_key
 

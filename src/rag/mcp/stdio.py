@@ -17,10 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag.mcp.calls import Call
 from rag.mcp.library import Library
 from rag.mcp.protocol import (
     PARSE_ERROR,
-    Call,
     Connection,
     Dispatcher,
     Id,

@@ -17,8 +17,8 @@ from rag.app.notes import Limits
 from rag.app.notes.lines import MatchingLines, holds_text, is_task
 from rag.app.requests import LinksRequest
 from rag.exceptions import NotFoundError, RAGError
+from rag.mcp.calls import ArgumentError, Call
 from rag.mcp.library import Library
-from rag.mcp.protocol import ArgumentError, Call
 from rag.mcp.resources import read_address
 from rag.mcp.results import (
     MASKED,
