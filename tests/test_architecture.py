@@ -24,7 +24,7 @@ EXCEPTIONS = {
     ("rag.daemon.server", "rag.cli.framework.lazy_group"),
 }
 # `rag init` looks for Ollama and writes its section of the settings.
-KNOWS_OLLAMA = {"rag.app.setup.plan"}
+KNOWS_OLLAMA = {"rag.app.setup"}
 # What search, indexing and answers may know of who runs models.
 ASKED_OF_PROVIDERS = {
     *("rag.clients.factory", "rag.clients.protocols", "rag.clients.serialization"),

@@ -15,7 +15,7 @@ from openai_server import OpenAIServer
 from rag.app.doctor import CheckResult, models
 from rag.app.doctor.check import Examination
 from rag.app.requests import AskRequest
-from rag.app.setup.plan import Beginning, plan
+from rag.app.setup import SetupReport, plan
 from rag.app.workspace import Workspace
 from rag.clients.factory import chat_provider
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig
@@ -66,7 +66,7 @@ def answered_by(config: RAGConfig) -> str:
         return workspace.ask(AskRequest(QUESTION)).answer.model
 
 
-def setup(config: RAGConfig, folder: Path) -> Beginning:
+def setup(config: RAGConfig, folder: Path) -> SetupReport:
     return plan(config, folder / "rag.toml", folder, folder)
 
 
@@ -106,5 +106,5 @@ def test_without_a_chat_model_all_say_so(settings: Settings, tmp_path: Path) -> 
 def test_a_first_configuration_keeps_a_named_model_that_is_there(
     settings: Settings, tmp_path: Path
 ) -> None:
-    written = setup(settings("llama3.2"), tmp_path).changes
+    written = setup(settings("llama3.2"), tmp_path).settings
     assert written.get("ollama.chat_model", "llama3.2") == "llama3.2"

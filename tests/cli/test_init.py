@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from ollama_faults import KINDS
 from ollama_server import OllamaServer
-from rag.app.setup import obsidian_vaults as vault_finding
-from rag.app.setup import plan as beginning
-from rag.app.setup.obsidian_vaults import find_vaults, usual_places
-from rag.app.setup.plan import plan
+from rag.app import setup
+from rag.app.setup import find_vaults, plan, toml_text, usual_places
 from rag.config import load_config, user_file
 from rag.exceptions import UsageError
 from rag.index.snapshots import IndexDirectory
@@ -156,7 +154,7 @@ class TestLooking:
     def test_a_place_within_a_place_is_looked_into_once(self, make_vault, empty_home):
         vault = make_vault("Documents/Work")
         found = find_vaults([empty_home / "Documents", empty_home, empty_home])
-        assert found.vaults == [vault] and found.folders == 3
+        assert found.vaults == [vault]
 
     def test_the_usual_places_are_the_working_folder_and_some_below_the_home(self, empty_home):
         places = usual_places(Path("/here"))
@@ -171,7 +169,7 @@ class TestLooking:
         for name in "abc":
             make_vault(name)
         if limit == "folders":
-            monkeypatch.setattr(vault_finding, "_MOST_FOLDERS", 2)
+            monkeypatch.setattr(setup, "_MOST_FOLDERS", 2)
             assert "time was up" in rag("init").out
         found = find_vaults([empty_home], 5.0 if limit == "folders" else -1.0)
         assert not found.whole and len(found.vaults) < 3
@@ -245,7 +243,7 @@ class TestOllama:
 
     @pytest.mark.inside
     def test_a_server_that_says_nothing_is_given_up(self, rag, server, monkeypatch, empty_home):
-        monkeypatch.setattr(beginning, "_SECONDS", 0.3)
+        monkeypatch.setattr(setup, "_SECONDS", 0.3)
         server.fail("*", "endless", times=None)
         assert rag("init").code == 0 and (empty_home / "rag.toml").exists()
 
@@ -331,8 +329,7 @@ def test_the_plan_alone_changes_nothing(empty_home, make_vault):
 def test_whatever_a_folder_or_model_is_called_the_file_can_be_read(name: str) -> None:
     name = name.encode("utf-8", "replace").decode()
     changes = {"vaults_dir": name, "ollama.chat_model": name}
-    found = beginning.Beginning(Path("rag.toml"), [], beginning.FoundOllama(""), changes)
-    read = tomllib.loads(found.content)
+    read = tomllib.loads(toml_text("", changes))
     assert (read["vaults_dir"], read["ollama"]["chat_model"]) == (name, name)
 
 

@@ -35,7 +35,6 @@ _WRITERS = {
     "SyncCopy": "sync.copy_to_json",
     "VaultsReport": "index.vaults_to_json",
     "VaultChange": "index.vault_change_to_json",
-    "SetupReport": "setup.setup_to_json",
     "SettingsReport": "setup.settings_to_json",
     "TrustReport": "setup.trust_to_json",
     "TrustListReport": "setup.trust_list_to_json",

@@ -12,39 +12,12 @@ if TYPE_CHECKING:
         TrustRemovedReport,
         TrustReport,
     )
-    from rag.app.setup.plan import SetupReport
     from rag.app.warm_process import StoppedReport, WarmReport
 
 
 def client_config_to_json(made: ClientConfig) -> dict[str, Any]:
     """Return what to paste into the configuration of a client, and where that is."""
     return {"client": made.client, "text": made.text, "place": made.place}
-
-
-def setup_to_json(report: SetupReport) -> dict[str, Any]:
-    """Return what a first configuration is made of."""
-    found, ollama = report.found, report.found.ollama
-    return {
-        "file": str(found.file),
-        "written": report.written,
-        "content": found.content,
-        "settings": found.changes,
-        "vaults": [
-            {"name": v.name, "path": str(v.path), "known": v.known, "problem": v.problem}
-            for v in found.vaults
-        ],
-        "whole": found.whole,
-        "ollama": {
-            "url": ollama.url,
-            "version": ollama.version,
-            "embedding_model": ollama.embedding_model,
-            "chat_model": ollama.chat_model,
-            "error": ollama.error,
-        },
-        "embedding": found.embedding,
-        "chat_model": found.chat_model,
-        "next": found.next_steps,
-    }
 
 
 def settings_to_json(report: SettingsReport) -> dict[str, Any]:

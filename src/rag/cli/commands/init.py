@@ -9,12 +9,12 @@ import typer
 
 from rag.cli.framework.options import Json
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report
+from rag.cli.render.console import print_line, print_report
 from rag.config import new_project_file, user_file
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from rag.app.setup.plan import Beginning
+    from rag.app.setup import SetupReport
 
 
 _HEADING = "Written by `rag init`: what is not as by default. `rag config` lists all."
@@ -47,7 +47,7 @@ def init(
     rag init ~/notes               look only there
     rag init --dry-run
     """
-    from rag.app.setup.plan import SetupReport, carry_out, plan
+    from rag.app.setup import carry_out, plan
     from rag.support.regular_files import strange_kind
 
     file = user_file() if user else new_project_file(Path.cwd())
@@ -59,13 +59,13 @@ def init(
             hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
         )
     config = load_settings(None, may_ask=False)
-    found = plan(config, file, folder, Path.cwd(), _HEADING)
+    report = plan(config, file, folder, Path.cwd(), _HEADING)
     if not dry_run:
-        carry_out(config, found)
+        report = carry_out(config, report)
     if json:
-        print_report(SetupReport(found, written=not dry_run))
+        print_report(report)
     else:
-        _print(found, dry_run)
+        _print(report)
 
 
 _MEANING = {
@@ -75,27 +75,26 @@ _MEANING = {
 }
 
 
-def _print(found: Beginning, dry_run: bool) -> None:
-    early = "" if found.whole else ", then time was up: name a FOLDER to look in"
-    looked = plural(found.folders, "folder")
-    print_line(f"vaults    {len(found.vaults)} in {looked} looked into{early}")
-    for vault in found.vaults:
+def _print(report: SetupReport) -> None:
+    early = "" if report.whole else ", then time was up: name a FOLDER to look in"
+    print_line(f"vaults    {len(report.vaults)}{early}")
+    for vault in report.vaults:
         known = "  (known already)" if vault.known else ""
         print_line(f"  {vault.name}  {vault.path}{known}")
         if vault.problem:
             print_line(f"    left out: {vault.problem}")
-    ollama = found.ollama
+    ollama = report.ollama
     if ollama.error:
         print_line(f"Ollama    {ollama.error}")
     else:
         print_line(f"Ollama    {ollama.version} at {ollama.url}")
         print_line(f"  embedding model  {ollama.embedding_model or 'none'}")
         print_line(f"  chat model       {ollama.chat_model or 'none'}")
-    print_line(f"answers   {f'by {found.chat_model}' if found.chat_model else 'are quotations'}")
-    print_line(f"meaning   {_MEANING.get(found.embedding, found.embedding)}")
-    print_line(f"{'would write' if dry_run else 'wrote'} {found.file}")
-    for line in found.content.splitlines():
+    print_line(f"answers   {f'by {report.chat_model}' if report.chat_model else 'are quotations'}")
+    print_line(f"meaning   {_MEANING.get(report.embedding, report.embedding)}")
+    print_line(f"{'wrote' if report.written else 'would write'} {report.file}")
+    for line in report.content.splitlines():
         print_line(f"  {line}".rstrip())
     print_line("")
-    for step in found.next_steps:
+    for step in report.next:
         print_line(f"next: {step}")

