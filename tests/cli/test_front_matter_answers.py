@@ -24,6 +24,8 @@ NOTES = {
         for n, part in enumerate(["hull", "mast", "keel", "deck", "oar", "sail", "rope"])
     },
     "books/Tides.md": "---\nauthor: [Beth Stone, Ivo Lind]\n---\n# Tides\n\nOf ebb and flood.\n",
+    "books/Locks.md": "---\nauthor: Beth Stone\n---\n# Locks\n\nOf gates.\n",
+    "projects/Quay.md": "---\nstatus: not done\n---\n# Quay\n\nStones.\n",
     "Trades.md": "# Trades\n\n- Plumber: Jo Marsh 555-0199\n- Roofer: Hale 555-0142\n",
     "企画/灯籠まつり.md": (
         "---\n担当: 佐藤 美咲\n状態: 進行中\n---\n# 灯籠まつり\n\n川沿いで七曲を歌う。\n"
@@ -69,6 +71,35 @@ def test_the_source_is_the_line_of_the_property(rag, vault):
         ("Lantern · owner: Priya Raman", 3)
     ]
     assert found["sources"][0]["path"] == "projects/Lantern.md"
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How many projects are active?", "7 notes (status: active):"),
+        ("How many projects are done?", "1 note (status: done):"),
+        ("How many projects are not done?", "1 note (status: not done):"),
+        ("how many bakers are there", "1 note (role: baker):"),
+        ("How many books did Beth Stone write?", "2 notes (author: Beth Stone):"),
+        ("Wie viele projects sind active?", "7 notes (status: active):"),
+        ("進行中の企画はいくつ？", "ノート（状態: 進行中）は1件です:"),
+        ("進行中の企画は何件ありますか", "ノート（状態: 進行中）は1件です:"),
+    ],
+)
+def test_notes_that_state_something_are_counted(rag, vault, question, told):
+    ran = rag("ask", question, "--no-model")
+    assert (ran.code, ran.out.split("\n")[0]) == (0, told)
+
+
+def test_what_no_note_states_is_not_counted(rag, vault):
+    for question in ("How many people attended the Lantern?", "How many doors has Lantern?"):
+        assert "notes" not in rag("ask", question, "--no-model", "--json").json
+
+
+def test_of_several_authors_one_is_enough_to_list_a_book(rag, vault):
+    ran = rag("ask", "Which books are by Beth Stone?", "--no-model", "--no-sources")
+    named = {line.strip().partition(" · ")[0] for line in ran.out.strip().split("\n")}
+    assert named == {"Tides", "Locks"}
 
 
 def test_every_note_that_states_what_is_asked_for_is_named(rag, vault):

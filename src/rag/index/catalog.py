@@ -32,6 +32,7 @@ TAGS = "tags"
 _NOTES = 1 << 32  # more than there ever are
 _SAMPLE = 100  # notes of a tag, by which its neighbours are told
 _MOST_BESIDE = 500  # of the facts that those have
+_MOST_TERMS, _MOST_STATED = 20, 200  # that values are looked for by, and values
 
 FieldValue = tuple[str, str]  # field and value
 
@@ -218,17 +219,20 @@ class CatalogTables:
         """Return the titles, aliases and file names of all notes."""
         return list(dict.fromkeys(name for (name,) in self._db.execute("SELECT name FROM names")))
 
-    def most_stating(self, text: str) -> int:
-        """Return how many notes have the most frequent value that a text holds; 0 for none.
+    def stated_in(self, text: str, terms: Iterable[str]) -> list[tuple[str, str, int]]:
+        """Return field, value and number of notes of each value that a text holds, or that holds
+        one of some terms, the most frequent first.
 
-        :param text: in lower case.
+        :param text: in lower case, as the terms are.
         """
-        row = self._db.execute(
-            "SELECT max(notes) FROM facts"
-            " WHERE field != ? AND length(value) > 1 AND instr(?, lower(value))",
-            (TAGS, text),
-        ).fetchone()
-        return row[0] or 0
+        long = [term for term in terms if len(term) > 1][:_MOST_TERMS]
+        holds = "".join(" OR instr(lower(value), ?)" for _ in long)
+        rows = self._db.execute(
+            "SELECT field, value, notes FROM facts WHERE field != ? AND length(value) > 1"
+            f" AND (instr(?, lower(value)){holds}) ORDER BY notes DESC LIMIT {_MOST_STATED}",
+            (TAGS, text, *long),
+        )
+        return [*rows]
 
     def size(self) -> tuple[int, int]:
         """Return how many notes and facts there are."""

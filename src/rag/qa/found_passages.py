@@ -54,7 +54,7 @@ def found_passages(
     found = {identity: rank for identity, rank in chosen.items() if identity in known}
     nearness = _nearness(store, found, embedding) if embedding else {}
     return [
-        FoundPassage(known[identity], _passage(known[identity], rank, nearness.get(identity, ())))
+        FoundPassage(known[identity], passage_of(known[identity], rank, nearness.get(identity, ())))
         for identity, rank in sorted(found.items(), key=lambda pair: pair[1])
     ]
 
@@ -65,7 +65,11 @@ def line_in_file(document: Document, number: int) -> int:
     return int(meta.get("line_start", 1)) - int(meta.get("repeated", 0)) + number
 
 
-def _passage(document: Document, rank: int, nearness: Sequence[float]) -> Passage:
+def passage_of(document: Document, rank: int, nearness: Sequence[float]) -> Passage:
+    """Return a chunk as a passage.
+
+    :param nearness: how near each of its sentences is to the question; empty where unknown.
+    """
     meta, content = document.meta, document.content or ""
     names = [str(meta.get("title", "")), *meta.get("heading", []), *meta.get("aliases", [])]
     units = sentence_units(content) if nearness else []

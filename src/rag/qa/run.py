@@ -13,6 +13,7 @@ from haystack.core.errors import PipelineRuntimeError
 
 from rag.answers.follow_ups import is_small_talk, lacks_subject
 from rag.answers.notices import notice
+from rag.answers.quotation.question import Question
 from rag.answers.quotation.question_kinds import Asked, kind_of
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
@@ -101,7 +102,8 @@ def ask(
         return Answer(notice(question, "not_found"), [], 0.0, found=False, notices=why)
     if about is not None:
         return _about_notes(pipeline, question, about, filters, top_k, intent)
-    may_list = top_k is None and kind_of(question) == Asked.WHICH
+    asked_for = kind_of(question)
+    may_list = top_k is None and asked_for == Asked.WHICH
     top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
@@ -109,9 +111,16 @@ def ask(
         share_model(pipeline)
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
+        if asked_for == Asked.HOW_MANY and not _must_answer(pipeline):
+            from rag.qa.note_answers.stated_counts import count_stated  # few questions count
+
+            chosen_by = intent.filters if intent else filters
+            if counted := count_stated(store, question, chosen_by or QueryFilters(), top_k):
+                return counted
         if may_list and (manifest := store.manifest()):
-            stating = manifest.catalogue.most_stating(question.lower())
-            top_k = max(top_k, _MOST_LISTED) if stating > 1 else top_k
+            words = Question(question, store.counts.rarity).weights
+            stated = manifest.catalogue.stated_in(question.lower(), words)
+            top_k = max(top_k, _MOST_LISTED) if sum(n for *_, n in stated) > 1 else top_k
         for attempt in attempts(question, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
             asked = parse_query(question).text if intent else understood.text

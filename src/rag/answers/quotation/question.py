@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
+from rag.answers.opposites import NEGATION
 from rag.answers.quotation.irregular_forms import other_forms
 from rag.answers.quotation.question_kinds import Asked, counted_in, kind_of, told_of
 from rag.text.matches import STEMMED, find_matches, weigh_terms
@@ -29,7 +30,7 @@ _GERMAN = re.compile(
     r"^(?:wer|wem|wen|wessen|wann|wo|wie|welche[rsnm]?|was (?:ist|sind|war|hat|kostet))\b"
 )
 _GERMAN_ASKING = re.compile(
-    r"\b(?:wer|wem|wen|wessen|wann|wo|wie|welche[rsnm]?|was|ist|sind|war|hat|haben|der|die|das|den"
+    r"\b(?:wer|wem|wen|wessen|wann|wo|wie|viele|wieviele|gibt|es|welche[rsnm]?|was|ist|sind|war|hat|haben|der|die|das|den"
     r"|dem|des|von|vom|für|fur|in|im|am|an|zu|zum|zur|und|ich|wir|mein|meine|unser|unsere|eine?)\b"
 )
 _ASCII = re.compile(r"[a-z]+")
@@ -46,6 +47,7 @@ _OWNS = re.compile(r"['’]s$")
 # What was spoken of before, which a follow-up is asked with; see `rag.answers.follow_ups`.
 _FOLLOWED = re.compile(r"\s\(([^()]*)\)\s*$")
 _BEFORE = 0.2
+_NOT = re.compile(NEGATION)
 _NUMBERS = (Asked.HOW_MANY, Asked.HOW_MUCH, Asked.PRICE)
 # What a unit says beyond the question: words, figures, and characters of one script in a row.
 _SAID = re.compile(rf"[A-Za-z][A-Za-z'’-]*|\d[\d,.]*\d|\d|[{HAN}々]+|[{KATAKANA}ー]+")
@@ -155,7 +157,10 @@ class Question:
         return _SAID.sub(lambda said: " " if self._says(said[0]) else said[0], text)
 
     def repeats(self, text: str) -> bool:
-        """Return whether it says half of a text, or more."""
+        """Return whether it says half of a text, or more, and neither denies what the other says:
+        "active" is not repeated by "which are not active"."""
+        if bool(_NOT.search(self._normal)) != bool(_NOT.search(normalize(text))):
+            return False
         return 2 * sum(map(len, _SAID.findall(self.beyond(text)))) <= sum(
             map(len, _SAID.findall(text))
         )

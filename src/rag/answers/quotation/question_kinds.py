@@ -48,7 +48,8 @@ _ASKED = {
     Asked.PRICE: r"\bhow much (?:is|are|does|do|did|was|were|must|money)\b.*(?:cost|pay|\?|$)"
     r"|\bwhat (?:does|did|do|must|is|was|are)\b.*\b(?:cost|pay|price|fee|get back)\b"
     r"|(?:いくら(?!か)|何円|値段|料金|価格|費用は)",
-    Asked.HOW_MANY: rf"\bhow (?:many|often)\b|\bwhat number of\b|いくつ|何(?:{_COUNTERS})",
+    Asked.HOW_MANY: rf"\bhow (?:many|often)\b|\bwie ?viele\b|\bwhat number of\b"
+    rf"|いくつ|何(?:{_COUNTERS})",
     Asked.HOW_MUCH: r"\bhow (?:much|big|large|fast|long|old|far|tall|heavy|hot|high|wide|deep)\b"
     r"|\bwhat (?:percentage|proportion|amount|size|age|number|population|temperature|speed|height"
     r"|length|width|weight|distance|share|rate)\b"

@@ -69,12 +69,14 @@ def choose(
 
 
 def _stating_alike(best: Choice, ranked: Sequence[Choice]) -> Iterator[Choice]:
-    """Yield the same property of other notes that hold as much of the question: of "which projects
-    are active" each is an answer."""
-    if best.unit.kind == Kind.PROPERTY:
+    """Yield the same property of other notes that hold as much of the question: of "which books
+    are by Meadows" each is an answer, whoever wrote it with her."""
+    if stated := best.unit.stated:
         least = _held(best) - _ROUNDING
-        alike = (one for one in ranked if one.unit.text == best.unit.text and one is not best)
-        yield from (one for one in alike if _held(one) >= least)
+        for one in ranked:
+            other = one.unit.stated
+            if other and one is not best and other.name == stated.name and _held(one) >= least:
+                yield one
 
 
 def _held(choice: Choice) -> float:
