@@ -16,9 +16,9 @@ SOURCE = REPO / "src"
 MODULES = sorted((SOURCE / "rag").rglob("*.py"))
 # The warm process runs the program, and the program governs it.
 EXCEPTIONS = {
-    ("rag.cli.commands.mcp", "rag.mcp.clients"),
-    ("rag.cli.commands.mcp", "rag.mcp.stdio"),
-    ("rag.cli.commands.serve", "rag.daemon.control"),
+    ("rag.cli.commands.processes", "rag.mcp.clients"),
+    ("rag.cli.commands.processes", "rag.mcp.stdio"),
+    ("rag.cli.commands.processes", "rag.daemon.control"),
     ("rag.cli.framework.settings", "rag.daemon.client"),
     ("rag.daemon.server", "rag.cli.app"),
     ("rag.daemon.server", "rag.cli.framework.lazy_group"),

@@ -177,22 +177,17 @@ def test_a_console_passes_its_own_styles_and_shows_what_it_prints(capsys, monkey
 def test_a_bar_shows_the_name_of_a_vault_as_it_is(capsys, monkeypatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "150")
-    from rag.cli.commands.index import _make_bar
+    from rag.cli.commands.index import make_bar
 
-    bar, _ = _make_bar("a\nb\x1b[2J [red]c[/red]", "notes", 3, 0)
+    bar = make_bar("a\nb\x1b[2J [red]c[/red]", "notes", 3)
     bar.stop()
     assert r"a\nb\x1b[2J [red]c[/red]" in capsys.readouterr().err
 
 
 def test_after_a_run_that_broke_off_the_time_left_is_that_of_the_new_work() -> None:
-    from rag.cli.commands.index import _make_bar
+    from rag.cli.commands.index import pace
 
-    bar, name = _make_bar("embedding", "chunks", 3000, 2000)
-    [task] = bar.tasks
-    task.start_time -= 100
-    bar.update(name, completed=2010)
-    bar.stop()
-    assert str(bar.columns[-1].render(task)) == "about 3 hours"
+    assert pace(10, 990, 0, 100) == "0.1/s about 3 hours"
 
 
 def test_completion_offers_no_name_that_steers(here) -> None:

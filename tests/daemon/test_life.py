@@ -124,7 +124,7 @@ class TestEnd:
         process = daemon.launch(**house_path)
         assert daemon.run("config", env=house_path).returncode == 0
         assert daemon.commands() == 1
-        ending = tmp_path / "src/rag/cli/commands/config.py"
+        ending = tmp_path / "src/rag/cli/commands/setup.py"
         ending.write_text(ending.read_text() + "\nprint('changed')\n")
         assert b"changed" in daemon.run("config", env=house_path).stdout
         assert process.wait(20) == 0

@@ -15,7 +15,7 @@ import pytest
 from mcp_client import legacy
 from rag.app.serving.program_start import program_start
 from rag.cli.app import run
-from rag.cli.commands.mcp import _CLIENTS
+from rag.cli.commands.processes import _CLIENTS
 from rag.config import load_config
 from rag.config.trust import record
 from rag.mcp.clients import CLIENTS, client_config

@@ -16,7 +16,7 @@ import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.formats import NOTE_FORMATS, NoteFormat, Output, chosen_output
-from rag.cli.framework.query import (
+from rag.cli.framework.options import (
     check_model,
     make_filters,
     print_corrections,

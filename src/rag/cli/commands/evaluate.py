@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import ConfigFile, Json, Quiet, Transforms, Vaults
-from rag.cli.framework.query import check_mode, warn_if_stale
+from rag.cli.framework.options import (
+    ConfigFile,
+    Json,
+    Quiet,
+    Transforms,
+    Vaults,
+    check_mode,
+    warn_if_stale,
+)
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, visible
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,8 @@ from rag.cli.render.console import plural, print_line, print_report, say, say_no
 from rag.text.messages import time_left
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
     from rag.app.requests import SyncRequest
     from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
     from rag.indexing.changes import Changes
@@ -138,15 +140,18 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    bar: Any = None
-    task: Any = None
+    bar: Bar | None = None
+    before = 0
 
     def show(done: int, total: int, tokens: int = 0) -> None:
-        nonlocal bar, task
+        nonlocal bar, before
         if bar is None and total:
-            bar, task = _make_bar(what, noun, total, done)
+            bar, before = make_bar(what, noun, total), done
         if bar is not None:
-            bar.update(task, completed=done, tokens=tokens)
+            [task] = bar.tasks
+            rest = total - done
+            told = pace(done - before, rest, tokens, task.elapsed or 0)
+            bar.update(task.id, completed=done, pace=told)
 
     try:
         yield show
@@ -155,50 +160,37 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
             bar.stop()
 
 
-def _make_bar(what: str, noun: str, total: int, before: int) -> tuple[Any, Any]:
-    """Return a bar that has begun, and its only task.
-
-    :param before: how many were done already: their time is not that of those that are left.
-    """
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-    )
-    from rich.text import Text
+def make_bar(what: str, noun: str, total: int) -> Bar:
+    """Show a bar on stderr, which is to be stopped."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
 
     from rag.cli.render.terminal import make_console
 
-    class Speed(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            if task.fields["tokens"] and task.elapsed:
-                return Text(f"{task.fields['tokens'] / task.elapsed:,.0f} tokens/s")
-            digits = 0 if (task.speed or 0) >= 10 else 1
-            return Text(f"{task.speed:,.{digits}f}/s" if task.speed else "")
-
-    class Left(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            # At the rate of the whole run: some notes take much longer than others.
-            done = task.completed - before
-            if done <= 0 or not task.elapsed or task.elapsed <= _SURE:
-                return Text("")
-            return Text(time_left(int(task.remaining or 0), done / task.elapsed))
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(noun),
-        Speed(),
-        Left(),
+    name, pace = TextColumn("{task.description}", markup=False), TextColumn("{task.fields[pace]}")
+    bar = Bar(
+        *(name, BarColumn(), MofNCompleteColumn(), TextColumn(noun), pace),
         console=make_console(stderr=True),
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task(visible(what), total=total, tokens=0)
+    bar.add_task(visible(what), total=total, pace="")
+    return bar
+
+
+def pace(done: int, rest: int, tokens: int, seconds: float) -> str:
+    """Say how fast a run is and how long the rest takes at the rate of the whole of it: some notes
+    take much longer than others.
+
+    :param done: by this run; what one before it has done took none of its time.
+    """
+    rate = done / seconds if seconds else 0
+    parts = [f"{tokens / seconds:,.0f} tokens/s"] if tokens and seconds else []
+    if rate and not tokens:
+        parts.append(f"{rate:,.{0 if rate >= 10 else 1}f}/s")
+    if rate and seconds > _SURE:
+        parts.append(time_left(rest, rate))
+    return " ".join(parts)
 
 
 def _print(found: SyncReport, quiet: bool, json: bool) -> None:

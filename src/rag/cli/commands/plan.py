@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.query import check_model, make_filters, read_query
+from rag.cli.framework.options import check_model, make_filters, read_query
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, to_json_text, visible
 from rag.exceptions import UsageError

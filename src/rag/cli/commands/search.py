@@ -9,7 +9,7 @@ import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.formats import Format, Output, check_body, chosen_output
-from rag.cli.framework.query import (
+from rag.cli.framework.options import (
     check_mode,
     make_filters,
     print_corrections,

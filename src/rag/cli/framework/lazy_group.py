@@ -27,71 +27,47 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from rag.exceptions import UsageError
 
 # Name -> where in `rag.cli.commands` it is, and the first paragraph of its help.
+# fmt: off
 COMMANDS = {
-    "init": (
-        "init.init",
-        "Look for vaults and for Ollama's models, and write a configuration of what was found.",
-    ),
+    "init": ("setup.init", "Look for vaults and for Ollama's models, and write a configuration of "
+             "what was found."),
     "index": ("index.index", "Index notes: all the first time, then only what changed."),
     "search": ("search.search", "Find notes."),
-    "related": (
-        "related.related",
-        "Find notes of its vault that are related to one.",
-    ),
+    "related": ("notes.related", "Find notes of its vault that are related to one."),
     "ask": ("ask.ask", "Answer a question from the notes, each sentence with its source."),
-    "plan": (
-        "plan.plan",
-        "Show what a query means, without searching: its filters, dates and vaults, and "
-        "what is left to search for.",
-    ),
-    "transform": (
-        "plan.transform",
-        "Show what a search would look for, without searching: the query as it is "
-        "understood, and what transforms make of it.",
-    ),
-    "audit": (
-        "plan.audit",
-        "Show which queries were planned, and what was understood, the newest first.",
-    ),
-    "chat": (
-        "ask.chat",
-        "Ask the notes one question after the other; each may lean on what was said before.",
-    ),
-    "get": ("get.get", "Print a note, or several, each under a line that names it."),
-    "status": (
-        "status.status",
-        "Show what the index holds, how old it is, and what was wrong with notes.",
-    ),
-    "doctor": (
-        "doctor.doctor",
-        "Check settings, vaults, index, models and servers, and say what mends what is wrong.",
-    ),
+    "plan": ("plan.plan", "Show what a query means, without searching: its filters, dates and "
+             "vaults, and what is left to search for."),
+    "transform": ("plan.transform", "Show what a search would look for, without searching: the "
+                  "query as it is understood, and what transforms make of it."),
+    "audit": ("plan.audit", "Show which queries were planned, and what was understood, the newest "
+              "first."),
+    "chat": ("ask.chat", "Ask the notes one question after the other; each may lean on what was "
+             "said before."),
+    "get": ("notes.get", "Print a note, or several, each under a line that names it."),
+    "status": ("status.status", "Show what the index holds, how old it is, and what was wrong with "
+               "notes."),
+    "doctor": ("status.doctor", "Check settings, vaults, index, models and servers, and say what "
+               "mends what is wrong."),
     "eval": ("evaluate.evaluate", "Measure how well the search answers a set of questions."),
-    "config": ("config.config", "Show every setting, its value and where the value came from."),
-    "trust": (
-        "trust.trust",
-        "Show what a project's `rag.toml` asks for that takes your trust, and trust it.",
-    ),
-    "serve": ("serve.serve", "Govern the warm process, in which commands need not start cold."),
-    "mcp": (
-        "mcp.mcp",
-        "Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.",
-    ),
+    "config": ("setup.config", "Show every setting, its value and where the value came from."),
+    "trust": ("trust.trust", "Show what a project's `rag.toml` asks for that takes your trust, and "
+              "trust it."),
+    "serve": ("processes.serve", "Govern the warm process, in which commands need not start cold."),
+    "mcp": ("processes.mcp", "Serve the notes to agents and editors, by the Model Context Protocol "
+            "on stdin and stdout."),
     "service": ("service.app", "Keep the index up to date by the scheduler of the system."),
-    "vault": ("vault.app", "List, add, rename and remove vaults."),
+    "vault": ("setup.vault", "List, add, rename and remove vaults."),
 }
-# What other programs call it.
+# fmt: on
+# What other programs call them.
 _ELSEWHERE = {
-    **dict.fromkeys(("find", "query", "grep", "list", "ls"), "search"),
-    **dict.fromkeys(("show", "cat", "read", "open", "print"), "get"),
-    **dict.fromkeys(("answer", "question"), "ask"),
-    **dict.fromkeys(("update", "sync", "embed", "ingest", "reindex"), "index"),
-    **dict.fromkeys(("add", "vaults", "collection", "rename", "remove"), "vault"),
-    **dict.fromkeys(("settings", "set"), "config"),
+    **dict.fromkeys(("find", "query", "grep", "list"), "search"),
+    **dict.fromkeys(("show", "cat", "read", "open"), "get"),
+    **dict.fromkeys(("update", "sync", "embed", "reindex"), "index"),
     "similar": "related",
-    "links": "related",
-    "check": "doctor",
-    "setup": "init",
+    "answer": "ask",
+    "add": "vault",
+    "settings": "config",
 }
 HELP_OPTIONS = ["-h", "--help"]
 

@@ -1,18 +1,28 @@
-"""Options that several commands share, and what a shell completes their values with."""
+"""Options that several commands share: what completes them, and the filters made of them."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag.cli.render.console import plural, read_stdin, say, visible
 from rag.config import MODES, load_config
-from rag.text.sanitize import visible
+from rag.exceptions import UsageError
+from rag.text.messages import shortened
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from rag.app.index_state import IndexState
+    from rag.config import RAGConfig
+    from rag.search.results import NearWord, QueryFilters
 
 _MOST = 200  # names that are offered at once
 _FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
@@ -91,125 +101,231 @@ def _nfc(names: list[str] | None) -> list[str]:
     return [unicodedata.normalize("NFC", name) for name in names or []]
 
 
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Read this configuration file.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+def _flag(names: str, help: str) -> Any:
+    return typer.Option(*names.split(), help=help)
+
+
+def _value(
+    names: str,
+    metavar: str,
+    help: str,
+    offers: Callable[[], Iterable[str]] | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option with a value.
+
+    :param offers: what a shell completes it with.
+    """
+    complete = completing(offers) if offers else None
+    return typer.Option(*names.split(), metavar=metavar, help=help, autocompletion=complete, **more)
+
+
+# fmt: off
+Texts = list[str] | None
+ConfigFile = Annotated[Path | None, _value("--config", "FILE", "Read this configuration file.")]
+Json = Annotated[bool, _flag("--json", "Print one JSON object.")]
 Paths = Annotated[
-    bool,
-    typer.Option("--paths", help="Print only the files, one a line; --json goes before it."),
+    bool, _flag("--paths", "Print only the files, one a line; --json goes before it.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what must be said.")]
-Vaults = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vault",
-        "-v",
-        metavar="NAME",
-        help="Only this vault; may be repeated (any of them).",
-        autocompletion=complete_vaults,
-        callback=_nfc,
-    ),
-]
-Tags = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tag",
-        "-t",
-        metavar="TAG",
-        help="Only notes with this tag; may be repeated (all of them).",
-        autocompletion=completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
-    ),
-]
+Quiet = Annotated[bool, _flag("--quiet -q", "Say only what must be said.")]
+Vaults = Annotated[Texts, _value(
+    "--vault -v", "NAME", "Only this vault; may be repeated (any of them).", _vaults, callback=_nfc
+)]
+Tags = Annotated[Texts, _value(
+    "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",
+    lambda: _of_index(lambda manifest: manifest.catalogue.tags()),
+)]
 DateFrom = Annotated[
-    str | None,
-    typer.Option("--from", metavar="DATE", help="Created on this day or later: 2025-03-14, 先週."),
+    str | None, _value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
 ]
 DateTo = Annotated[
-    str | None,
-    typer.Option("--to", metavar="DATE", help="Created on this day or before: 2025-03, today."),
+    str | None, _value("--to", "DATE", "Created on this day or before: 2025-03, today.")
 ]
 ModifiedFrom = Annotated[
-    str | None,
-    typer.Option("--modified-from", metavar="DATE", help="Modified on this day or later."),
+    str | None, _value("--modified-from", "DATE", "Modified on this day or later.")
 ]
 ModifiedTo = Annotated[
-    str | None,
-    typer.Option("--modified-to", metavar="DATE", help="Modified on this day or before."),
+    str | None, _value("--modified-to", "DATE", "Modified on this day or before.")
 ]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="NAME=VALUE",
-        help="Only notes whose front matter says so: status=done, 'price>200', 'due<2026-12-01';"
-        " may be repeated (all of them).",
-    ),
-]
-Order = Annotated[
-    str,
-    typer.Option(
-        "--sort",
-        metavar="score|created|modified|title",
-        help="The order of the results; dates newest first.",
-        autocompletion=completing(_orders),
-    ),
-]
+Where = Annotated[Texts, _value(
+    "--where", "NAME=VALUE",
+    "Only notes whose front matter says so: status=done, 'price>200', 'due<2026-12-01';"
+    " may be repeated (all of them).",
+)]
+Order = Annotated[str, _value(
+    "--sort", "score|created|modified|title", "The order of the results; dates newest first.",
+    _orders,
+)]
 PathGlobs = Annotated[
-    list[str] | None,
-    typer.Option("--path", metavar="GLOB", help="Only notes whose path matches; may be repeated."),
+    Texts, _value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
 ]
 TopK = Annotated[
-    int | None,
-    typer.Option("--top-k", "-k", "-n", min=1, max=10_000, metavar="N", help="How many results."),
+    int | None, _value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
 ]
 Mode = Annotated[
-    str | None,
-    typer.Option(
-        "--mode",
-        metavar="MODE",
-        help="auto, lexical, dense or hybrid.",
-        autocompletion=completing(lambda: MODES),
-    ),
+    str | None, _value("--mode", "MODE", "auto, lexical, dense or hybrid.", lambda: MODES)
 ]
-Transforms = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--transform",
-        metavar="NAME",
-        help="Also search for what this makes of the query: multi-query, step-back, hyde,"
-        " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-        autocompletion=completing(_transforms),
-    ),
-]
-Refresh = Annotated[
-    bool | None,
-    typer.Option(
-        "--refresh/--no-refresh",
-        help="First index what changed, up to 100 notes; or search the index as it is. Without"
-        " either: at a terminal, as search.refresh says.",
-    ),
-]
-Plan = Annotated[
-    bool | None,
-    typer.Option(
-        "--plan/--no-plan",
-        help="Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
-        " of a chat model; or search the words as typed. Without either: planner.plan.",
-    ),
-]
-ModelName = Annotated[
-    str,
-    typer.Option("--model", metavar="NAME", help="Let this chat model answer, and no other."),
-]
-NoModel = Annotated[
-    bool, typer.Option("--no-model", help="Answer by quotation, whatever models there are.")
-]
-Think = Annotated[
-    bool, typer.Option("--think", help="Let the model reason first, and show it on stderr.")
-]
+Transforms = Annotated[Texts, _value(
+    "--transform", "NAME",
+    "Also search for what this makes of the query: multi-query, step-back, hyde,"
+    " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
+    _transforms,
+)]
+Refresh = Annotated[bool | None, _flag(
+    "--refresh/--no-refresh",
+    "First index what changed, up to 100 notes; or search the index as it is. Without"
+    " either: at a terminal, as search.refresh says.",
+)]
+Plan = Annotated[bool | None, _flag(
+    "--plan/--no-plan",
+    "Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
+    " of a chat model; or search the words as typed. Without either: planner.plan.",
+)]
+ModelName = Annotated[str, _value("--model", "NAME", "Let this chat model answer, and no other.")]
+NoModel = Annotated[bool, _flag("--no-model", "Answer by quotation, whatever models there are.")]
+Think = Annotated[bool, _flag("--think", "Let the model reason first, and show it on stderr.")]
 ExplainWindow = Annotated[
-    bool,
-    typer.Option("--explain", help="Show what the model was shown, and what it was not."),
+    bool, _flag("--explain", "Show what the model was shown, and what it was not.")
 ]
-NoSources = Annotated[bool, typer.Option("--no-sources", help="Leave out the list of sources.")]
+NoSources = Annotated[bool, _flag("--no-sources", "Leave out the list of sources.")]
+# fmt: on
+
+# -- what is made of them, and what commands that search say of the index ------------------
+
+_CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)  # name=value, or name>value
+
+
+def make_filters(
+    vaults: list[str] | None = None,
+    tags: list[str] | None = None,
+    date_from: str | None = None,
+    date_to: str | None = None,
+    paths: list[str] | None = None,
+    modified_from: str | None = None,
+    modified_to: str | None = None,
+    where: list[str] | None = None,
+) -> QueryFilters:
+    """Make filters of options.
+
+    :raises UsageError: for words that are no date, a span that ends before it begins, or a
+        condition that is none.
+    """
+    from rag.search.results import QueryFilters
+
+    for option, values in (("--tag", tags), ("--path", paths)):
+        if any(not value.strip("#/ \t") for value in values or []):
+            raise UsageError(f"{option} is empty", hint=f"Leave out {option}, or give it a value.")
+    first, last = _days("", date_from, date_to)
+    modified = _days("modified-", modified_from, modified_to)
+    return QueryFilters(
+        vaults or None,
+        tags or None,
+        first,
+        last,
+        paths or None,
+        values=dict(_conditions(where or [])) or None,
+        modified_from=modified[0],
+        modified_to=modified[1],
+    )
+
+
+def _days(kind: str, since: str | None, until: str | None) -> tuple[date | None, date | None]:
+    """Return the first and the last day of a span, `None` for an open end."""
+    from rag.query import parse_date_range
+
+    first = None if since is None else parse_date_range(since).first
+    last = None if until is None else parse_date_range(until).last
+    if first and last and last < first:
+        raise UsageError(f"--{kind}to {last} lies before --{kind}from {first}", hint="Swap them?")
+    return first, last
+
+
+def _conditions(where: list[str]) -> Iterable[tuple[str, str]]:
+    """Return name and condition of each property; comparisons of one are joined."""
+    from rag.query.property_values import is_comparison
+
+    conditions: dict[str, str] = {}
+    for text in where:
+        parts = _CONDITION.fullmatch(unicodedata.normalize("NFC", text))
+        name, value = (parts[1].strip().lower(), parts[2].strip()) if parts else ("", "")
+        if not name or not value:
+            raise UsageError(
+                f"{text!r} is no condition",
+                hint="Name a property and its value: status=done, or compare it: 'price>200'.",
+            )
+        earlier = conditions.get(name)
+        if earlier and not (is_comparison(earlier) and is_comparison(value)):
+            raise UsageError(f"--where names {name!r} twice", hint="Leave one out.")
+        conditions[name] = f"{earlier} {value}" if earlier else value
+    return conditions.items()
+
+
+def read_query(words: list[str]) -> str:
+    """Return the query of an argument: its words, or what stands in stdin where it is `-`."""
+    query = " ".join(words)
+    return read_stdin() if query == "-" else query
+
+
+def check_model(model: str, no_model: bool) -> None:
+    """Refuse a model and none at once.
+
+    :raises UsageError: for both.
+    """
+    if model and no_model:
+        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+
+
+def check_mode(mode: str) -> str:
+    """Return a mode, or refuse one that does not exist.
+
+    :raises UsageError: for an unknown mode.
+    """
+    if mode not in MODES:
+        raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
+    return mode
+
+
+def wants_refresh(config: RAGConfig, wanted: bool | None) -> bool:
+    """Return whether what changed is indexed first: for somebody at a terminal, if the settings
+    let it, or for whoever asks for it.
+
+    :param wanted: what was said on the command line, if anything.
+    """
+    if wanted is not None:
+        return wanted
+    return config.search.refresh == "auto" and sys.stdout.isatty()
+
+
+def warn_if_stale(state: IndexState) -> None:
+    """Say when what is shown may be older than the notes."""
+    if state.changed:
+        say(f"{plural(state.changed, 'note')} changed since the last index (`rag index`)")
+
+
+def print_corrections(corrections: dict[str, str], query: str) -> None:
+    """Say which words were searched for instead of those that no note holds, in the language of a
+    query."""
+    if corrections:
+        from rag.app.interpretation_text import words_for
+
+        for word, meant in corrections.items():
+            say(words_for(query)["corrected"].format(meant, word))
+
+
+def print_missing(missing: dict[str, NearWord | None], query: str) -> None:
+    """Say which words of a query no note holds."""
+    if missing:
+        from rag.app.interpretation_text import missing_words
+
+        for text in missing_words(missing, query):
+            say(text)
+
+
+def print_nothing_found(query: str) -> None:
+    """Say that nothing was found for a query, in its language."""
+    from rag.app.interpretation_text import words_for
+
+    if not query.strip():
+        say("no note fits the filters")
+        return
+    say(words_for(query)["none"].format(shortened(query)))

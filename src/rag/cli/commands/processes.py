@@ -1,4 +1,4 @@
-"""`rag serve`: the warm process that other commands run in."""
+"""`rag serve` and `rag mcp`: the warm process that commands run in, and the server of agents."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import Json
-from rag.cli.render.console import plural, print_line, print_report, say
+from rag.cli.framework.options import ConfigFile, Json
+from rag.cli.framework.settings import load_settings
+from rag.cli.render.console import plural, print_line, print_report, print_text, say
+from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.warm_process import Status
@@ -35,7 +37,6 @@ def serve(
     rag serve --stop
     """
     from rag.daemon import control
-    from rag.exceptions import UsageError
 
     if start + status + stop != 1:
         raise UsageError("say one of --start, --status and --stop", hint="`rag serve --status`")
@@ -74,3 +75,48 @@ def _print_ended(ended: list[int], json: bool) -> None:
         print_line(f"stopped: {', '.join(f'process {process}' for process in ended)}")
     else:
         say("no warm process")
+
+
+_CLIENTS = ("claude-code", "claude-desktop", "vscode", "cursor", "codex", "zed")
+
+
+def mcp(
+    print_config: Annotated[
+        str | None,
+        typer.Option(
+            "--print-config",
+            metavar="|".join(_CLIENTS),
+            help="Print what to paste into a client's configuration, and start nothing.",
+            autocompletion=lambda: [*_CLIENTS],
+        ),
+    ] = None,
+    json: Json = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.
+
+    A client starts it, and it ends with the client. It reads notes and writes none. Tools: search,
+    get, get_many, related, ask, status; resources rag://note/VAULT/PATH; prompts.
+
+    \b
+    rag mcp --print-config claude-code     what to paste, with whole paths
+    rag mcp                                what a client runs
+    """
+    if print_config is None:
+        from rag.mcp.stdio import serve
+
+        if code := serve(config_file):
+            raise typer.Exit(code)
+        return
+    if print_config not in _CLIENTS:
+        raise UsageError(
+            f"no client {print_config!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}."
+        )
+    from rag.mcp.clients import client_config
+
+    made = client_config(print_config, load_settings(config_file, may_ask=False))
+    if json:
+        print_report(made)
+        return
+    print_text(made.text)
+    say(f"({made.place})")
