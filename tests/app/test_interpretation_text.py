@@ -15,32 +15,24 @@ TODAY = date(2026, 11, 20)
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "english", "japanese"),
+    ("first", "last", "text"),
     [
-        ("2026-10-01", "2026-10-31", "1–31 October", "10月1日〜31日"),
-        ("2025-10-01", "2025-10-31", "1–31 October 2025", "2025年10月1日〜31日"),
-        ("2026-11-20", "2026-11-20", "20 November", "11月20日"),
-        ("2025-11-20", "2025-11-20", "20 November 2025", "2025年11月20日"),
-        ("2026-10-28", "2026-11-03", "28 October – 3 November", "10月28日〜11月3日"),
-        ("2025-10-28", "2025-11-03", "28 October – 3 November 2025", "2025年10月28日〜11月3日"),
-        (
-            "2025-12-29",
-            "2026-01-04",
-            "29 December 2025 – 4 January",
-            "2025年12月29日〜2026年1月4日",
-        ),
-        ("2026-01-01", "2026-12-31", "2026", "2026年"),
-        ("2024-01-01", "2025-12-31", "2024–2025", "2024〜2025年"),
-        ("2024-05-01", None, "since 1 May 2024", "2024年5月1日から"),
-        ("2026-05-01", None, "since 1 May", "5月1日から"),
-        (None, "2024-05-01", "until 1 May 2024", "2024年5月1日まで"),
-        (None, None, "", ""),
+        ("2026-10-01", "2026-10-31", "1–31 October"),
+        ("2025-10-01", "2025-10-31", "1–31 October 2025"),
+        ("2026-11-20", "2026-11-20", "20 November"),
+        ("2025-11-20", "2025-11-20", "20 November 2025"),
+        ("2026-10-28", "2026-11-03", "28 October – 3 November"),
+        ("2025-10-28", "2025-11-03", "28 October – 3 November 2025"),
+        ("2025-12-29", "2026-01-04", "29 December 2025 – 4 January"),
+        ("2026-01-01", "2026-12-31", "2026"),
+        ("2024-01-01", "2025-12-31", "2024–2025"),
+        ("2024-05-01", None, "since 1 May 2024"),
+        (None, "2024-05-01", "until 1 May 2024"),
+        (None, None, ""),
     ],
 )
-def test_days_are_said_as_people_say_them(first, last, english, japanese):
-    window = TimeWindow(first=first, last=last)
-    assert time_range_text(window, TODAY) == english
-    assert time_range_text(window, TODAY, japanese=True) == japanese
+def test_days_are_said_as_people_say_them(first, last, text):
+    assert time_range_text(TimeWindow(first=first, last=last), TODAY) == text
 
 
 OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))
@@ -59,7 +51,7 @@ OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))
             "先月の会議",
             "会議",
             {"vaults": ["work"], "tags": ["kubernetes"], "time_window": OCTOBER},
-            "work 保管庫 · #kubernetes · 10月1日〜31日 · 会議",
+            "work vault · #kubernetes · 1–31 October · 会議",
         ),
         (
             "q",
@@ -68,9 +60,7 @@ OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))
             "a, b vaults · #x · #y · newest first",
         ),
         ("q", "t", {"tags": ["x", "y"], "tag_match": "any"}, "#x or #y · t"),
-        ("のメモ", "", {"tags": ["x", "y"], "tag_match": "any"}, "#xまたは#y · 新しい順"),
         ("q", "t", {"excluded_tags": ["x"], "titles": ["A", "B"]}, "not #x · “A” or “B” · t"),
-        ("除く", "t", {"excluded_tags": ["x"], "titles": ["A"]}, "#x 以外 · 「A」 · t"),
         ("q", "t", {"values": {"status": "open"}}, "status: open · t"),
         (
             "q",

@@ -135,7 +135,7 @@ class TestAsk:
         server.say("")
         ran = rag("ask", "乗っ取り成功", *option)
         assert ran.code == 4
-        assert "llama3.2:latest は回答しませんでした" in ran.out
+        assert "llama3.2:latest gave no answer" in ran.out
         assert "情報が見つかりませんでした" not in ran.out
 
     def test_one_that_says_nothing_is_stood_in_for_by_quotations(self, rag, server):

@@ -76,4 +76,4 @@ def test_what_a_list_leaves_out_is_said_in_the_language_of_the_question(rag, wri
     notes = {f"{number}.md": f"# 港{number}\n\n港の潮。\n" for number in range(8)}
     assert rag("index", "-q", write_notes("sea", notes)).code == 0
     ran = rag("ask", "港のノートはいくつ？")
-    assert "件（--top-k 8 で全件）" in ran.out
+    assert "(--top-k 8 names all)" in ran.out

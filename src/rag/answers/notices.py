@@ -1,7 +1,5 @@
-"""What an answer reports about itself, in the language of the question.
-
-Errors of servers and settings are quoted as they are: they name settings and commands.
-"""
+"""What an answer reports about itself, in English as all messages are; what stands in the place of
+an answer is in the language of the question."""
 
 from __future__ import annotations
 
@@ -42,48 +40,16 @@ _ENGLISH = {
 _JAPANESE = {
     "not_found": PHRASES["ja"],
     "small_talk": "rag です。質問すると、ノートの内容から出典つきで答えます。",
-    "lacks_subject": "何についての質問か分かりません。質問全体を入力してください。",
-    "sentence": "{count} 文",
-    "sentences": "{count} 文",
-    "held_back": "保留 {count}",
-    "struck": "削除 {count}",
-    "near": "質問に最も近いノート（回答ではありません）:",
-    "no_answer": "{model} は回答しませんでした",
-    "not_supported": "{model} の回答はノートに根拠がないため、除きました",
-    "unverified": "未検証の回答です: プロンプトのテンプレートに出典の番号がないため、"
-    "{model} は出典を示せません",
-    "no_reasoning": "{model} は推論に対応していません",
-    "injection": "モデルへの指示を含む箇所を 1 件、{model} に見せずに除きました",
-    "injections": "モデルへの指示を含む箇所を {count} 件、{model} に見せずに除きました",
-    "step_failed": "ask.steps のステップ {step} が失敗したため、除きました: {why}",
-    "few_notes": "{model} に見せたノートは {count} 件中 {shown} 件です: "
-    "読める長さは {tokens:,} トークンです (ollama.max_context)",
-    "not_all_notes": "{model} に見せたノートは {count} 件中 {shown} 件です",
-    "prompt_cut": "{model} が読んだのはプロンプトの {read:,} トークンだけです。"
-    "残りはサーバーが切り捨てました",
-    "prompt_cut_of": "{model} が読んだのはプロンプト約 {sent:,} トークンのうち {read:,} "
-    "トークンだけです。残りはサーバーが切り捨てました",
-    "cut_by_ollama": "ollama.max_context を上げるか、ask.top_k を下げるか、"
-    "Ollama を更新してください。",
-    "cut_by_server": "サーバーのコンテキストを大きくするか (Ollama: OLLAMA_CONTEXT_LENGTH)、"
-    "ask.top_k を下げてください。",
-    "quoted": "モデルの回答ではありません。ノートからの引用です（信頼度 {confidence:.2f}）。",
-    "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",
-    "quoted_again": "ノートからの引用です（信頼度 {confidence:.2f}）。",
-    "listed_again": "新しいノートの冒頭からの引用です。",
 }
 NOT_FOUND = _ENGLISH["not_found"]
 SOME_MODEL = "the model"  # one whose generator does not name it
-_SOME_MODEL_JA = "モデル"
 
 
 def notice(question: str, key: str, **values: object) -> str:
-    """Return a message in the language of a question.
+    """Return a message; what stands in the place of an answer in the language of a question.
 
     :param values: what the message names, such as `model`.
     """
-    if language_of(question) != "ja":
-        return _ENGLISH[key].format(**values)
-    if values.get("model") == SOME_MODEL:
-        values["model"] = _SOME_MODEL_JA
-    return _JAPANESE[key].format(**values)
+    if key in _JAPANESE and language_of(question) == "ja":
+        return _JAPANESE[key]
+    return _ENGLISH[key].format(**values)

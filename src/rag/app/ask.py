@@ -77,6 +77,6 @@ def ask(
     if answer.tags and not answer.found:
         from rag.app.interpretation_text import unknown_tags
 
-        answer.notices += unknown_tags(answer.tags, opening.plan, opening.state, request.question)
+        answer.notices += unknown_tags(answer.tags, opening.plan, opening.state)
     milliseconds = round((time.monotonic() - started) * 1000)
     return AnswerReport(request, answer, opening.plan, opening.state, milliseconds)

@@ -134,7 +134,7 @@ def _search_query(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
         from rag.app.interpretation_text import unknown_tags
 
         state, plan = snapshot.state, opening.plan
-        response.notices += unknown_tags(response.tags, plan, state, request.query)
+        response.notices += unknown_tags(response.tags, plan, state)
     if not response.results:
         with snapshot.manifest() as manifest:
             asked = asked_properties(manifest, request.query, opening.filters)

@@ -84,7 +84,7 @@ def search(library: Library, asked: Search, call: Call) -> Result:
             request = replace(asked, query=query, filters=filters, top_k=end + 1)
             reports.append(workspace.search(request))
     hits = _best(reports, asked.order in ("", "score"))
-    notices = noted(_search_notices(reports, queries))
+    notices = noted(_search_notices(reports))
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
     if not hits[skipped:]:
         nearest = {(one.vault, one.file_path): one for report in reports for one in report.nearest}
@@ -143,15 +143,15 @@ def _hit(number: int, result: SearchResult, searched: str) -> str:
     return "\n   ".join(filter(None, [*lines, more, snippet]))
 
 
-def _search_notices(reports: list[SearchReport], queries: list[str]) -> Iterator[str]:
+def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
     """Yield what there is to know of how it was searched."""
-    for query, report in zip(queries or [""], reports, strict=True):
+    for report in reports:
         response = report.response
         if report.plan:
             yield f"understood as: {interpretation_line(report.plan)}"
         for word, meant in response.corrections.items():
             yield f'searched for "{meant}": no note holds "{word}"'
-        yield from missing_words(response.missing, query)
+        yield from missing_words(response.missing)
         yield from response.notices
 
 

@@ -33,14 +33,10 @@ from rag.support.plugins import canonical, unknown_name
 from rag.support.unicode_forms import with_few_marks
 from rag.text.messages import brief
 from rag.text.normalize import normalize
-from rag.text.scripts import is_japanese
 from rag.text.surrogates import without_halves
 from rag.text.tokenizer import has_words
 
-_NOT_PLANNED = {
-    "en": "the query is searched as typed, for it could not be planned: {}",
-    "ja": "クエリを読み取れなかったため、入力した言葉のまま検索します: {}",
-}
+_NOT_PLANNED = "the query is searched as typed, for it could not be planned: {}"
 _PLAN = "plan"  # what units of a plan are reported as in `found_by`
 
 
@@ -143,8 +139,7 @@ def find_intent(
             return _planned(config, asking, ManifestCatalogue(manifest), models, router, dense)
     except Exception as error:  # a plan is a help; whatever keeps it from being made
         why = brief(f"{error or type(error).__name__}")
-        notice = _NOT_PLANNED["ja" if is_japanese(query) else "en"]
-        return None, [notice.format(why)]
+        return None, [_NOT_PLANNED.format(why)]
     finally:
         models.close()
 

@@ -19,7 +19,6 @@ from rag.support.pipeline_errors import own_errors
 from rag.text.bm25 import content_terms
 from rag.text.matches import STEMMED, find_matches
 from rag.text.normalize import normalize
-from rag.text.scripts import is_japanese
 from rag.text.surrogates import without_halves
 
 if TYPE_CHECKING:
@@ -28,20 +27,11 @@ if TYPE_CHECKING:
 
 
 _NOTICES = {
-    "en": {
-        "listed": "nothing fits what was understood: the newest notes without those filters",
-        "searched": "nothing fits what was understood: searched without those filters",
-        "as_typed": "no note of that time holds these words: searched as typed",
-        "of_then": "no note of that time holds these words: its notes, the newest first",
-        "otherwise": "not searched by meaning alone: {}",
-    },
-    "ja": {
-        "listed": "読み取った条件に合うノートがないため、条件を外して新しい順に表示します",
-        "searched": "読み取った条件に合うノートがないため、条件を外して検索しました",
-        "as_typed": "この言葉を含むノートがその期間にないため、入力した言葉のまま検索しました",
-        "of_then": "この言葉を含むノートがその期間にないため、その期間のノートを新しい順に示します",
-        "otherwise": "意味だけでは検索できませんでした: {}",
-    },
+    "listed": "nothing fits what was understood: the newest notes without those filters",
+    "searched": "nothing fits what was understood: searched without those filters",
+    "as_typed": "no note of that time holds these words: searched as typed",
+    "of_then": "no note of that time holds these words: its notes, the newest first",
+    "otherwise": "not searched by meaning alone: {}",
 }
 
 
@@ -137,10 +127,6 @@ def is_name(store: BaseDocumentStore, query: str) -> bool:
         return bool(manifest and manifest.named(without_halves(query)))
 
 
-def _notices(query: str) -> dict[str, str]:
-    return _NOTICES["ja" if is_japanese(query) else "en"]
-
-
 def attempts(
     query: str,
     filters: QueryFilters | None,
@@ -174,7 +160,7 @@ def attempts(
     yield first
     again = first._replace(filters=intent.flags, lists=not intent.has_words, relaxed=True)
     if lists_time and intent.has_words and intent.names_time:
-        notice = _notices(query)["as_typed"]
+        notice = _NOTICES["as_typed"]
         yield again._replace(query=intent.typed, notice=notice, whole=True)
         conditions = " ".join(intent.text[start:end] for start, end in condition_spans(intent.text))
         yield first._replace(
@@ -183,13 +169,13 @@ def attempts(
             lists=True,
             variants=Variants(),
             otherwise="",
-            notice=_notices(query)["of_then"],
+            notice=_NOTICES["of_then"],
         )
     if intent.narrows:
         if again.lists:  # words that only lead to filters are none to search for
-            yield again._replace(notice=_notices(query)["listed"])
+            yield again._replace(notice=_NOTICES["listed"])
         else:
-            yield again._replace(query=intent.typed, notice=_notices(query)["searched"])
+            yield again._replace(query=intent.typed, notice=_NOTICES["searched"])
 
 
 def holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool:
@@ -225,5 +211,5 @@ def in_a_mode(
         with own_errors(QueryError, "the search failed"):
             return run(attempt), []
     except (ConfigError, ConnectionError, IndexUnavailableError) as error:
-        notice = _notices(attempt.query)["otherwise"].format(error)
+        notice = _NOTICES["otherwise"].format(error)
     return run(attempt._replace(mode=attempt.otherwise, keep_mode=False)), [notice]

@@ -126,7 +126,7 @@ def ask(
     answer = report.answer
     if not quiet:
         warn_if_stale(report.index)
-        print_corrections(answer.corrections, request.question)
+        print_corrections(answer.corrections)
     if out.as_json:
         print_report(report)
     elif out.names_files:
@@ -365,7 +365,7 @@ class _Conversation:
             print_report(report)
             return exit_code(report.answer)
         if not out.quiet:
-            print_corrections(report.answer.corrections, question)
+            print_corrections(report.answer.corrections)
         code = printer.finish(report.answer)
         if self.explain:
             print_window(report.answer)

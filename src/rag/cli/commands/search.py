@@ -13,14 +13,13 @@ from rag.cli.framework.options import (
     check_mode,
     make_filters,
     print_corrections,
-    print_missing,
-    print_nothing_found,
     wants_refresh,
     warn_if_stale,
 )
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_report, say, say_notice, visible
 from rag.exceptions import UsageError
+from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.app.search import SearchReport
@@ -163,10 +162,14 @@ def search(
     elif results:
         _print(report, out.format == "table", explain, full)
     if not quiet:
-        print_missing(report.response.missing, request.query)
+        from rag.app.interpretation_text import missing_words
+
+        for text in missing_words(report.response.missing):
+            say(text)
     if not results:
         if not out.as_json:
-            print_nothing_found(request.query or like or "")
+            query = (request.query or like or "").strip()
+            say(f"nothing found for {shortened(query)!r}" if query else "no note fits the filters")
         raise typer.Exit(1)
     if opened is not None:
         _open(report, opened, config.links.opener)
@@ -178,7 +181,7 @@ def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
     :param wanted: whether a plan was asked for.
     """
     warn_if_stale(report.index)
-    print_corrections(report.response.corrections, report.response.query)
+    print_corrections(report.response.corrections)
     if report.plan:
         from rag.cli.render.results import print_interpretation
 

@@ -15,14 +15,13 @@ import typer
 from rag.cli.render.console import plural, read_stdin, say, visible
 from rag.config import MODES, load_config
 from rag.exceptions import UsageError
-from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from datetime import date
 
     from rag.app.index_state import IndexState
     from rag.config import RAGConfig
-    from rag.search.results import NearWord, QueryFilters
+    from rag.search.results import QueryFilters
 
 _MOST = 200  # names that are offered at once
 _FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
@@ -302,30 +301,7 @@ def warn_if_stale(state: IndexState) -> None:
         say(f"{plural(state.changed, 'note')} changed since the last index (`rag index`)")
 
 
-def print_corrections(corrections: dict[str, str], query: str) -> None:
-    """Say which words were searched for instead of those that no note holds, in the language of a
-    query."""
-    if corrections:
-        from rag.app.interpretation_text import words_for
-
-        for word, meant in corrections.items():
-            say(words_for(query)["corrected"].format(meant, word))
-
-
-def print_missing(missing: dict[str, NearWord | None], query: str) -> None:
-    """Say which words of a query no note holds."""
-    if missing:
-        from rag.app.interpretation_text import missing_words
-
-        for text in missing_words(missing, query):
-            say(text)
-
-
-def print_nothing_found(query: str) -> None:
-    """Say that nothing was found for a query, in its language."""
-    from rag.app.interpretation_text import words_for
-
-    if not query.strip():
-        say("no note fits the filters")
-        return
-    say(words_for(query)["none"].format(shortened(query)))
+def print_corrections(corrections: dict[str, str]) -> None:
+    """Say which words were searched for instead of those that no note holds."""
+    for word, meant in corrections.items():
+        say(f'searched for "{meant}": no note holds "{word}"')

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from rag.answers.language import language_of
 from rag.answers.notices import notice
 from rag.cli.render.console import clean, is_news, print_error, say, say_notice, visible
 from rag.cli.render.results import marked, place, searched_lines
@@ -263,8 +262,6 @@ def more_notes(answer: Answer) -> str:
     left = about.count - len(answer.sources) if about and not about.day else 0
     if not about or left <= 0:
         return ""
-    if language_of(answer.text) == "ja":
-        return f"… ほかに{left:,}件（--top-k {about.count} で全件）"
     return f"… and {left:,} more (--top-k {about.count} names all)"
 
 

@@ -158,7 +158,6 @@ def _term(term: TermScore) -> str:
 
 # -- the query -----------------------------------------------------------------------------
 
-_WAY_BACK = "--no-plan"
 _NAME = 9  # columns
 _NO_MODEL = "there is no model"
 _ROUTES = {
@@ -176,13 +175,12 @@ def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, dat
         changes nothing.
     :param data: whether stdout is for programs.
     """
-    from rag.app.interpretation_text import interpretation_line, missing, words_for
+    from rag.app.interpretation_text import interpretation_line, missing
 
-    words = words_for(intent.plan.query)
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
-        say(words["nothing"])
+        say("no filters were recognised in the query")
     elif intent.narrows or wanted:
-        line = f"{interpretation_line(intent)} ({_WAY_BACK} {words['way_back']})"
+        line = f"{interpretation_line(intent)} (--no-plan searches the words as typed)"
         console = make_console()
         if console.is_terminal and not data:
             print_between_words(console, visible(line), "dim")
@@ -194,7 +192,8 @@ def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, dat
         if text.startswith("flags: "):
             say(text.removeprefix("flags: "))
     if intent.plan.dropped:
-        say(words["too_many"].format(", ".join(f"#{tag}" for tag in intent.plan.dropped)))
+        tags = ", ".join(f"#{tag}" for tag in intent.plan.dropped)
+        say(f"too many tags; left out: {tags}")
 
 
 def print_plan(intent: Intent, indent: int = 0) -> None:
