@@ -18,7 +18,7 @@ from rag.cli.framework.lazy_group import COMMANDS, load_command
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Our packages, those of others, and our modules in `support`.
-CONFIG = "config"
+CONFIG = "config regular_files"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = (
     f"{FILES} disk_space file_locks month_names regular_files sparse_files unicode_forms index"
@@ -53,7 +53,7 @@ TABLE = {
     "doctor": f"{ENGINE} app http_transport indexing ollama runtime_folder search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation app",
     "config": f"{CONFIG} platformdirs",
-    "trust --list": f"{CONFIG} platformdirs regular_files",
+    "trust --list": f"{CONFIG} platformdirs",
     "serve --status": f"{CONFIG} daemon runtime_folder",
     "mcp --print-config cursor": f"{FILES} app mcp disk_space",
     "vault list": f"{MANIFEST} app lazy_imports stores",

@@ -14,7 +14,7 @@ from onnx_models import DIMENSION, WORDS, cross_encoder, embedder, say
 from rag.clients.factory import embedding_provider, rank
 from rag.clients.local.onnx_provider import OnnxEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
-from rag.config.model_sections import RerankConfig
+from rag.config.sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError
 from rag.support.installation import add_extra
 from rag.support.vector_digest import may_be_same

@@ -31,7 +31,7 @@ from rag.config import (
     RAGConfig,
     RoutesConfig,
 )
-from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.config.sections import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import (
     ConfigError,
     ConnectionError,

@@ -23,7 +23,7 @@ from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from rag.app.requests import SearchRequest
 from rag.app.workspace import Workspace
 from rag.config import MODES, OllamaConfig, RAGConfig, load_config
-from rag.config import modes as config_modes
+from rag.config import SearchMode as ConfigSearchMode
 from rag.exceptions import IndexUnavailableError, QueryError, UsageError
 from rag.pipelines import (
     QueryFilters,
@@ -364,5 +364,5 @@ class TestWhatNobodyNamed:
 
 
 def test_there_is_one_list_of_modes() -> None:
-    assert SearchMode is config_modes.SearchMode
+    assert SearchMode is ConfigSearchMode
     assert list(MODES) == list(SearchMode)

@@ -18,7 +18,7 @@ from rag.app.requests import AskRequest, SearchRequest
 from rag.app.workspace import Workspace
 from rag.clients.protocols import ServerView, Settings
 from rag.config import ChatConfig, ModelsConfig, OllamaConfig, RAGConfig
-from rag.config.providers import CHAT_PROVIDERS
+from rag.config.sections import CHAT_PROVIDERS
 from rag.exceptions import ConfigError, ConnectionError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.pipeline import GENERATOR, PROMPT

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rag.config import RAGConfig
+    from rag.config import Ask, RAGConfig
     from rag.config.trust import Entry
-    from rag.config.untrusted import Ask
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.config.sections import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 if TYPE_CHECKING:

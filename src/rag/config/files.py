@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.config.platform_folders import platform_folder
 from rag.exceptions import ConfigError
+from rag.support.regular_files import open_file, strange_kind
 
 PROJECT_FILES = ("config/rag.toml", "rag.toml")
-MOST_BYTES = 1 << 20
-_DEEPEST = 20  # tables and lists in each other; settings have four
-_TOO_DEEP = f"it has more than {_DEEPEST} tables or lists in each other"
-_MOST_DOTS = 200  # in one line: a key of many parts takes time in the square of their number
-_MOST_DOTS_IN_ALL = 20_000  # many such keys take as long as one
+MOST_BYTES = 1 << 18
+# Keys of many parts, and many keys below a head of many, take the parser long.
+_MOST_DOTS = 200  # in a line
+_MOST_DOTS_OF_HEAD = 20
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,13 @@ class ProjectFile:
         return self.file.parent.parent if self.file.parent.name == "config" else self.file.parent
 
 
+def platform_folder(which: str) -> Path:
+    """Return one of the platform's folders for this program, as platformdirs names it."""
+    import platformdirs
+
+    return Path(getattr(platformdirs, which)("rag", appauthor=False))
+
+
 def user_file() -> Path:
     """Return where the user's own file is, or would be."""
     return platform_folder("user_config_dir") / "rag.toml"
@@ -54,6 +59,16 @@ def new_project_file(cwd: Path) -> Path:
     return next((file for file in here if file.exists()), here[-1])
 
 
+def nearest_file(cwd: Path) -> tuple[Path, Path] | None:
+    """Return the nearest project file from a folder up, and the folder that it is of."""
+    for folder in (cwd, *cwd.parents):
+        for name in PROJECT_FILES:
+            # A folder or a broken link of that name is no reason to go on without.
+            if os.path.lexists(folder / name):
+                return folder / name, folder
+    return None
+
+
 def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> ProjectFile | None:
     """Read the project file in force; `None` when there is none.
 
@@ -62,125 +77,43 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
     """
     named = path or env.get("RAG_CONFIG")
     if named:
-        expanded = Path(named).expanduser()
-        file = Path(os.path.realpath(cwd / expanded))
+        file = cwd / Path(named).expanduser()
         if not file.is_file():
-            from rag.support.regular_files import strange_kind
-
             kind = strange_kind(file)
             wrong = f"{named} is {kind}, not a file" if kind else f"no configuration file {named}"
             raise ConfigError(wrong, hint="Check --config and RAG_CONFIG.")
-        # A variable that says `rag.toml` would mean another file in every folder.
-        return _read_project(file, file.parent, bool(path) or expanded.is_absolute())
-    nearest = _nearest(cwd)
-    if nearest is None:
+        place = file, real_path(file).parent
+    elif nearest := nearest_file(cwd):
+        place = nearest
+    else:
         return None
-    file, folder = nearest
-    return _read_project(_real(file), _real(folder), seen=file)
+    file, folder = place
+    # A variable that says `rag.toml` would mean another file in every folder.
+    is_named = bool(path) or bool(named and Path(named).expanduser().is_absolute())
+    content, settings = read_settings(file)
+    return ProjectFile(real_path(file), real_path(folder), content, settings, is_named)
 
 
-def nearest_file(cwd: Path) -> tuple[Path, Path] | None:
-    """Return the nearest project file from a folder up, and the folder that it is of; both are
-    real paths. `None` when there is none."""
-    nearest = _nearest(cwd)
-    return (_real(nearest[0]), _real(nearest[1])) if nearest else None
+def real_path(path: Path) -> Path:
+    """Return where a path leads after all links; a link to itself is where it is."""
+    return Path(os.path.realpath(path))
 
 
-def _nearest(cwd: Path) -> tuple[Path, Path] | None:
-    for folder in (cwd, *cwd.parents):
-        for name in PROJECT_FILES:
-            if is_there(folder / name):
-                return folder / name, folder
-    return None
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))  # which takes a link to itself
-
-
-def _read_project(
-    file: Path, folder: Path, is_named: bool = False, seen: Path | None = None
-) -> ProjectFile:
-    content = _content(file, seen or file)
-    return ProjectFile(file, folder, content, parse(content, file), is_named)
-
-
-def strange_files(is_named: bool, cwd: Path) -> dict[Path, str]:
-    """Return what has the name of a file of settings and is none, and what it is: "a folder".
-
-    :param is_named: whether the project's file was named, so that none is looked for.
-    """
-    nearest = None if is_named else _nearest(cwd)
-    places = [user_file()]
-    for folder in () if is_named else (cwd, *cwd.parents):
-        places += [folder / name for name in PROJECT_FILES]
-        if nearest and folder == nearest[1]:
-            break
-    found = [path for path in places if os.path.lexists(path) and not is_there(path)]
-    if not found:
-        return {}
-    from rag.support.regular_files import strange_kind
-
-    return {path: kind for path in found if (kind := strange_kind(path))}
-
-
-def is_there(file: Path) -> bool:
-    """Whether there is a file, or a link that was meant to lead to one: that is no reason to go on
-    without."""
-    return file.is_file() or file.is_symlink()
-
-
-def read_user_file(file: Path) -> dict[str, Any]:
-    """Return the settings in the user's own file.
+def read_settings(file: Path) -> tuple[bytes, dict[str, Any]]:
+    """Return the bytes of a file, and the settings in them.
 
     :raises ConfigError: when it cannot be read or does not parse.
     """
     try:
-        return parse(_content(file, file), file)
-    except ConfigError as error:
-        # It counts whatever other file is named.
-        raise ConfigError(error.message, error.details, hint=f"Mend {file}.") from error
-
-
-def _content(file: Path, seen: Path) -> bytes:
-    """Return what a file of settings holds.
-
-    :param seen: the path that leads to it, which is the one to mend where it leads to no file.
-    :raises ConfigError: when it cannot be read.
-    """
-    try:
-        return read_bytes(file)
+        if os.path.realpath(file) == os.devnull:  # which people link to for "nothing"
+            return b"", {}
+        with open_file(file) as stream:  # no device is read and no pipe waited for
+            content = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        why = str(error) if seen == file else f"it leads to {file}: {error}"
-        raise _unreadable(seen, why) from error
-
-
-def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
-    """Return what a file holds; no device is read and no pipe waited for.
-
-    :raises OSError: when it cannot be read.
-    :raises ValueError: when it is no file, or holds more than `most` bytes.
-    """
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    with os.fdopen(descriptor, "rb") as opened:
-        if _is_empty_device(os.fstat(descriptor)):
-            return b""
-        content = opened.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"it is larger than {most >> 20} MB")
-    return content
-
-
-def _is_empty_device(status: os.stat_result) -> bool:
-    """Tell whether it is /dev/null, which people link to for "nothing".
-
-    :raises ValueError: when it is neither that nor a file.
-    """
-    if stat.S_ISREG(status.st_mode):
-        return False
-    if stat.S_ISCHR(status.st_mode) and status.st_rdev == Path(os.devnull).stat().st_rdev:
-        return True
-    raise ValueError("it is no regular file")
+        kind, real = strange_kind(file), real_path(file)
+        why = f"it is {kind}" if kind else getattr(error, "strerror", "") or str(error)
+        raise _unreadable(file, why if file == real else f"it leads to {real}: {why}") from error
+    return content, parse(content, file)
 
 
 def parse(content: bytes, file: Path) -> dict[str, Any]:
@@ -189,45 +122,21 @@ def parse(content: bytes, file: Path) -> dict[str, Any]:
     :raises ConfigError: when it is no TOML, or such as nobody writes.
     """
     try:
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"it is larger than {MOST_BYTES >> 10} KB")
         text = content.decode("utf-8-sig")
-        _check_dots(text)
-        found = tomllib.loads(text)
-        if _is_deep(found):
-            raise ValueError(_TOO_DEEP)
-        return found
+        for line in text.split("\n"):
+            most = _MOST_DOTS_OF_HEAD if line.lstrip().startswith("[") else _MOST_DOTS
+            if line.count(".") > most:
+                raise ValueError(f"a line has more than {most} dots")
+        return tomllib.loads(text)
     except RecursionError:
         raise _unreadable(file, "it has too many tables or lists in each other") from None
     except ValueError as error:
         raise _unreadable(file, str(error)) from error
 
 
-def _check_dots(text: str) -> None:
-    """Refuse keys and heads of tables that take the parser long.
-
-    :raises ValueError: where a line, the head of a table, or all of the text has too many dots.
-    """
-    lines = text.split("\n")
-    if max(line.count(".") for line in lines) > _MOST_DOTS:
-        raise ValueError(f"a line has more than {_MOST_DOTS:,} dots")
-    heads = (line.partition("]")[0] for line in lines if line.lstrip().startswith("["))
-    # The parser goes through the tables of a head again for each key below it.
-    if any(head.count(".") > _DEEPEST for head in heads):
-        raise ValueError(_TOO_DEEP)
-    if text.count(".") > _MOST_DOTS_IN_ALL:
-        raise ValueError(f"it has more than {_MOST_DOTS_IN_ALL:,} dots")
-
-
-def _is_deep(tree: Mapping[str, Any]) -> bool:
-    level: list[Any] = [tree]
-    for _ in range(_DEEPEST):
-        inside = [v.values() if isinstance(v, dict) else v for v in level]
-        level = [v for values in inside for v in values if isinstance(v, (dict, list))]
-    return bool(level)
-
-
 def _unreadable(file: Path, why: str) -> ConfigError:
-    return ConfigError(
-        f"cannot read {file}",
-        why[:300],
-        hint=f"Mend {file}, or name another with --config.",
-    )
+    # The user's own file counts whatever other file is named.
+    other = "" if file == user_file() else ", or name another with --config"
+    return ConfigError(f"cannot read {file}", why[:300], hint=f"Mend {file}{other}.")

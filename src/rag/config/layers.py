@@ -1,41 +1,135 @@
-"""The layers of settings, put on each other: later ones win, and a project's file as far as the
-user trusts it."""
+"""The layers of settings, put on each other: the defaults, the user's file, the project's file as
+far as the user trusts it, and `RAG_*` in the environment. Later ones win."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from rag.config.addresses import hosts_in
-from rag.config.environment import parse_text
-from rag.config.files import ProjectFile, user_file
-from rag.config.keys import KEYS, KeySetting, no_hosts_for_keys
-from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
-from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
+from rag.config.files import ProjectFile, find_project, read_settings, real_path, user_file
+from rag.config.rules import Place
+from rag.config.sections import (
+    SECTIONS,
+    Ask,
+    LeftOut,
+    OllamaConfig,
+    PlannerConfig,
+    Project,
+    RAGConfig,
+    models_config,
+    settings,
+    values,
+)
+from rag.config.servers import KEYS, hosts_in
+from rag.config.trust import TrustList, digest_of, record, shown, visible
 from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
-_TRUST = "`rag trust` shows what it asks for, and trusts it."
-_LISTS_AS_TEXT = ("store.url",)  # which a file may write as lists, and the environment cannot
-_LONGEST = 4096  # bytes of a path
-_MOST_LINKS = 20  # that are shown
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
+_LONGEST = 4096  # bytes of a path
+_OTHER_VARIABLES = ("RAG_CONFIG",)  # which the program reads, and are no settings
+
+
+def load_config(
+    path: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> RAGConfig:
+    """Read the settings in force.
+
+    :param path: the project file; without it `RAG_CONFIG`, else `config/rag.toml` or
+        `rag.toml` of the working folder or the nearest folder above it.
+    :raises ConfigError: for a file that is missing or does not parse, an unknown setting, or
+        a value of the wrong type.
+    """
+    env, cwd = os.environ if env is None else env, cwd or Path.cwd()
+    layers = Layers.of_user()
+    own_hosts = {key.url: hosts_in(layers.values.get(key.url, "")) for key in KEYS}
+    project, variables = find_project(path, env, cwd), _in_environment(env, layers.known)
+    if project:
+        layers.add_project(project, variables)
+    layers.add(ENVIRONMENT, cwd, variables)
+    if project:
+        layers.withhold_keys(str(project.file), own_hosts)
+    return layers.config()
+
+
+def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
+    """Return all settings: those given, else those in force with the `[ollama]` section given.
+
+    Who gives one asks for Ollama, whichever provider the settings in force name.
+
+    :raises ConfigError: see `load_config`.
+    """
+    if isinstance(config, OllamaConfig):
+        given = models_config(config)
+        return replace(load_config(), embedding=given.embedding, chat=given.chat, ollama=config)
+    return config or load_config()
+
+
+def project_of(place: Path) -> Project | None:
+    """Return the project's file that is read in a folder, with what it asks for.
+
+    :param place: the folder, or the file itself.
+    :returns: `None` when none is read there, or another than the one named.
+    :raises ConfigError: see `load_config`.
+    """
+    where = place.expanduser().absolute()
+    folder = where
+    if not where.is_dir():
+        folder = where.parent.parent if where.parent.name == "config" else where.parent
+    file = find_project(None, {}, folder)
+    if file is None or (folder != where and file.file != real_path(where)):
+        return None
+    layers = Layers.of_user()
+    layers.add_project(file, ())
+    return layers.project or Project(file.file)
+
+
+def trust_own(file: Path, written: Collection[str]) -> None:
+    """Trust a project's file that the program has just written for the user.
+
+    :param written: the settings that it wrote; a file that asks for more is not trusted.
+    :raises ConfigError: when the user's list of trusted files cannot be written.
+    """
+    project = project_of(file)
+    if project and project.asks and {ask.name for ask in project.asks} <= {*written}:
+        record(project.file, project.digest, True)
+
+
+def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
+    """Return the settings of the planner that were kept somewhere.
+
+    :raises ConfigError: for what cannot be one of them.
+    """
+    layers = Layers()
+    layers.add(origin, Path(), {"planner": given})
+    return layers.config().planner
 
 
 class Layers:
-    """Settings by name, as far as they are known, and where each came from."""
+    """Settings by name, as far as they are set, and where each came from."""
 
     def __init__(self) -> None:
         self.known = settings()
         self.values: dict[str, Any] = {}
         self.origins = dict.fromkeys(self.known, DEFAULT)
+        self.left_out: dict[str, LeftOut] = {}
         self.root: Path | None = None
         self.project: Project | None = None
-        self.left_out: dict[str, LeftOut] = {}
         self.vaults_within: Path | None = None
+
+    @classmethod
+    def of_user(cls) -> Layers:
+        """Return the user's own file on the defaults."""
+        layers, file = cls(), user_file()
+        if os.path.lexists(file):
+            layers.add(str(file), file.parent, read_settings(file)[1])
+        return layers
 
     def add(self, origin: str, base: Path, tree: Mapping[str, Any]) -> None:
         """Put a layer on top.
@@ -43,109 +137,137 @@ class Layers:
         :param base: the folder that its paths are relative to.
         :raises ConfigError: for an unknown setting or a value of another type.
         """
-        self._put(origin, self._coerced(origin, base, tree))
+        self._put(origin, self._read(origin, base, tree))
 
-    def add_project(self, found: ProjectFile, overridden: Iterable[str]) -> None:
+    def add_project(self, found: ProjectFile, overridden: Collection[str]) -> None:
         """Put a project's file on top, and the folder `vaults` beside it below that.
 
         :param overridden: the names of settings that a later layer will set.
         :raises ConfigError: as for `add`, and when the list of trusted files is damaged.
         """
-        self.root, origin, overridden = found.root, str(found.file), set(overridden)
-        own = self._coerced(origin, found.root, found.settings)
+        self.root, origin = found.root, str(found.file)
+        own = self._read(origin, found.root, found.settings)
         for name in {key.hosts for key in KEYS} & {*own}:
-            from rag.config.trust import shown
-
-            self.left_out[name] = no_hosts_for_keys(name, shown(own.pop(name)))
+            reason = "a project's file may not name hosts for your key"
+            hint = f"Set it in {user_file()}, or with {variable_of(name)}."
+            self.left_out[name] = LeftOut(shown(own.pop(name)), reason, hint)
         beside = {"vaults_dir": found.root / "vaults"}
         if "vaults_dir" in own or not beside["vaults_dir"].is_dir():
             beside = {}
-        offered = {**beside, **own}
-        asked: set[str] = set()
+        refused: Collection[str] = ()
         if not found.is_named:
-            asked = self._judge(found, offered, overridden)
-        self._put(BESIDE, {n: v for n, v in beside.items() if n not in asked})
-        self._put(origin, {n: v for n, v in own.items() if n not in asked})
+            refused = self._untrusted(found, {**beside, **own}, overridden)
+        self._put(BESIDE, {n: v for n, v in beside.items() if n not in refused})
+        self._put(origin, {n: v for n, v in own.items() if n not in refused})
 
-    def _judge(
-        self, found: ProjectFile, offered: Mapping[str, Any], overridden: set[str]
-    ) -> set[str]:
+    def _untrusted(
+        self, found: ProjectFile, offered: Mapping[str, Any], overridden: Collection[str]
+    ) -> Collection[str]:
         """Return the names of what does not count for want of trust; note why, and what the file
         asks for."""
-        from rag.config.trust import TrustList, digest_of, shown, visible  # not without such a file
-
-        has_vaults = "vaults_dir" in {*self.values, *overridden}
-        asked = self._asked(offered, Place(found.folder, has_vaults))
+        place = Place(found.folder, "vaults_dir" in {*self.values, *overridden})
+        changed = {n: v for n, v in offered.items() if v != self._value(n)}
+        asked = {n: v for n, v in changed.items() if self.known[n].free(v, place)}
+        if any(name.startswith("routes.") for name in asked):  # they make sense together only
+            asked = {n: v for n, v in changed.items() if n in asked or n.startswith("routes.")}
         vaults = offered.get("vaults_dir") if "vaults_dir" not in asked else None
-        links = _links_out(vaults, found.folder) if vaults else []
-        asks = [Ask(name, shown(offered[name])) for name in offered if name in asked]
-        asks += [Ask("vaults_dir", visible(link)) for link in links[:_MOST_LINKS]]
-        if len(links) > _MOST_LINKS:
-            asks.append(Ask("vaults_dir", f"{len(links) - _MOST_LINKS:,} more links"))
         if vaults and "vaults_dir" not in overridden:
             self.vaults_within = found.folder
+        links = _links_out(vaults, found.folder) if vaults else []
+        asks = [Ask(name, shown(value)) for name, value in asked.items()]
+        asks += [Ask("vaults_dir", shown(links))] if links else []
         if not asks:
-            return set()
-        digest = digest_of(found, [*_outside(offered, found.folder), *links])
+            return ()
+        folders = [f"{n} {v}" for n, v in asked.items() if isinstance(v, Path)]
+        digest = digest_of(found.content, folders + links)
         answer = TrustList.load().answer(found.file, digest)
         self.project = Project(found.file, digest, tuple(asks), answer)
         if answer:
             self.vaults_within = None
-            return set()
+            return ()
         reason = visible(f"{found.file} is not trusted")
-        for name in {ask.name: None for ask in asks if ask.name not in overridden}:
-            value = "; ".join(ask.value for ask in asks if ask.name == name)
-            self.left_out[name] = LeftOut(value, reason, _TRUST)
+        hint = "`rag trust` shows what it asks for, and trusts it."
+        self.left_out |= {
+            name: LeftOut(value, reason, hint) for name, value in asks if name not in overridden
+        }
         return asked
 
-    def _asked(self, offered: Mapping[str, Any], place: Place) -> set[str]:
-        """Return the names of what is neither free nor so already."""
-        rules = free_rules()
-        new = {n for n, v in offered.items() if v != self.values.get(n, self.known[n][1])}
-        asked = {name for name in new if not rules[name](offered[name], place)}
-        if any(name.startswith("routes.") for name in asked):  # they make sense together only
-            asked |= {name for name in new if name.startswith("routes.")}
-        return asked
+    def withhold_keys(self, project: str, own_hosts: Mapping[str, set[str]]) -> None:
+        """Take the variable of an API key away where only a project's file names a server.
 
-    def _put(self, origin: str, values: Mapping[str, Any]) -> None:
-        self.values.update(values)
-        self.origins.update(dict.fromkeys(values, origin))
+        That the user trusts the file does not mean that its server may have the user's key.
+        Requests go to any of the servers, so that one of them is enough.
 
-    def _coerced(self, origin: str, base: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
-        values = {}
-        for name, value in flatten(tree).items():
-            if name in SECTIONS:
-                raise ConfigError(
-                    f"{name} in {origin} must be a table, not {_brief(value)}",
-                    hint=f"Write [{name}] on a line of its own, and its settings below.",
+        :param project: the file, as the origin of settings.
+        :param own_hosts: the hosts that the user's own file names, by the setting.
+        """
+        for key in KEYS:
+            allowed = {name.strip().lower() for name in self._value(key.hosts)}
+            strange = sorted(hosts_in(self._value(key.url)) - (own_hosts[key.url] - {""}) - allowed)
+            variable = self._value(key.variable)
+            if strange and variable and self.origins[key.url] == project:
+                gets = "it gets" if len(strange) == 1 else "they get"
+                self.values[key.variable] = ""
+                self.left_out[key.variable] = LeftOut(
+                    variable,
+                    f"only {project} names {', '.join(strange)}, so that {gets} no key of yours",
+                    f"{key.hosts} = {json.dumps(strange)} in {user_file()} would change that.",
                 )
-            if name not in self.known:
-                raise ConfigError(
-                    f"unknown setting {name[:100]!r} in {origin}",
-                    hint=f"Did you mean {_nearest(name, [*self.known])!r}? {LIST_SETTINGS}",
-                )
-            values[name] = _coerce(name, value, self.known[name][1], base, origin)
-        return values
 
     def config(self) -> RAGConfig:
-        """Return the settings, not yet checked against each other."""
-        sections: dict[str, dict[str, Any]] = {}
-        top: dict[str, Any] = {}
+        """Return the settings.
+
+        :raises ConfigError: when one is not as it must be.
+        """
+        tables: dict[str, dict[str, Any]] = {}
         for name, value in self.values.items():
             section, _, key = name.rpartition(".")
-            (sections.setdefault(section, {}) if section else top)[key] = value
-        config = replace(
-            RAGConfig(),
+            tables.setdefault(section, {})[key] = value
+        config = RAGConfig(
+            **tables.pop("", {}),
             origins=self.origins,
             root=self.root,
             project=self.project,
             left_out=self.left_out,
             vaults_within=self.vaults_within,
-            **top,
         )
-        for section, changes in sections.items():
-            config = replace(config, **{section: replace(getattr(config, section), **changes)})
+        sections = {name: replace(getattr(config, name), **tables[name]) for name in tables}
+        config = replace(config, **sections)
+        for name, setting in self.known.items():
+            head = name.rpartition(".")[0]
+            around = getattr(config, head) if head else config
+            if demand := setting.check(attrgetter(name)(config), around):
+                origin = self.origins[name]
+                place = variable_of(name) if origin == ENVIRONMENT else origin
+                space = "" if demand.startswith(".") else " "  # it is about a part of the value
+                raise ConfigError(f"{name}{space}{demand} (from {place})", hint=SHOW_SETTINGS)
         return config
+
+    def _value(self, name: str) -> Any:
+        return self.values.get(name, self.known[name].default)
+
+    def _put(self, origin: str, layer: Mapping[str, Any]) -> None:
+        self.values.update(layer)
+        self.origins.update(dict.fromkeys(layer, origin))
+
+    def _read(self, origin: str, base: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a layer by their names, each of its setting's type."""
+        layer = {}
+        for name, value in flatten(tree).items():
+            if name in SECTIONS:
+                raise ConfigError(
+                    f"{name} in {origin} must be a table, not {shown(value)}",
+                    hint=f"Write [{name}] on a line of its own, and its settings below.",
+                )
+            if name not in self.known:
+                raise ConfigError(
+                    f"unknown setting {name[:100]!r} in {origin}",
+                    hint=f"Did you mean {_nearest(name, self.known)!r}? {LIST_SETTINGS}",
+                )
+            layer[name] = _typed(name, value, self.known[name].default, origin)
+            if name.endswith("_dir"):
+                layer[name] = _path(name, value, base, origin)
+        return layer
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,41 +281,37 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _links_out(vaults: Path, folder: Path) -> list[str]:
-    """Return the links among the vaults of a project that lead out of it, and where to."""
-    try:
-        links = [link for link in sorted(vaults.iterdir()) if link.is_symlink()]
-    except OSError:  # no folder, or one that nobody may read
-        return []
-    found = [(link, real_path(link)) for link in links]
-    return [f"{link} -> {to}" for link, to in found if not to.is_relative_to(folder)]
-
-
-def _outside(offered: Mapping[str, Any], folder: Path) -> list[str]:
-    paths = {n: real_path(v) for n, v in offered.items() if isinstance(v, Path)}
-    return [f"{n} {path}" for n, path in sorted(paths.items()) if not path.is_relative_to(folder)]
-
-
-def _coerce(name: str, value: Any, default: Any, base: Path, origin: str) -> Any:
-    """Make `value` what the setting needs; text (from the environment) is parsed."""
-    expected = str if name in ("data_dir", "vaults_dir") else type(default)
-    if name in _LISTS_AS_TEXT and isinstance(value, list):
-        value = ",".join(value) if all(isinstance(item, str) for item in value) else value
+def _typed(name: str, value: Any, default: Any, origin: str) -> Any:
+    """Return a value as the type of its setting; text from the environment is parsed."""
+    expected = str if name.endswith("_dir") else type(default)
     if origin == ENVIRONMENT and expected is not str:
-        value = parse_text(value, expected)
-    good = isinstance(value, expected) and not (isinstance(value, bool) and expected is not bool)
+        value = _parse_text(value, expected)
+    if name == "store.url" and isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return ",".join(value)
     if expected is float and type(value) is int and value.bit_length() <= 64:
-        good, value = True, float(value)
+        return float(value)
+    good = isinstance(value, expected) and not (isinstance(value, bool) and expected is not bool)
     if good and expected is list:
         good = all(isinstance(item, str) for item in value)
-    if not good:
-        kind = expected.__name__
-        want = {"list": "list of strings", "dict": "table"}.get(kind, kind)
-        raise ConfigError(
-            f"{name} in {origin} must be of type {want}, not {_brief(value)}",
-            hint=SHOW_SETTINGS,
-        )
-    return _path(name, value, base, origin) if name.endswith("_dir") else value
+    if good and (expected is not dict or not shown(value).startswith("this ")):
+        return value
+    want = {"list": "list of strings", "dict": "table"}.get(expected.__name__, expected.__name__)
+    raise ConfigError(
+        f"{name} in {origin} must be of type {want}, not {shown(value)}", hint=SHOW_SETTINGS
+    )
+
+
+def _parse_text(text: str, expected: type) -> Any:
+    """Return what a variable says: a list with commas between, true or 0, or as in JSON."""
+    text = text.strip()
+    if expected is list and not text.startswith("["):
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if expected is bool:
+        text = {"0": "false", "1": "true"}.get(text, text.lower())
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _path(name: str, text: str, base: Path, origin: str) -> Path:
@@ -207,43 +325,49 @@ def _path(name: str, text: str, base: Path, origin: str) -> Path:
     raise ConfigError(f"{name} in {origin}: {why[:200]}", hint=SHOW_SETTINGS)
 
 
-def _brief(value: Any) -> str:
+def _links_out(vaults: Path, folder: Path) -> list[str]:
+    """Return the links among the vaults of a project that lead out of it, and where to."""
     try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number of many digits, tables in each other
-        return f"this {type(value).__name__}"
-    return text if len(text) <= 200 else f"{text[:200]}…"
+        links = {link: real_path(link) for link in sorted(vaults.iterdir()) if link.is_symlink()}
+    except OSError:  # no folder, or one that nobody may read
+        return []
+    return [f"{link} -> {to}" for link, to in links.items() if not to.is_relative_to(folder)]
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def variable_of(setting: str) -> str:
+    """Return the variable of a setting: `RAG_SEARCH__TOP_K` of `search.top_k`."""
+    return f"RAG_{setting.upper().replace('.', '__')}"
+
+
+def _in_environment(env: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """Return the settings that are in the environment, as text, by name.
+
+    An empty value counts as unset. A name that cannot be a setting is not ours; one that is
+    unknown, but in a known section, is among them.
+    """
+    names = {key[4:].lower().replace("__", "."): key for key in env if key.startswith("RAG_")}
+    return {
+        name: env[key]
+        for name, key in names.items()
+        if env[key] and (name in known or (name.partition(".")[0] in SECTIONS and "." in name))
+    }
+
+
+def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that look like settings and set nothing, each with the nearest name."""
+    known = [*map(variable_of, values(config)), *_OTHER_VARIABLES]
+    of_keys = [attrgetter(key.variable)(config) for key in KEYS]
+    strange = (
+        key
+        for key, value in sorted(env.items())
+        # `RAG_TEST_…` are those of the program's tests.
+        if key.startswith("RAG_") and value and not key.startswith("RAG_TEST_")
+    )
+    return {key: _nearest(key, known) for key in strange if key not in {*known, *of_keys}}
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name[:100], names, 1, 0)
-    return close[0] if close else names[0]
-
-
-def withhold_keys(layers: Layers, project: str, hosts: Mapping[str, set[str]]) -> None:
-    """Take the variable of an API key away where only a project's file names a server.
-
-    That the user trusts the file does not mean that its server may have the user's key. Requests
-    go to any of the servers, so that one of them is enough.
-
-    :param project: the file, as the origin of settings.
-    :param hosts: what `key_hosts` gave.
-    """
-    for key in KEYS:
-        _withhold(layers, project, key, hosts[key.section])
-
-
-def _withhold(layers: Layers, project: str, key: KeySetting, hosts: set[str]) -> None:
-    values, origins = layers.values, layers.origins
-    named = {name.strip().lower() for name in values.get(key.hosts, [])}
-    strange = sorted(hosts_in(values.get(key.url, "")) - hosts - named)
-    variable = values.get(key.variable, layers.known[key.variable][1])
-    if not (strange and variable) or origins[key.url] != project:
-        return
-    gets = "it gets" if len(strange) == 1 else "they get"
-    reason = f"only {project} names {', '.join(strange)}, so that {gets} no key of yours"
-    hint = f"{key.hosts} = {json.dumps(strange)} in {user_file()} would change that."
-    values[key.variable] = ""
-    layers.left_out[key.variable] = LeftOut(variable, reason, hint)
+    names = [*known]
+    return next(iter(get_close_matches(name[:100], names, 1, 0)), names[0])

@@ -15,11 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from rag.config.files import ProjectFile, read_bytes
-from rag.config.platform_folders import platform_folder
+from rag.config.files import platform_folder
 from rag.exceptions import ConfigError
+from rag.support.regular_files import read_file
 
-_MOST_BYTES = 16 << 20
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -30,23 +29,6 @@ class Entry:
     digest: str
     trusted: bool
     since: str = ""
-
-
-def trust_file() -> Path:
-    """Return where the list is, or would be."""
-    return platform_folder("user_config_dir") / "trusted.json"
-
-
-def digest_of(project: ProjectFile, outside: Sequence[str] = ()) -> str:
-    """Return the digest of a project's file.
-
-    :param outside: the folders outside of the project that it leads to; a link in the project
-        could be turned elsewhere while the file stays as it is.
-    """
-    digest = sha256(project.content)
-    if outside:
-        digest.update(b"\0" + json.dumps(outside).encode())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -66,12 +48,12 @@ class TrustList:
         if not os.path.lexists(file):
             return cls()
         try:
-            data = json.loads(read_bytes(file, _MOST_BYTES))
+            data = json.loads(read_file(file))
             files = {
-                str(path): Entry(str(e["sha256"]), e["trusted"] is True, str(e.get("since", "")))
+                path: Entry(str(e["sha256"]), e["trusted"] is True, str(e["since"]))
                 for path, e in data["files"].items()
             }
-            return cls(files, {str(k): str(v) for k, v in data["told"].items()})
+            return cls(files, {host: str(variable) for host, variable in data["told"].items()})
         except _DAMAGE as error:
             raise ConfigError(
                 f"the list of trusted files {file} is damaged",
@@ -85,16 +67,32 @@ class TrustList:
         return entry.trusted if entry and entry.digest == digest else None
 
     def _save(self) -> None:
-        data = {
-            "files": {
-                path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
-                for path, e in sorted(self.files.items())
-            },
-            "told": dict(sorted(self.told.items())),
-        }
         from rag.support.durable_files import replace_durably
 
-        replace_durably(trust_file(), json.dumps(data, indent=2).encode() + b"\n")
+        files = {
+            path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
+            for path, e in self.files.items()
+        }
+        data = {"files": files, "told": {**self.told}}
+        text = json.dumps(data, indent=2, sort_keys=True) + "\n"
+        replace_durably(trust_file(), text.encode())
+
+
+def trust_file() -> Path:
+    """Return where the list is, or would be."""
+    return platform_folder("user_config_dir") / "trusted.json"
+
+
+def digest_of(content: bytes, outside: Sequence[str]) -> str:
+    """Return the digest of a project's file.
+
+    :param outside: the folders outside of the project that it leads to; a link in the project
+        could be turned elsewhere while the file stays as it is.
+    """
+    digest = sha256(content)
+    if outside:
+        digest.update(b"\0" + json.dumps(outside).encode())
+    return digest.hexdigest()
 
 
 def record(file: Path, digest: str, trusted: bool) -> None:
@@ -133,19 +131,15 @@ def remember_told(host: str, variable: str) -> None:
 @contextmanager
 def _changing() -> Iterator[TrustList]:
     """Give the list to the one process that changes it."""
-    from rag.support.file_locks import lock
+    from rag.support.durable_files import changing
 
     folder = trust_file().parent
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if os.fstat(descriptor).st_mode & 0o077:
-                folder.chmod(0o700)
-            lock(descriptor, "the list of trusted files is")
+        if folder.stat().st_mode & 0o077:
+            folder.chmod(0o700)
+        with changing(folder):
             yield TrustList.load()
-        finally:
-            os.close(descriptor)
     except OSError as error:
         raise ConfigError(
             f"{trust_file()} cannot be written",
@@ -156,8 +150,11 @@ def _changing() -> Iterator[TrustList]:
 
 def shown(value: Any) -> str:
     """Return a value for people, in one line and with nothing in it that cannot be seen."""
-    text = str(value) if isinstance(value, Path) else json.dumps(_plain(value), ensure_ascii=False)
-    text = visible(text)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):  # a number of many digits, tables in each other
+        return f"this {type(value).__name__}"
+    text = visible(str(value) if isinstance(value, Path) else text)
     return text if len(text) <= 500 else f"{text[:500]}… ({len(text) - 500:,} more characters)"
 
 
@@ -166,14 +163,3 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of TOML with dates as text, and numbers that nobody writes as such."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, int) and value.bit_length() > 64:
-        return hex(value)
-    return value if isinstance(value, (str, int, float)) else str(value)

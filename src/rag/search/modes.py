@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from rag.config.modes import SearchMode as SearchMode
+from rag.config import SearchMode as SearchMode

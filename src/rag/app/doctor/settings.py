@@ -47,9 +47,6 @@ def check_configuration(examination: Examination) -> Iterator[CheckResult]:
     for setting, ask in config.left_out.items():
         message = f"{setting} is left out ({ask.value}): {ask.reason}"
         yield warning(name, message, ask.hint, left_out=setting)
-    for file, kind in config.strange_files.items():
-        hint = "Move it away, or put a file there."
-        yield warning(name, f"{file} is {kind}, and left out", hint, left_out=str(file))
     for variable, near in unknown_in_environment(config, os.environ).items():
         nearest = f"Did you mean {near}? {LIST_SETTINGS}"
         yield warning(name, f"{variable} in the environment sets nothing", nearest)

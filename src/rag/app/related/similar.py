@@ -8,7 +8,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.app.notes.names import find_named
 from rag.app.related.words import repeated_lines
-from rag.config.providers import NO_PROVIDER
+from rag.config.sections import NO_PROVIDER
 from rag.exceptions import LIST_SETTINGS, RUN_INDEX, ConfigError, IndexUnavailableError, UsageError
 from rag.index.background import read_background
 from rag.index.embedding_space import of_an_older_program

@@ -27,9 +27,8 @@ from rag.app.service.schedulers import (
     write_line,
 )
 from rag.app.serving.program_start import program_start
-from rag.config import RAGConfig
+from rag.config import RAGConfig, keys_in_use
 from rag.config.files import nearest_file
-from rag.config.keys import keys_in_use
 from rag.exceptions import UPDATE_INDEX, ConnectionError, UsageError
 from rag.support.durable_files import replace_durably
 
@@ -83,7 +82,7 @@ def index_job(config: RAGConfig, options: Sequence[str] = ()) -> Job:
     # The project's file is found again from its folder. To name it would trust it for ever.
     nearest = None if options or named else nearest_file(Path.cwd())
     command = [*start.program, "index", "-q", *options]
-    return Job(command, str(nearest[1]) if nearest else "/", environment)
+    return Job(command, str(nearest[1].resolve()) if nearest else "/", environment)
 
 
 def install(

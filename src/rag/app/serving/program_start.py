@@ -8,9 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.config import RAGConfig, settings
-from rag.config.environment import variable_of
-from rag.config.files import user_file
+from rag.config import RAGConfig, settings, user_file, variable_of
 
 # What programs with windows give to those they start.
 BARE = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")

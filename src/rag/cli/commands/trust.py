@@ -10,9 +10,10 @@ import typer
 
 from rag.cli.framework.options import Json
 from rag.cli.render.console import plural, print_line, print_report
+from rag.config import project_of
+from rag.config.files import nearest_file, real_path
 from rag.config.trust import TrustList, forget, record, visible
 from rag.exceptions import UsageError
-from rag.support.regular_files import strange_kind
 
 
 def trust(
@@ -47,17 +48,16 @@ def trust(
             raise UsageError("--list stands alone", hint="rag trust --list")
         _list(json)
     elif remove:
-        _remove(_file(place or Path()), json)
+        _remove(place or Path(), json)
     else:
         _trust(place or Path(), json)
 
 
 def _trust(place: Path, json: bool) -> None:
-    from rag.config import project_of
-
-    file = _file(place)
-    project = project_of(_folder(place))
-    if project is None or project.file != file:
+    project = project_of(place)
+    if project is None:
+        if place.is_dir():
+            raise _no_file(place)
         raise UsageError(
             f"{place} is not the rag.toml of a folder" if place.exists() else f"no file {place}",
             hint="A file that `--config` or RAG_CONFIG names needs no trust.",
@@ -77,7 +77,14 @@ def _trust(place: Path, json: bool) -> None:
         print_line(visible(f"  {ask.name} = {ask.value}"))
 
 
-def _remove(file: Path, json: bool) -> None:
+def _remove(place: Path, json: bool) -> None:
+    file = place.expanduser()
+    if file.is_dir():
+        nearest = nearest_file(file.absolute())
+        if nearest is None:
+            raise _no_file(place)
+        file = nearest[0]
+    file = real_path(file)
     was_there = forget(file)
     if json:
         from rag.app.settings import TrustRemovedReport
@@ -105,36 +112,6 @@ def _list(json: bool) -> None:
         print_line(f"{plural(gone, 'file')} of these {'is' if gone == 1 else 'are'} gone")
 
 
-def _file(place: Path) -> Path:
-    """Return the real path of the file that is named, or is read in the folder that is.
-
-    :raises UsageError: when none is, or when something else has its name.
-    """
-    from rag.config.files import nearest_file, strange_files, user_file
-
-    where = place.expanduser().absolute()
-    if not where.is_dir():
-        if kind := strange_kind(where):
-            raise _not_a_file(where, kind)
-        return Path(os.path.realpath(where))
-    found = nearest_file(where)
-    if found:
-        return found[0]
-    for file, kind in strange_files(False, where).items():
-        if file != user_file():
-            raise _not_a_file(file, kind)
-    raise UsageError(f"no rag.toml is read in {where}", hint="rag trust FOLDER")
-
-
-def _not_a_file(file: Path, kind: str) -> UsageError:
-    return UsageError(
-        f"{file} is {kind}, and not read", hint="Move it away, or put a file of settings there."
-    )
-
-
-def _folder(place: Path) -> Path:
-    """Return the folder whose file is meant."""
-    where = place.expanduser().absolute()
-    if where.is_dir():
-        return where
-    return where.parent.parent if where.parent.name == "config" else where.parent
+def _no_file(folder: Path) -> UsageError:
+    where = folder.expanduser().absolute()
+    return UsageError(f"no rag.toml is read in {where}", hint="rag trust FOLDER")

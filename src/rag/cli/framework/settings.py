@@ -9,9 +9,8 @@ from pathlib import Path
 
 from rag.cli.framework.lazy_group import option_value
 from rag.cli.render.console import say
-from rag.config import RAGConfig, load_config, unknown_in_environment
-from rag.config.addresses import hosts_in
-from rag.config.keys import KEYS, KeyInUse, keys_in_use, read_key
+from rag.config import RAGConfig, keys_in_use, load_config, unknown_in_environment
+from rag.config.servers import KEYS, KeyInUse, hosts_in, read_key
 from rag.exceptions import ConfigError
 
 _MOST_NAMES = 6  # in one line
@@ -36,9 +35,7 @@ def load_settings(config_file: Path | None, *, may_ask: bool = True) -> RAGConfi
 
 
 def say_left_out(config: RAGConfig) -> None:
-    """Say which files and settings do not count, and what makes them count."""
-    for file, kind in config.strange_files.items():
-        say(f"{file} is {kind}, and left out. Move it away, or put a file there.")
+    """Say which settings do not count, and what makes them count."""
     of_keys = {key.variable for key in KEYS}
     by_reason: dict[tuple[str, str], list[str]] = {}
     for name, one in config.left_out.items():

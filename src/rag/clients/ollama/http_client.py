@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from rag.clients.servers.probe import make_sure_it_answers
 from rag.config import OllamaConfig
-from rag.config.validation import is_address
+from rag.config.servers import is_address
 from rag.exceptions import SHOW_SETTINGS, ConfigError
 from rag.support.http_transport import DeadlineTransport, unusable_proxy
 

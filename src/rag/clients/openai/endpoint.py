@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from rag.clients.servers.advice import Advice
 from rag.config import ModelsConfig
-from rag.config.keys import read_key
+from rag.config.servers import read_key
 from rag.exceptions import ConfigError
 
 _VERSION = re.compile(r"/v\d\w*(/|$)")

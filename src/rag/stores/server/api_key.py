@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.config import StoreConfig
-from rag.config.keys import read_key
+from rag.config.servers import read_key
 
 
 def server_key(settings: StoreConfig) -> str:

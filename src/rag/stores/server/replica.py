@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag.config import StoreConfig
-from rag.config.server_folders import folder_name, note_folder
+from rag.config.servers import folder_name, note_folder
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.index_snapshot import POINTS
 from rag.index.snapshots import MANIFEST, IndexDirectory

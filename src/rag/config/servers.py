@@ -1,0 +1,153 @@
+"""The servers that settings name: their addresses, who gets an API key, and the folder in which
+what is known of the index on one is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from rag.exceptions import ConfigError
+
+_NAMES = "servers.json"
+_NAME = re.compile("index-[0-9a-f]{12}")
+
+
+def is_address(url: str) -> bool:
+    """Tell whether `url` names a server: http or https, a host, no password."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+            and not (parts.username or parts.password or parts.query or parts.fragment)
+            and url.isprintable()
+            and " " not in url
+        )
+    except ValueError:
+        return False
+
+
+def addresses_in(url: str) -> list[str]:
+    """Return the addresses in a text, which commas part."""
+    # Other blanks than spaces stay, and make an address that is refused.
+    return [address.strip(" ") for address in url.split(",") if address.strip(" ")]
+
+
+def hosts_in(url: str) -> set[str]:
+    """Return the hosts of all addresses in a text, in small letters; "" for one without a host."""
+    return {_host_of(address) for address in addresses_in(url)}
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+class KeySetting(NamedTuple):
+    """The settings of the API key of one section's servers.
+
+    :param variable: names the environment variable that holds the key.
+    :param url: names the servers.
+    :param hosts: names hosts that get the key, whoever names them as a server.
+    """
+
+    section: str
+    variable: str
+    url: str
+    hosts: str
+
+
+KEYS = tuple(
+    KeySetting(section, f"{section}.{name}", f"{section}.url", f"{section}.key_hosts")
+    for section, name in (("store", "api_key_env"), ("embedding", "api_key"), ("chat", "api_key"))
+)
+
+
+class KeyInUse(NamedTuple):
+    """A key that servers will get: the variable that holds it, and their addresses."""
+
+    setting: KeySetting
+    variable: str
+    addresses: list[str]
+
+
+def read_key(variable: str, addresses: Iterable[str], setting: str) -> str:
+    """Return the API key in an environment variable, or "" when there is none; no error repeats it.
+
+    :param addresses: of the servers that are to get it.
+    :param setting: which names them.
+    :raises ConfigError: when it could not be sent, or would travel in the clear.
+    """
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not key:
+        return ""
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the API key in {variable} holds characters that no key has",
+            hint=f"Set {variable} again, without quotes around it.",
+        )
+    from rag.support.http_transport import is_loopback  # imports the HTTP client
+
+    for address in addresses:
+        parts = urlsplit(address)
+        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+            raise ConfigError(
+                f"the API key in {variable} would be sent to {address} in the clear",
+                hint=f"Use an https:// address in {setting}, or a tunnel (`ssh -L`) to it.",
+            )
+    return key
+
+
+def server_folder(home: Path, addresses: Sequence[str], collection: str) -> Path:
+    """Return the folder of the index on a server.
+
+    It is named after the address at which the server was first found. When another address turns
+    out to lead to the same index, that is noted in `servers.json`.
+
+    :param home: the data folder.
+    """
+    names = _folder_names(home)
+    keys = [_key(address, collection) for address in addresses]
+    folders = [home / names.get(key, folder_name(key)) for key in keys]
+    return next((folder for folder in folders if folder.is_dir()), folders[0])
+
+
+def folder_name(index: str) -> str:
+    """Return the name of the folder of an index that has this id, or this address."""
+    return f"index-{sha256(index.encode()).hexdigest()[:12]}"
+
+
+def note_folder(home: Path, addresses: Sequence[str], collection: str, name: str) -> None:
+    """Note in which folder the index at some addresses is kept.
+
+    :raises OSError: when it cannot be written.
+    """
+    from rag.support.durable_files import changing, replace_durably
+
+    with changing(home):
+        names = _folder_names(home) | {_key(address, collection): name for address in addresses}
+        replace_durably(home / _NAMES, json.dumps(names, indent=2).encode())
+
+
+def _folder_names(home: Path) -> dict[str, str]:
+    """Return the folders that were noted, by address and collection."""
+    from rag.support.regular_files import read_file
+
+    with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
+        names = json.loads(read_file(home / _NAMES))
+        return {key: name for key, name in names.items() if _NAME.fullmatch(name)}
+    return {}
+
+
+def _key(address: str, collection: str) -> str:
+    return f"{address.rstrip('/')} {collection}"
