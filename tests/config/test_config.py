@@ -110,7 +110,6 @@ REFUSED = {
     "index": [
         *("max_note_mb = true", "max_note_mb = 0", "max_note_mb = nan", "ignore = [1, 2]"),
         *("only = ['a']", "chunk_size = 0", "chunk_overlap = -1", "chunk_overlap = 512"),
-        "only = { a = 0x" + "f" * 20_000 + " }",
     ],
     "search": [
         *("top_k = 'many'", "top_k = 1.5", "top_k = true", "top_k = 0", "freshness = 1"),
@@ -206,11 +205,11 @@ def test_the_environment_gives_numbers_booleans_lists_and_tables_as_text(project
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("RAG_SEARCH__TOP_K", "many", "environment"),
-        ("RAG_SEARCH__FRESHNESS", "perhaps", "environment"),
-        ("RAG_INDEX__ONLY", "{", "environment"),
-        ("RAG_INDEX__IGNORE", "[1]", "environment"),
-        ("RAG_SEARCH__NOPE", "1", r"search\.nope"),
+        ("RAG_SEARCH__TOP_K", "many", "in RAG_"),
+        ("RAG_SEARCH__FRESHNESS", "perhaps", "in RAG_"),
+        ("RAG_INDEX__ONLY", "{", "in RAG_"),
+        ("RAG_INDEX__IGNORE", "[1]", "in RAG_"),
+        ("RAG_SEARCH__NOPE", "1", "in RAG_SEARCH__NOPE"),
         ("RAG_SEARCH__TOP_K", "0", r"within 1 and 10,000 \(from RAG_SEARCH__TOP_K\)"),
     ],
 )

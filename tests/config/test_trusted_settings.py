@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pytest import Subtests
@@ -50,6 +50,8 @@ FREE: dict[str, Any] = {
     "vaults_dir": Path("/elsewhere"),
     "target_vaults": ["a"],
 }
+
+EVIL = "[ollama]\nurl = 'http://evil:1'\n"
 
 
 def load(project: Path, **env: str) -> RAGConfig:
@@ -117,100 +119,100 @@ class TestEachSetting:
         assert set(config.left_out) == {"routes.classifier", "routes.default", "routes.rules"}
         assert config.routes.classifier == ""
 
-    def test_what_is_so_already_asks_for_nothing(self, project: Path) -> None:
-        write(user_file(), "[ollama]\nurl = 'http://mine:1'\n")
-        write(project / "rag.toml", "[ollama]\nurl = 'http://mine:1'\nembedding_model = 'bge-m3'\n")
-        config = load(project)
-        assert (config.project, dict(config.left_out)) == (None, {})
-
-    def test_a_project_does_not_switch_on_what_the_user_has_switched_off(
-        self, project: Path
-    ) -> None:
-        write(user_file(), "warm = false\n[ollama]\nenabled = false\n")
-        write(project / "rag.toml", "warm = true\n[ollama]\nenabled = true\n")
-        config = load(project)
-        assert (config.warm, config.ollama.enabled) == (False, False)
-
-    def test_what_the_environment_sets_anyway_is_not_told(self, project: Path) -> None:
-        write(project / "rag.toml", "[ollama]\nurl = 'http://evil:1'\n")
-        config = load(project, RAG_OLLAMA__URL="http://mine:1")
-        assert dict(config.left_out) == {} and config.ollama.url == "http://mine:1"
-
     def test_a_mistake_in_what_takes_trust_is_told_all_the_same(self, project: Path) -> None:
         write(project / "rag.toml", "[ollama]\nurl = 3\n")
         with pytest.raises(ConfigError, match="must be of type str"):
             load(project)
 
 
-class TestWhichFile:
-    EVIL = "[ollama]\nurl = 'http://evil:1'\n"
+def test_what_is_so_already_asks_for_nothing(project: Path) -> None:
+    """In the user's own file, or by the environment."""
+    write(user_file(), "[ollama]\nurl = 'http://mine:1'\n")
+    write(project / "rag.toml", "[ollama]\nurl = 'http://mine:1'\nembedding_model = 'bge-m3'\n")
+    config = load(project)
+    assert (config.project, dict(config.left_out)) == (None, {})
+    write(project / "rag.toml", EVIL)
+    config = load(project, RAG_OLLAMA__URL="http://mine:2")
+    assert (config.ollama.url, dict(config.left_out)) == ("http://mine:2", {})
 
-    def test_one_that_config_names_is_trusted(self, project: Path) -> None:
-        file = write(project / "rag.toml", self.EVIL)
-        assert load_config(file, {}, project).ollama.url == "http://evil:1"
-        assert load_config("rag.toml", {}, project).ollama.url == "http://evil:1"
 
-    def test_one_that_the_environment_names_by_its_whole_path_is_trusted(
-        self, project: Path
-    ) -> None:
-        file = write(project / "rag.toml", self.EVIL)
-        assert load(project, RAG_CONFIG=str(file)).ollama.url == "http://evil:1"
+def test_a_project_does_not_switch_on_what_the_user_has_switched_off(project: Path) -> None:
+    write(user_file(), "warm = false\n[ollama]\nenabled = false\n")
+    write(project / "rag.toml", "warm = true\n[ollama]\nenabled = true\n")
+    config = load(project)
+    assert (config.warm, config.ollama.enabled) == (False, False)
 
-    def test_a_name_in_the_environment_that_means_another_file_in_each_folder_is_not(
-        self, project: Path
-    ) -> None:
-        write(project / "rag.toml", self.EVIL)
-        assert "ollama.url" in load(project, RAG_CONFIG="rag.toml").left_out
 
-    def test_one_of_a_folder_above_is_not(self, project: Path) -> None:
-        write(project / "rag.toml", self.EVIL)
-        (project / "a/b").mkdir(parents=True)
-        assert "ollama.url" in load(project / "a/b").left_out
+# -- which file ------------------------------------------------------------------------
 
-    def test_the_user_s_own_file_needs_no_trust_even_where_it_lies(self) -> None:
-        file = write(user_file(), self.EVIL)
-        config = load(file.parent)
-        assert config.ollama.url == "http://evil:1" and dict(config.left_out) == {}
 
-    def test_a_link_is_the_file_that_it_leads_to(
-        self, project: Path, trust: Callable[[Path], None]
-    ) -> None:
-        write(project / "mine/rag.toml", self.EVIL)
-        trust(project / "mine")
-        (project / "other").mkdir()
-        (project / "other/rag.toml").symlink_to("../mine/rag.toml")
-        assert load(project / "other").ollama.url == "http://evil:1"
-        assert [*TrustList.load().files] == [str(project / "mine/rag.toml")]
+def test_one_that_the_user_names_is_trusted_and_one_that_is_found_is_not(project: Path) -> None:
+    file = write(project / "rag.toml", EVIL)
+    (project / "a/b").mkdir(parents=True)
+    for config in (
+        load_config(file, {}, project),
+        load_config("rag.toml", {}, project),
+        load(project, RAG_CONFIG=str(file)),
+    ):
+        assert config.ollama.url == "http://evil:1"
+    # A variable that says `rag.toml` means another file in each folder.
+    for config in (load(project), load(project / "a/b"), load(project, RAG_CONFIG="rag.toml")):
+        assert "ollama.url" in config.left_out
+    own = write(user_file(), EVIL)
+    assert load(own.parent).ollama.url == "http://evil:1", "wherever it lies"
 
-    def test_a_changed_file_is_another(self, project: Path, trust: Callable[[Path], None]) -> None:
-        file = write(project / "rag.toml", self.EVIL)
-        trust(project)
-        assert load(project).ollama.url == "http://evil:1"
-        file.write_text(self.EVIL + "# by another hand\n")
-        assert "ollama.url" in load(project).left_out
 
-    def test_a_copy_elsewhere_is_another(
-        self, project: Path, trust: Callable[[Path], None]
-    ) -> None:
-        write(project / "a/rag.toml", self.EVIL)
-        trust(project / "a")
-        write(project / "b/rag.toml", self.EVIL)
-        assert "ollama.url" in load(project / "b").left_out
+def test_a_link_is_the_file_that_it_leads_to_and_a_copy_is_another(
+    project: Path, trust: Callable[[Path], None]
+) -> None:
+    write(project / "mine/rag.toml", EVIL)
+    trust(project / "mine")
+    (project / "other").mkdir()
+    (project / "other/rag.toml").symlink_to("../mine/rag.toml")
+    assert load(project / "other").ollama.url == "http://evil:1"
+    assert [*TrustList.load().files] == [str(project / "mine/rag.toml")]
+    write(project / "copy/rag.toml", EVIL)
+    assert "ollama.url" in load(project / "copy").left_out
 
-    def test_what_was_read_is_what_was_hashed(
-        self, project: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A file that changes between two looks at it is looked at once."""
-        write(project / "rag.toml", self.EVIL)
-        opened, really = [], os.open
 
-        def watched(path: Path, *arguments: int) -> int:
-            opened.append(str(path))
-            return really(path, *arguments)
+def test_a_changed_file_is_another(project: Path, trust: Callable[[Path], None]) -> None:
+    file = write(project / "rag.toml", EVIL)
+    trust(project)
+    assert load(project).ollama.url == "http://evil:1"
+    file.write_text(EVIL + "# by another hand\n")
+    assert "ollama.url" in load(project).left_out
 
-        monkeypatch.setattr("rag.config.files.os.open", watched)
-        load(project)
-        assert opened == [str(project / "rag.toml")]
+
+def test_a_file_that_changes_between_two_looks_at_it_is_looked_at_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project / "rag.toml", EVIL)
+    opened, really = [], os.open
+
+    def watched(path: Path, *arguments: int) -> int:
+        opened.append(str(path))
+        return really(path, *arguments)
+
+    monkeypatch.setattr(os, "open", watched)
+    load(project)
+    assert opened == [str(project / "rag.toml")]
+
+
+def test_what_the_program_wrote_is_trusted_for_that(project: Path, tmp_path: Path) -> None:
+    file = write(project / "rag.toml", EVIL)
+    trust_own(file, ["ollama.embedding_model"])
+    assert "ollama.url" in load(project).left_out
+    trust_own(file, ["ollama.url"])
+    assert load(project).ollama.url == "http://evil:1"
+    (project / "vaults").mkdir()  # a link that was there before
+    (project / "vaults/linked").symlink_to(tmp_path)
+    trust_own(file, ["ollama.url"])
+    assert set(load(project).left_out) == {"ollama.url", "vaults_dir"}
+
+
+def test_the_file_of_this_project_asks_for_nothing() -> None:
+    found = project_of(Path(__file__).parents[2])
+    assert found is not None and found.asks == ()
 
 
 class TestFolders:
@@ -229,31 +231,16 @@ class TestFolders:
         assert self.vaults(project) == {"a"}
         assert dict(load(project).left_out) == {}
 
-    @pytest.mark.parametrize("written", ["../private", "notes", "notes/..", "~"])
+    @pytest.mark.parametrize("written", ["../private", "notes", "notes/..", "~", ""])
     def test_others_are_not(
         self, project: Path, private: Path, empty_home: Path, written: str
     ) -> None:
-        (project / "notes").symlink_to(private)
+        """Neither is the folder beside the file, when it is a link."""
+        (project / ("notes" if written else "vaults")).symlink_to(private)
         (empty_home / "diary").mkdir()
-        write(project / "rag.toml", f"vaults_dir = '{written}'\n")
+        write(project / "rag.toml", f"vaults_dir = '{written}'\n" if written else "")
         assert self.vaults(project) == set()
         assert "vaults_dir" in load(project).left_out
-
-    def test_nor_is_the_folder_beside_the_file_when_it_is_a_link(
-        self, project: Path, private: Path
-    ) -> None:
-        (project / "vaults").symlink_to(private)
-        write(project / "rag.toml", "")
-        assert self.vaults(project) == set()
-        assert "vaults_dir" in load(project).left_out
-
-    def test_nor_is_a_link_among_the_vaults(self, project: Path, private: Path) -> None:
-        (project / "vaults/own").mkdir(parents=True)
-        (project / "vaults/linked").symlink_to(private / "diary")
-        (project / "vaults/alias").symlink_to("own")
-        write(project / "rag.toml", "")
-        assert self.vaults(project) == {"own", "alias"}
-        assert str(private / "diary") in load(project).left_out["vaults_dir"].value
 
     def test_nor_is_what_lies_beside_the_file_that_a_link_leads_to(
         self, project: Path, private: Path
@@ -263,11 +250,22 @@ class TestFolders:
         (project / "rag.toml").symlink_to(private / "rag.toml")
         assert self.vaults(project) == set()
 
-    def test_a_link_to_itself_is_no_vault(self, project: Path) -> None:
+    def test_nor_is_a_link_out_of_it_until_it_is_trusted_for_where_it_leads(
+        self, project: Path, private: Path, trust: Callable[[Path], None]
+    ) -> None:
         (project / "vaults/own").mkdir(parents=True)
+        link = project / "vaults/linked"
+        link.symlink_to(private / "diary")
+        (project / "vaults/alias").symlink_to("own")
         (project / "vaults/loop").symlink_to("loop")
         write(project / "rag.toml", "")
-        assert self.vaults(project) == {"own"}
+        assert self.vaults(project) == {"own", "alias"}
+        assert str(private / "diary") in load(project).left_out["vaults_dir"].value
+        trust(project)
+        assert self.vaults(project) == {"own", "alias", "linked"}
+        link.unlink()
+        link.symlink_to(private)
+        assert self.vaults(project) == {"own", "alias"}
 
     def test_links_are_shown_in_one_line_which_is_cut_where_they_are_many(
         self, project: Path, private: Path
@@ -282,87 +280,39 @@ class TestFolders:
         assert ask.value.isprintable() and ask.value.endswith("more characters)")
         assert r"\nollama.url" in ask.value
 
-    def test_with_trust_they_are(
-        self, project: Path, private: Path, trust: Callable[[Path], None]
-    ) -> None:
-        (project / "vaults").mkdir()
-        (project / "vaults/linked").symlink_to(private / "diary")
-        write(project / "rag.toml", "")
-        trust(project)
-        assert self.vaults(project) == {"linked"}
-
-    def test_a_link_that_is_turned_elsewhere_takes_trust_again(
-        self, project: Path, private: Path, trust: Callable[[Path], None]
-    ) -> None:
-        (project / "vaults").mkdir()
-        link = project / "vaults/linked"
-        link.symlink_to(private / "diary")
-        write(project / "rag.toml", "")
-        trust(project)
-        link.unlink()
-        link.symlink_to(private)
-        assert self.vaults(project) == set()
-
-    def test_the_user_s_own_vaults_are_not_narrowed(self, project: Path, private: Path) -> None:
-        write(project / "rag.toml", "target_vaults = ['nothing']\n")
-        assert self.vaults(project, RAG_VAULTS_DIR=str(private)) == {"diary"}
-
-    def test_a_link_in_the_user_s_own_folder_is_followed(
-        self, project: Path, private: Path, tmp_path: Path
+    def test_the_user_s_own_vaults_are_neither_narrowed_nor_kept_within(
+        self, project: Path, private: Path
     ) -> None:
         (project / "vaults/own").mkdir(parents=True)
-        write(project / "rag.toml", "")
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine/linked").symlink_to(private / "diary")
-        assert self.vaults(project, RAG_VAULTS_DIR=str(tmp_path / "mine")) == {"linked"}
+        write(project / "rag.toml", "target_vaults = ['nothing']\n")
+        (private / "linked").symlink_to(private / "diary")
+        assert self.vaults(project, RAG_VAULTS_DIR=str(private)) == {"diary", "linked"}
 
 
-class TestTheList:
-    def test_it_is_for_its_owner_alone(self, project: Path) -> None:
-        trust_file().parent.mkdir(parents=True, mode=0o755)
-        record(project / "rag.toml", "0", True)
-        assert stat.S_IMODE(trust_file().stat().st_mode) == 0o600
-        assert stat.S_IMODE(trust_file().parent.stat().st_mode) == 0o700
-        assert [*trust_file().parent.iterdir()] == [trust_file()]
-
-    @hypothesis_settings(
-        deadline=None,
-        max_examples=examples(20),
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(st.dictionaries(st.text(min_size=1), st.tuples(st.text("0123abcd"), st.booleans())))
-    def test_what_was_said_is_what_is_known(
-        self, tmp_path: Path, said: dict[str, tuple[str, bool]]
-    ) -> None:
-        for name, (digest, trusted) in said.items():
-            record(tmp_path / name, digest, trusted)
-        known = TrustList.load()
-        for name, (digest, trusted) in said.items():
-            assert known.answer(tmp_path / name, digest) is trusted
-            assert known.answer(tmp_path / name, digest + "0") is None
-            assert forget(tmp_path / name)
-        assert dict(TrustList.load().files) == {}
-
-    def test_a_name_that_is_no_text_can_be_kept(self, tmp_path: Path) -> None:
-        file = tmp_path / "\udcff"
-        record(file, "0", True)
-        assert TrustList.load().answer(file, "0") is True
+# -- the list --------------------------------------------------------------------------
 
 
-class TestOwnFiles:
-    def test_what_the_program_wrote_is_trusted(self, project: Path) -> None:
-        file = write(project / "rag.toml", TestWhichFile.EVIL)
-        trust_own(file, ["ollama.url"])
-        assert load(project).ollama.url == "http://evil:1"
+def test_the_list_is_for_its_owner_alone(project: Path) -> None:
+    trust_file().parent.mkdir(parents=True, mode=0o755)
+    record(project / "rag.toml", "0", True)
+    assert stat.S_IMODE(trust_file().stat().st_mode) == 0o600
+    assert stat.S_IMODE(trust_file().parent.stat().st_mode) == 0o700
+    assert [*trust_file().parent.iterdir()] == [trust_file()]
 
-    def test_links_that_were_there_before_are_not(self, project: Path, tmp_path: Path) -> None:
-        (tmp_path / "private").mkdir()
-        (project / "vaults").mkdir()
-        (project / "vaults/linked").symlink_to(tmp_path / "private")
-        file = write(project / "rag.toml", TestWhichFile.EVIL)
-        trust_own(file, ["ollama.url"])
-        assert set(load(project).left_out) == {"ollama.url", "vaults_dir"}
 
-    def test_the_file_of_this_project_asks_for_nothing(self) -> None:
-        found = project_of(Path(__file__).parents[2])
-        assert found is not None and found.asks == ()
+@hypothesis_settings(
+    deadline=None,
+    max_examples=examples(20),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@example({"\udcff": ("0", True)})  # a name that is no text
+@given(st.dictionaries(st.text(min_size=1), st.tuples(st.text("0123abcd"), st.booleans())))
+def test_what_was_said_is_what_is_known(tmp_path: Path, said: dict[str, tuple[str, bool]]) -> None:
+    for name, (digest, trusted) in said.items():
+        record(tmp_path / name, digest, trusted)
+    known = TrustList.load()
+    for name, (digest, trusted) in said.items():
+        assert known.answer(tmp_path / name, digest) is trusted
+        assert known.answer(tmp_path / name, digest + "0") is None
+        assert forget(tmp_path / name)
+    assert dict(TrustList.load().files) == {}

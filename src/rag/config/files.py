@@ -129,7 +129,9 @@ def parse(content: bytes, file: Path) -> dict[str, Any]:
             most = _MOST_DOTS_OF_HEAD if line.lstrip().startswith("[") else _MOST_DOTS
             if line.count(".") > most:
                 raise ValueError(f"a line has more than {most} dots")
-        return tomllib.loads(text)
+        settings = tomllib.loads(text)
+        repr(settings)  # which fails for numbers of thousands of digits: nothing could show them
+        return settings
     except RecursionError:
         raise _unreadable(file, "it has too many tables or lists in each other") from None
     except ValueError as error:

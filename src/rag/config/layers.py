@@ -30,7 +30,6 @@ from rag.config.trust import TrustList, digest_of, record, shown, visible
 from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
-_LONGEST = 4096  # bytes of a path
 _OTHER_VARIABLES = ("RAG_CONFIG",)  # which the program reads, and are no settings
 
 
@@ -237,10 +236,9 @@ class Layers:
             head = name.rpartition(".")[0]
             around = getattr(config, head) if head else config
             if demand := setting.check(attrgetter(name)(config), around):
-                origin = self.origins[name]
-                place = variable_of(name) if origin == ENVIRONMENT else origin
                 space = "" if demand.startswith(".") else " "  # it is about a part of the value
-                raise ConfigError(f"{name}{space}{demand} (from {place})", hint=SHOW_SETTINGS)
+                where = _where(name, self.origins[name])
+                raise ConfigError(f"{name}{space}{demand} (from {where})", hint=SHOW_SETTINGS)
         return config
 
     def _value(self, name: str) -> Any:
@@ -254,19 +252,26 @@ class Layers:
         """Return the values of a layer by their names, each of its setting's type."""
         layer = {}
         for name, value in flatten(tree).items():
+            where = _where(name, origin)
             if name in SECTIONS:
                 raise ConfigError(
-                    f"{name} in {origin} must be a table, not {shown(value)}",
+                    f"{name} in {where} must be a table, not {shown(value)}",
                     hint=f"Write [{name}] on a line of its own, and its settings below.",
                 )
             if name not in self.known:
                 raise ConfigError(
-                    f"unknown setting {name[:100]!r} in {origin}",
+                    f"unknown setting {name[:100]!r} in {where}",
                     hint=f"Did you mean {_nearest(name, self.known)!r}? {LIST_SETTINGS}",
                 )
-            layer[name] = _typed(name, value, self.known[name].default, origin)
-            if name.endswith("_dir"):
-                layer[name] = _path(name, value, base, origin)
+            try:
+                if origin == ENVIRONMENT:
+                    value = _parse_text(value, self.known[name].default)
+                layer[name] = _typed(name, value, self.known[name].default)
+                if name.endswith("_dir"):
+                    layer[name] = _path(value, base)
+            except (ValueError, RuntimeError, OSError) as error:  # a zero byte, ~nobody
+                why = str(error)[:600]
+                raise ConfigError(f"{name} in {where}: {why}", hint=SHOW_SETTINGS) from None
         return layer
 
 
@@ -281,11 +286,12 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _typed(name: str, value: Any, default: Any, origin: str) -> Any:
-    """Return a value as the type of its setting; text from the environment is parsed."""
+def _typed(name: str, value: Any, default: Any) -> Any:
+    """Return a value as the type of its setting.
+
+    :raises ValueError: when it is of another; the message says which it must be of.
+    """
     expected = str if name.endswith("_dir") else type(default)
-    if origin == ENVIRONMENT and expected is not str:
-        value = _parse_text(value, expected)
     if name == "store.url" and isinstance(value, list) and all(isinstance(v, str) for v in value):
         return ",".join(value)
     if expected is float and type(value) is int and value.bit_length() <= 64:
@@ -293,20 +299,20 @@ def _typed(name: str, value: Any, default: Any, origin: str) -> Any:
     good = isinstance(value, expected) and not (isinstance(value, bool) and expected is not bool)
     if good and expected is list:
         good = all(isinstance(item, str) for item in value)
-    if good and (expected is not dict or not shown(value).startswith("this ")):
+    if good:
         return value
-    want = {"list": "list of strings", "dict": "table"}.get(expected.__name__, expected.__name__)
-    raise ConfigError(
-        f"{name} in {origin} must be of type {want}, not {shown(value)}", hint=SHOW_SETTINGS
-    )
+    kind = {"list": "list of strings", "dict": "table"}.get(expected.__name__, expected.__name__)
+    raise ValueError(f"must be of type {kind}, not {shown(value)}")
 
 
-def _parse_text(text: str, expected: type) -> Any:
+def _parse_text(text: str, default: Any) -> Any:
     """Return what a variable says: a list with commas between, true or 0, or as in JSON."""
+    if default is None or isinstance(default, (str, Path)):
+        return text
     text = text.strip()
-    if expected is list and not text.startswith("["):
+    if isinstance(default, list) and not text.startswith("["):
         return [item.strip() for item in text.split(",") if item.strip()]
-    if expected is bool:
+    if isinstance(default, bool):
         text = {"0": "false", "1": "true"}.get(text, text.lower())
     try:
         return json.loads(text)
@@ -314,15 +320,15 @@ def _parse_text(text: str, expected: type) -> Any:
         return text
 
 
-def _path(name: str, text: str, base: Path, origin: str) -> Path:
-    try:
-        path = (base / Path(text).expanduser()).resolve()
-        if len(os.fsencode(path)) < _LONGEST and all(len(os.fsencode(p)) < 256 for p in path.parts):
-            return path
-        why = "the name is too long"
-    except (RuntimeError, ValueError, OSError) as error:  # ~nobody, a zero byte
-        why = str(error)
-    raise ConfigError(f"{name} in {origin}: {why[:200]}", hint=SHOW_SETTINGS)
+def _path(text: str, base: Path) -> Path:
+    """Return the path that a setting says.
+
+    :raises ValueError: when there can be none; so do `RuntimeError` and `OSError`.
+    """
+    path = (base / Path(text).expanduser()).resolve()
+    if len(os.fsencode(path)) < 4096 and all(len(os.fsencode(part)) < 256 for part in path.parts):
+        return path
+    raise ValueError("the name is too long")
 
 
 def _links_out(vaults: Path, folder: Path) -> list[str]:
@@ -332,6 +338,11 @@ def _links_out(vaults: Path, folder: Path) -> list[str]:
     except OSError:  # no folder, or one that nobody may read
         return []
     return [f"{link} -> {to}" for link, to in links.items() if not to.is_relative_to(folder)]
+
+
+def _where(name: str, origin: str) -> str:
+    """Return the file or the variable that sets a setting."""
+    return variable_of(name) if origin == ENVIRONMENT else origin
 
 
 def variable_of(setting: str) -> str:

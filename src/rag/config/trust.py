@@ -150,11 +150,8 @@ def _changing() -> Iterator[TrustList]:
 
 def shown(value: Any) -> str:
     """Return a value for people, in one line and with nothing in it that cannot be seen."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):  # a number of many digits, tables in each other
-        return f"this {type(value).__name__}"
-    text = visible(str(value) if isinstance(value, Path) else text)
+    plain = isinstance(value, Path)
+    text = visible(str(value) if plain else json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= 500 else f"{text[:500]}… ({len(text) - 500:,} more characters)"
 
 
