@@ -24,18 +24,12 @@ if TYPE_CHECKING:
 # import each other in circles, which two threads at once do not survive.
 _FOR_REQUESTS = "rag.mcp.requests"
 _FOR_NOTES = (
-    "rag.answers.prompt_injection",
-    "rag.app.interpretation_text",
-    "rag.app.notes.lines",
-    "rag.app.overview",
-    "rag.app.refresh",
-    "rag.app.search",
-    "rag.app.status",
-    "rag.indexing.child_writer",
-    "rag.indexing.run",
+    *("rag.answers.prompt_injection", "rag.app.interpretation_text"),
+    *("rag.app.notes.lines", "rag.app.overview", "rag.app.refresh", "rag.app.search"),
+    *("rag.app.status", "rag.indexing.child_writer", "rag.indexing.run"),
 )
-_LONGEST = 2_000  # bytes of what is remembered
 _FOR_ANSWERS = ("rag.app.ask",)
+_LONGEST = 2_000  # bytes of what is remembered
 
 
 class Library:
@@ -122,7 +116,8 @@ class Library:
         try:
             import_module(_FOR_REQUESTS)
             self._requests.set()
-            self._attempt(self._start_early)
+            # It takes its time outside the interpreter, while that imports.
+            self._attempt(lambda: self._opened().prepare())
             self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
             self._attempt(self._count_vaults)
         finally:
@@ -140,9 +135,12 @@ class Library:
         except Exception:
             traceback.print_exc(file=sys.stderr)
 
-    def _start_early(self) -> None:
-        """Start what takes its time outside the interpreter, while that imports."""
-        self._opened().prepare()
+    def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
+        """Import modules, and do once what the first request that needs them would do."""
+        for module in modules:
+            import_module(module)
+        with self._opened().reader() as workspace:
+            getattr(workspace, warm_up)()
 
     def _count_vaults(self) -> None:
         """Make the sentence on vaults, for this server and the next."""
@@ -150,17 +148,11 @@ class Library:
 
         with self._opened().reader() as workspace:
             counts = workspace.count_notes("vaults")
-        said = f" Vaults, when last seen: {listed_names(counts)}; status tells them as they are."
-        self._vaults = said if counts else ""
+        if counts:
+            names = listed_names(counts)
+            self._vaults = f" Vaults, when last seen: {names}; status tells them as they are."
         if self._start:
             _remembered(self._start, self._vaults)
-
-    def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
-        """Import modules, and do once what the first request that needs them would do."""
-        for module in modules:
-            import_module(module)
-        with self._opened().reader() as workspace:
-            getattr(workspace, warm_up)()
 
     def _opened(self) -> Readers:
         """Return the readers, made of the settings in force when they can first be read.

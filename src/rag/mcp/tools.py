@@ -39,7 +39,6 @@ from rag.mcp.results import (
 )
 from rag.search.matching_line import excerpt
 from rag.text.messages import brief, plural
-from rag.text.sanitize import without_controls
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import outline
 
@@ -133,11 +132,8 @@ def _hit(number: int, result: SearchResult, searched: str) -> str:
     if not any(result.scores.values()):
         return " · ".join([f"{number}. {where}", name(result.title), *facts])
     heading = " › ".join(name(part) for part in result.heading if part != result.title)
-    content = clean(result.content)
-    if content == without_controls(result.content):
-        snippet = excerpt(result, searched, _PASSAGE)[0]
-    else:
-        snippet = clean(excerpt(replace(result, content=content), searched, _PASSAGE)[0])
+    cleaned = replace(result, content=clean(result.content))
+    snippet = clean(excerpt(cleaned, searched, _PASSAGE)[0])
     lines = [f"{number}. {name(result.title)}{_score(result.score)}", f"{where}:{result.line}"]
     more = " · ".join(filter(None, [heading, *facts]))
     return "\n   ".join(filter(None, [*lines, more, snippet]))
@@ -162,27 +158,26 @@ def _search_lines(
     text = asked.text.strip("\n")
     test = is_task(asked.tasks) if asked.tasks else holds_text(text)
     named = f"{asked.tasks} tasks" if asked.tasks else f'lines with "{brief(text, 200)}"'
-    found: list[MatchingLines] = []
+    matches: list[MatchingLines] = []
     with library.reader() as workspace:
-        for one in workspace.lines_with(test, filters, asked.order.replace("score", "")):
+        for match in workspace.lines_with(test, filters, asked.order.replace("score", "")):
             call.check()
-            found.append(one)
-    if not found:
+            matches.append(match)
+    if not matches:
         return Result(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
-    page = islice(found, skipped, min(_MOST, skipped + asked.top_k))
-    blocks = [_matches(number, one) for number, one in enumerate(page, skipped + 1)]
-    count = plural(sum(len(one.numbers) for one in found), "line")
-    named = f"{named}: {count} in {plural(len(found), 'note')}"
-    return _page(named, blocks, "", skipped, len(found), asked)
+    page = islice(matches, skipped, min(_MOST, skipped + asked.top_k))
+    blocks = [_matching(number, match) for number, match in enumerate(page, skipped + 1)]
+    count = plural(sum(len(match.numbers) for match in matches), "line")
+    named = f"{named}: {count} in {plural(len(matches), 'note')}"
+    return _page(named, blocks, "", skipped, len(matches), asked)
 
 
-def _matches(number: int, found: MatchingLines) -> str:
+def _matching(number: int, match: MatchingLines) -> str:
     """Return a note's matching lines as text, as far as they do not instruct a model."""
-    cleaned = {line.number: line.text for line in clean_lines(found.lines, 1)}
-    shown = found.numbers[:_MOST_LINES]
-    lines = [f"{at}: {brief(cleaned[at].strip(), 300)}" for at in shown]
-    more = len(found.numbers) - len(shown)
-    head = f"{number}. {place(found.row.vault, found.row.path)}"
+    cleaned = {line.number: line.text for line in clean_lines(match.lines, 1)}
+    lines = [f"{at}: {brief(cleaned[at].strip(), 300)}" for at in match.numbers[:_MOST_LINES]]
+    more = len(match.numbers) - len(lines)
+    head = f"{number}. {place(match.row.vault, match.row.path)}"
     return "\n   ".join([head, *lines, *([f"… and {more:,} more"] if more else [])])
 
 
