@@ -26,7 +26,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -269,22 +268,16 @@ def program_stamp() -> frozenset[tuple[str, int, int]]:
     They are its own modules, Python itself, and the folders that hold packages: installing one,
     or another release of one, changes a folder.
     """
-    found = [*_modules_below(os.path.realpath(rag.__path__[0]))]
+    stamps = []
     for path in (sys.executable, *filter(os.path.isdir, sys.path)):
         with suppress(OSError):
-            found.append((path, os.stat(path).st_mtime_ns, 0))  # the size of a folder says nothing
-    return frozenset(found)
-
-
-def _modules_below(folder: str) -> Iterator[tuple[str, int, int]]:
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py"):
-                with suppress(OSError):  # gone by now, or a link to nowhere
-                    status = entry.stat()
-                    yield entry.path, status.st_mtime_ns, status.st_size
-            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
-                yield from _modules_below(entry.path)
+            stamps.append((path, os.stat(path).st_mtime_ns, 0))  # a folder's size says nothing
+    for folder, _, files in os.walk(os.path.realpath(rag.__path__[0])):
+        for file in (os.path.join(folder, name) for name in files if name.endswith(".py")):
+            with suppress(OSError):  # gone by now, or a link to nowhere
+                status = os.stat(file)
+                stamps.append((file, status.st_mtime_ns, status.st_size))
+    return frozenset(stamps)
 
 
 def preload() -> None:
