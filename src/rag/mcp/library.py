@@ -77,12 +77,13 @@ class Library:
                 self._has_answers = True
 
     @contextmanager
-    def reader(self) -> Iterator[Workspace]:
+    def reader(self, is_fresh: bool = True) -> Iterator[Workspace]:
         """Lend a workspace that reads the notes as they are now, as far as that is done at once.
 
+        :param is_fresh: index what changed first; without, it reads the newest snapshot.
         :raises RAGError: when there are no settings that can be read.
         """
-        with self._opened().reader(is_fresh=True) as workspace:
+        with self._opened().reader(is_fresh) as workspace:
             yield workspace
 
     def age(self, is_sought: bool = False) -> str:

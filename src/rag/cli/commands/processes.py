@@ -1,8 +1,11 @@
-"""`rag serve` and `rag mcp`: the warm process that commands run in, and the server of agents."""
+"""`rag serve` and `rag mcp`: the page and the HTTP API, the warm process that commands run in, and
+the server of agents."""
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +17,9 @@ from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.warm_process import Status
+    from rag.config import RAGConfig
+
+_PORT = 7420
 
 
 def serve(
@@ -24,22 +30,51 @@ def serve(
     stop: Annotated[
         bool, typer.Option("--stop", help="End it; a command that runs in it goes on.")
     ] = False,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve the page and the HTTP API until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of --http; 0 for any.")] = _PORT,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Of --http: the address to listen on. All but this machine's own"
+            " lets others in who have the token."
+        ),
+    ] = "127.0.0.1",
+    socket: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Of --http: a Unix socket in the place of a port."),
+    ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Of --http: open the page in the browser.")
+    ] = False,
     json: Json = False,
+    config_file: ConfigFile = None,
 ) -> None:
-    """Govern the warm process, in which commands need not start cold.
+    """Serve the notes as a page and over HTTP, or govern the warm process.
 
-    It starts by itself after a command that was typed at a terminal, and ends after 15 idle
-    minutes. `warm = false` in the configuration or RAG_WARM=0 switches it off.
+    The page opens by a link that is good once, for two minutes; programs send the token whose file
+    is named. docs/http.md tells the rest.
+
+    In the warm process commands need not start cold. It starts by itself after a command that was
+    typed at a terminal, and ends after 15 idle minutes. `warm = false` in the configuration or
+    RAG_WARM=0 switches it off.
 
     \b
+    rag serve --http --open
     rag serve --start     start it now, in a script for example
     rag serve --status    exit code 1 when there is none
     rag serve --stop
     """
     from rag.daemon import control
 
-    if start + status + stop != 1:
-        raise UsageError("say one of --start, --status and --stop", hint="`rag serve --status`")
+    if http and not start + status + stop:
+        _serve_http(load_settings(config_file), port, host, socket, open_page)
+        return
+    if http + start + status + stop != 1:
+        raise UsageError(
+            "say one of --http, --start, --status and --stop", hint="`rag serve --http --open`"
+        )
     if stop:
         _print_ended(control.stop(), json)
         return
@@ -47,6 +82,25 @@ def serve(
     _print_status(there, json)
     if not there:
         raise typer.Exit(1)
+
+
+def _serve_http(
+    config: RAGConfig, port: int, host: str, socket: Path | None, open_page: bool
+) -> None:
+    """Serve until Ctrl-C, and say where."""
+    from rag.web.serve import Address, Server
+
+    server = Server(config, Address(host, port, socket))
+
+    def tell() -> None:
+        print_line(f"serving {server.address.url or server.address.socket}")
+        say(f"programs send the token in {server.token_file}")
+        if (link := server.link) and sys.stderr.isatty():  # no log keeps it
+            say(f"open the page, once and within two minutes: {link}")
+        if link and open_page:
+            typer.launch(link)
+
+    server.run(tell)
 
 
 def _print_status(there: Status | None, json: bool) -> None:

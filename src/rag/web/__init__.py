@@ -1,0 +1,1 @@
+"""The HTTP API and the page: `gate` lets requests in, `app` answers them, `serve` runs both."""

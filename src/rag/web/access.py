@@ -1,0 +1,99 @@
+"""Who may ask: the token of a data folder, one-time links for a browser, and its cookie.
+
+All are made from the token: a link or a cookie needs nothing that a server has to remember, but for
+which links were used.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import stat
+import time
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from rag.support.owned_folders import claim_data_folder
+
+_FILE = "http-token"
+_LINK_SECONDS = 120
+COOKIE_SECONDS = 30 * 24 * 3600
+
+
+class Access:
+    """Checks what requests bring against one token."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._used: dict[str, float] = {}  # one-time links, until they expire
+
+    @property
+    def cookie(self) -> str:
+        """What a browser brings that has opened a one-time link."""
+        return self._sign("cookie")
+
+    def make_link(self) -> str:
+        """Return the secret of a one-time link."""
+        name = f"{int(time.time()) + _LINK_SECONDS}.{secrets.token_urlsafe(9)}"
+        return f"{name}.{self._sign(name)}"
+
+    def use_link(self, secret: str) -> bool:
+        """Return whether a one-time link is good; from then on it is not."""
+        name, _, signature = secret.rpartition(".")
+        expires = name.partition(".")[0]
+        if not self._is_equal(signature, self._sign(name)):
+            return False
+        now = time.time()
+        self._used = {one: end for one, end in self._used.items() if end > now}
+        if name in self._used or int(expires) < now:
+            return False
+        self._used[name] = int(expires)
+        return True
+
+    def is_token(self, given: str) -> bool:
+        """Return whether a program has brought the token."""
+        return self._is_equal(given, self._token)
+
+    def is_cookie(self, given: str) -> bool:
+        """Return whether a browser has brought its cookie."""
+        return self._is_equal(given, self.cookie)
+
+    def _sign(self, text: str) -> str:
+        return hmac.new(self._token.encode(), text.encode("utf-8", "replace"), sha256).hexdigest()
+
+    @staticmethod
+    def _is_equal(given: str, right: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+
+
+def read_token(data_folder: Path) -> str:
+    """Return the token of a data folder, which is made where there is none that is the user's
+    alone.
+
+    :raises UsageError: when the folder is not ours.
+    :raises OSError: when it cannot be written.
+    """
+    claim_data_folder(data_folder)
+    file = data_folder / _FILE
+    with suppress(OSError, UnicodeError):
+        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(opened, encoding="ascii") as stream:
+            of_file = os.fstat(stream.fileno())
+            token = stream.read(200).strip()
+        is_ours = stat.S_ISREG(of_file.st_mode) and of_file.st_uid == os.geteuid()
+        if is_ours and not of_file.st_mode & 0o077 and len(token) >= 32:
+            return token
+    token = secrets.token_urlsafe(32)
+    new = data_folder / f".{_FILE}.{os.getpid()}"
+    opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(opened, "w", encoding="ascii") as stream:
+        stream.write(token + "\n")
+    new.replace(file)
+    return token
+
+
+def token_file(data_folder: Path) -> Path:
+    """Return where the token of a data folder is kept."""
+    return data_folder / _FILE

@@ -1,0 +1,156 @@
+"""Answers that stream: what a model writes, sentence by sentence with its verdict, as events.
+
+The work is done in a thread; its events wait in a queue for the client. When the client is gone the
+model is stopped, as by Ctrl-C at a terminal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor
+from typing import Protocol
+
+from rag.answers.citations import outside_code
+from rag.answers.language import marks_for
+from rag.answers.sentence_stream import BLANK, FENCE, Unit, UnitSplitter
+from rag.answers.verdicts import Progress
+from rag.app.ask import AnswerReport
+from rag.app.chat import TurnReport
+from rag.app.schema import to_json
+from rag.exceptions import RAGError
+from rag.web.reports import encode, event
+
+# Marks of verification behind a sentence, such as `[1?]`, are written as citations while the text
+# is cut into sentences: those belong to the one before them.
+_DOUBTED, _NO_SOURCE = re.compile(r"\[(\d{1,3})\?\]"), "[^0]"
+_MARK = re.compile(r"\[(\^?)(\d{1,3})\]")
+
+
+class Listener(Protocol):
+    """What a request is given that streams: see `rag.app.workspace.Workspace.ask`."""
+
+    def on_text(self, text: str) -> None: ...
+    def on_progress(self, progress: Progress) -> None: ...
+    def on_piece(self, piece: str) -> None: ...
+
+
+Work = Callable[[Listener], AnswerReport | TurnReport]
+
+
+async def stream(work: Work, question: str, pool: Executor) -> AsyncIterator[bytes]:
+    """Yield the events of an answer.
+
+    :param work: answers a question, and is given who listens.
+    """
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
+
+    def put(one: bytes | None) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, one)
+
+    events = _Events(question, put)
+    job = pool.submit(_run, work, events)
+    try:
+        while (one := await queue.get()) is not None:
+            yield one
+    finally:
+        job.cancel()
+        events.is_gone.set()
+
+
+def _run(work: Work, events: _Events) -> None:
+    try:
+        if not events.is_gone.is_set():
+            events.finish(work(events))
+    except KeyboardInterrupt:  # nobody listens any more
+        pass
+    except RAGError as error:
+        events.put(event("error", encode(error)))
+    except BaseException:
+        events.put(event("error", encode(RAGError("the answer failed"))))
+        raise
+    finally:
+        events.put(None)
+
+
+class _Events:
+    """Makes events of what is said of one answer."""
+
+    def __init__(self, question: str, put: Callable[[bytes | None], None]) -> None:
+        self.put = put
+        self.is_gone = threading.Event()
+        self._no_source = marks_for(question).no_source
+        self._splitter = UnitSplitter()
+        self._struck = 0
+        self._has_text = False
+
+    def on_piece(self, piece: str) -> None:
+        """Stop the model where nobody listens.
+
+        :raises KeyboardInterrupt: then.
+        """
+        if self.is_gone.is_set():
+            raise KeyboardInterrupt
+
+    def on_text(self, text: str) -> None:
+        """Tell the sentences that are whole now."""
+        self._has_text = True
+        text = _DOUBTED.sub(r"[^\1]", text.replace(self._no_source, _NO_SOURCE))
+        self._tell(self._splitter.feed(text))
+
+    def on_progress(self, progress: Progress) -> None:
+        """Tell that sentences were taken out: never their words, which nobody should read."""
+        self.on_piece("")
+        self._strike(progress.struck)
+
+    def _strike(self, count: int) -> None:
+        for _ in range(count - self._struck):
+            self._put_sentence("", "struck", [])
+        self._struck = max(self._struck, count)
+
+    def finish(self, report: AnswerReport | TurnReport) -> None:
+        """Tell the rest: quotations, sources, notices and the report."""
+        answer = report.answer
+        self._tell(self._splitter.end())
+        self._strike(answer.struck.count("sentence"))
+        if not self._has_text:
+            for quote in answer.quotes:
+                self._put_sentence(quote.text, "quoted", [quote.source])
+            if not answer.quotes and answer.text:
+                self.on_text(answer.text)
+                self._tell(self._splitter.end())
+        written = to_json(report)
+        for source in written["sources"]:
+            self.put(event("citation", source))
+        for notice in answer.notices:
+            self.put(event("notice", {"text": notice}))
+        self.put(event("done", encode(report)))
+
+    def _tell(self, units: list[Unit]) -> None:
+        for unit in units:
+            if unit.kind != BLANK:
+                self._sentence(unit)
+
+    def _sentence(self, unit: Unit) -> None:
+        """Tell a sentence, what a reader may think of it, and the numbers of its sources."""
+        marks: list[tuple[bool, int]] = []
+
+        def note(mark: re.Match[str]) -> str:
+            number = int(mark[2])
+            marks.append((not mark[1], number))
+            return mark[0] if not mark[1] else f"[{number}?]" if number else self._no_source
+
+        text = unit.text
+        if unit.kind != FENCE:
+            text = outside_code(lambda part: _MARK.sub(note, part), text)
+        sources = [*dict.fromkeys(number for _, number in marks if number)]
+        if any(is_sure for is_sure, _ in marks):
+            verdict = "verified"
+        else:
+            verdict = "doubtful" if sources else "unsupported" if marks else "plain"
+        self._put_sentence(text, verdict, sources)
+
+    def _put_sentence(self, text: str, verdict: str, sources: list[int]) -> None:
+        self.put(event("sentence", {"text": text, "verdict": verdict, "sources": sources}))

@@ -1,0 +1,203 @@
+"""The routes: each takes a request of `rag.web.requests` and gives a report of `rag.app`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from rag import __version__
+from rag.app.ask import AnswerReport
+from rag.app.chat import TurnReport
+from rag.app.notes import Limits
+from rag.app.workspace import Workspace
+from rag.exceptions import RAGError
+from rag.mcp.library import Library
+from rag.web import requests
+from rag.web.access import COOKIE_SECONDS, Access
+from rag.web.answers import Listener, stream
+from rag.web.mcp import Endpoint
+from rag.web.openapi import describe
+from rag.web.reports import RequestError, error_response, report_response
+
+T = TypeVar("T")
+_READERS, _WRITERS = 3, 2  # threads for searches, and for answers
+_LOOK = 3.0  # seconds after which somebody looks for changed notes again
+_LINE = 10_000  # lines of one note
+
+
+class Api:
+    """Answers requests for the notes of a library."""
+
+    def __init__(self, library: Library, access: Access, cookie: str) -> None:
+        self.library, self._access, self._cookie = library, access, cookie
+        self._read_pool = ThreadPoolExecutor(_READERS, "read")
+        self._answer_pool = ThreadPoolExecutor(_WRITERS, "answer")
+        self._look_pool = ThreadPoolExecutor(1, "look")
+        self._index_pool = ThreadPoolExecutor(1, "index")
+        self._mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
+        self._looked = 0.0
+        self.routes = [
+            Route("/health", self.health),
+            Route("/open", self.open),
+            Route("/openapi.json", self.openapi),
+            Route("/v1/search", self.search),
+            Route("/v1/status", self.status),
+            Route("/v1/notes:batch", self.batch, methods=["POST"]),
+            Route("/v1/notes/{id:path}/related", self.related),
+            Route("/v1/notes/{id:path}", self.note),
+            Route("/v1/ask", self.ask, methods=["POST"]),
+            Route("/v1/chat", self.chat, methods=["POST"]),
+            Route("/v1/index", self.index, methods=["POST"]),
+            Route("/mcp", self.mcp, methods=["POST"]),
+        ]
+
+    async def read(self, work: Callable[[Workspace], T]) -> T:
+        """Do something with a reader of the newest snapshot, in a thread.
+
+        Whether notes changed is found out beside it, every few seconds.
+        """
+        if time.monotonic() - self._looked > _LOOK:
+            self._looked = time.monotonic()
+            self._look_pool.submit(self._look)
+
+        def run() -> T:
+            self.library.wait_for_notes()
+            with self.library.reader(is_fresh=False) as workspace:
+                return work(workspace)
+
+        return await asyncio.get_running_loop().run_in_executor(self._read_pool, run)
+
+    def _look(self) -> None:
+        self.library.wait_for_notes()
+        with self.library.reader():
+            pass
+
+    async def health(self, request: Request) -> Response:
+        """Return that the server is up; nothing of the notes."""
+        return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
+
+    async def open(self, request: Request) -> Response:
+        """Give a browser that opens a one-time link its cookie."""
+        if not self._access.use_link(request.query_params.get("once", "")):
+            hint = "`rag serve --http --open` makes a new one."
+            raise RequestError(401, "unauthorized", "this link was used, or is too old", hint)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(
+            self._cookie,
+            self._access.cookie,
+            max_age=COOKIE_SECONDS,
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    async def openapi(self, request: Request) -> Response:
+        """Return the description of the API."""
+        return JSONResponse(describe(self.routes))
+
+    async def search(self, request: Request) -> Response:
+        """Search."""
+        asked = requests.from_query(requests.Search, request.query_params).request()
+        return report_response(await self.read(lambda workspace: workspace.search(asked)))
+
+    async def note(self, request: Request) -> Response:
+        """Read a note."""
+        requests.from_query(requests.Note, request.query_params)
+        name, limits = request.path_params["id"], Limits(_LINE)
+        report = await self.read(lambda workspace: workspace.get_note(name, limits=limits))
+        return report_response(report)
+
+    async def related(self, request: Request) -> Response:
+        """Find related notes."""
+        query = requests.from_query(requests.Related, request.query_params)
+        asked = query.request(request.path_params["id"])
+        return report_response(await self.read(lambda workspace: workspace.related(asked)))
+
+    async def status(self, request: Request) -> Response:
+        """Return the state of the index."""
+        asked = requests.from_query(requests.Status, request.query_params)
+        report = await self.read(lambda one: one.status(asked.links, asked.vectors))
+        return report_response(report)
+
+    async def batch(self, request: Request) -> Response:
+        """Read several notes."""
+        asked = requests.from_body(requests.Batch, await request.body())
+        limits = Limits(asked.lines)
+        report = await self.read(lambda one: one.get_notes(asked.notes, limits=limits))
+        return report_response(report)
+
+    async def ask(self, request: Request) -> Response:
+        """Answer a question, as events."""
+        asked = requests.from_body(requests.Ask, await request.body()).request()
+
+        def work(listener: Listener) -> AnswerReport:
+            self.library.wait_for_answers()
+            with self.library.reader(is_fresh=False) as workspace:
+                return workspace.ask(
+                    asked,
+                    on_text=listener.on_text,
+                    on_progress=listener.on_progress,
+                    on_piece=listener.on_piece,
+                )
+
+        events = stream(work, asked.question, self._answer_pool)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def chat(self, request: Request) -> Response:
+        """Answer a question of a conversation, as events."""
+        asked = requests.from_body(requests.Chat, await request.body())
+        begin = asked.request()
+
+        def work(listener: Listener) -> TurnReport:
+            self.library.wait_for_answers()
+            with self.library.reader(is_fresh=False) as workspace, workspace.chat(begin) as chat:
+                return chat.ask(
+                    asked.question, on_text=listener.on_text, on_progress=listener.on_progress
+                )
+
+        events = stream(work, asked.question, self._answer_pool)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def index(self, request: Request) -> Response:
+        """Index what changed."""
+        asked = requests.from_body(requests.Index, await request.body()).request()
+
+        def run() -> object:
+            self.library.wait_for_notes()
+            with self.library.reader(is_fresh=False) as workspace:
+                return workspace.sync(asked)
+
+        loop = asyncio.get_running_loop()
+        report = await loop.run_in_executor(self._index_pool, run)
+        self._looked = 0.0
+        return report_response(report)
+
+    async def mcp(self, request: Request) -> Response:
+        """Answer a message of the Model Context Protocol."""
+        return await self._mcp(request)
+
+
+def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:
+    """Return the application that answers requests which have passed the gate."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            kind = "not_found" if error.status_code == 404 else "usage"
+            what = {404: "there is no such address", 405: "this address is not asked like that"}
+            told = what.get(error.status_code, "the request cannot be read")
+            error = RequestError(error.status_code, kind, told, "`/openapi.json` lists all.")
+        elif not isinstance(error, RAGError):
+            error = RequestError(500, "error", "the server failed at this request")
+        return error_response(error)
+
+    handlers = dict.fromkeys((HTTPException, RAGError, Exception), refuse)
+    return Starlette(routes=[*api.routes, *pages], exception_handlers=handlers)

@@ -1,0 +1,62 @@
+"""Reports and errors of `rag.app` as answers: the one place that writes JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+from rag.app.schema import to_json
+from rag.exceptions import RAGError
+
+# The status of an error, by its kind; of others it is 500.
+_STATUS = {
+    **dict.fromkeys(("usage", "query", "config", "context", "budget", "retriever"), 400),
+    "not_found": 404,
+    "locked": 409,
+    "too_long": 413,
+    **dict.fromkeys(("connection", "model", "model_missing", "unfinished"), 502),
+    "index": 503,
+    "disk_full": 507,
+}
+_HEADERS = {
+    401: {"WWW-Authenticate": "Bearer"},
+    503: {"Retry-After": "1"},
+    408: {"Connection": "close"},  # the body is not read
+    413: {"Connection": "close"},
+}
+
+
+class RequestError(RAGError):
+    """A request that is refused for what it is, not for what it asks."""
+
+    def __init__(self, status: int, kind: str, message: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status, self.kind = status, kind
+
+
+def encode(report: object) -> bytes:
+    """Return a report, or an error, as the JSON object of schema 1."""
+    text = json.dumps({"schema": 1, **to_json(report)}, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def report_response(report: object) -> Response:
+    """Return the answer that a report is."""
+    return Response(encode(report), media_type="application/json")
+
+
+def error_response(error: RAGError) -> Response:
+    """Return the answer that an error is, with the status of its kind."""
+    status = error.status if isinstance(error, RequestError) else _STATUS.get(error.kind, 500)
+    headers = _HEADERS.get(status, {})
+    return Response(encode(error), status, headers, media_type="application/json")
+
+
+def event(name: str, content: dict[str, Any] | bytes) -> bytes:
+    """Return a server-sent event."""
+    if not isinstance(content, bytes):
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        content = text.encode("utf-8", "replace")
+    return b"event: " + name.encode() + b"\ndata: " + content + b"\n\n"

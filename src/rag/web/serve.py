@@ -1,0 +1,214 @@
+"""The server: its socket, how connections that say nothing are let go, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rag.config import RAGConfig
+from rag.exceptions import UsageError
+from rag.mcp.library import Library
+from rag.support.memory_limits import limit_arenas
+from rag.web.access import Access, read_token, token_file
+from rag.web.app import Api, make_app
+from rag.web.gate import Gate, Limits
+
+PORT = 7420
+_MOST = 256  # connections; of more, the one that has waited longest goes
+_HEADERS = 10.0  # seconds for the headers of a request
+_LAST_ANSWERS = 3  # seconds that requests have when the server ends
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens: on a port, or on a Unix socket."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    socket: Path | None = None
+
+    @property
+    def url(self) -> str:
+        """What a browser opens; empty for a Unix socket."""
+        if self.socket:
+            return ""
+        name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
+        return f"http://{f'[{name}]' if ':' in name and name[0] != '[' else name}:{self.port}"
+
+
+class Server:
+    """A server of the notes of one configuration.
+
+    :param address: port 0 stands for any that is free; `address` names it then.
+    :raises UsageError: when something else listens there.
+    """
+
+    def __init__(self, config: RAGConfig, address: Address, limits: Limits | None = None) -> None:
+        self._socket = _listen(address)
+        if address.socket is None:
+            address = Address(address.host, self._socket.getsockname()[1])
+        self.address = address
+        self.token_file = token_file(config.data_dir)
+        self.access = Access(read_token(config.data_dir))
+        self.library = Library(lambda: config)
+        cookie = f"rag_{address.port}"
+        api = Api(self.library, self.access, cookie)
+        host = "" if address.socket else address.host
+        gate = Gate(make_app(api), self.access, host, cookie, limits)
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                gate,
+                http=_Protocol,
+                ws="none",
+                lifespan="off",
+                loop="asyncio",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=30,
+                timeout_graceful_shutdown=_LAST_ANSWERS,
+            )
+        )
+
+    @property
+    def link(self) -> str:
+        """A link that opens the page once; empty for a Unix socket."""
+        url = self.address.url
+        return f"{url}/open?once={quote(self.access.make_link())}" if url else ""
+
+    def run(self, on_start: Callable[[], None] = lambda: None) -> None:
+        """Serve until a signal ends it.
+
+        :param on_start: is called once requests are answered.
+        """
+        limit_arenas()
+        self.library.load()
+
+        async def serve() -> None:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(on_start)
+            if threading.current_thread() is threading.main_thread():
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    loop.add_signal_handler(number, self.stop)
+            await self._server.serve(sockets=[self._socket])
+
+        try:
+            asyncio.run(serve())
+        finally:
+            self.close()
+
+    def stop(self) -> None:
+        """End it; from another thread too. Who says it twice does not wait for answers."""
+        self._server.force_exit = self._server.should_exit
+        self._server.should_exit = True
+
+    def close(self) -> None:
+        """Release the socket and the index."""
+        self._socket.close()
+        if self.address.socket:
+            with suppress(OSError):
+                self.address.socket.unlink()
+        self.library.close()
+
+
+def _listen(address: Address) -> socket.socket:
+    """Return a socket that listens.
+
+    :raises UsageError: when that cannot be.
+    """
+    try:
+        if address.socket is not None:
+            return _listen_at(address.socket)
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address.host, address.port))
+        made.listen(_MOST)
+        return made
+    except (OSError, OverflowError) as error:
+        where = str(address.socket or f"{address.host}:{address.port}")
+        hint = "Name another with --socket." if address.socket else "Name another with --port."
+        raise UsageError(f"cannot listen on {where}", str(error), hint=hint) from error
+
+
+def _listen_at(path: Path) -> socket.socket:
+    """Return a Unix socket that only the user can reach; one that nobody listens on is replaced."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise FileExistsError(f"{path} is no socket")
+        with socket.socket(socket.AF_UNIX) as other:
+            try:
+                other.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
+            else:
+                raise FileExistsError("another server listens there")
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        made.bind(str(path))
+    finally:
+        os.umask(before)
+    made.listen(_MOST)
+    return made
+
+
+class _Uvicorn(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `Server.run`: else they end the program before it has tidied up."""
+        yield
+
+
+class _Protocol(H11Protocol):
+    """A connection that is closed when it asks for nothing, or takes long to say what."""
+
+    _since = 0.0
+    _timer: asyncio.TimerHandle | None = None
+    _before: Any = None  # the request that was the last when it was looked at
+
+    def connection_made(self, transport: Any) -> None:
+        """Take a connection; of too many, close the one that has waited longest."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._timer = self.loop.call_later(_HEADERS, self._look)
+        if len(self.connections) > _MOST:
+            others = [one for one in self.connections if isinstance(one, _Protocol)]
+            waiting = [one for one in others if one._is_waiting]
+            min(waiting or [self], key=lambda one: one._since).transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        if self._timer:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _look(self) -> None:
+        """Close the connection where no headers have come since the last look; one that is kept
+        alive between two requests ends by itself."""
+        is_kept = self.timeout_keep_alive_task is not None
+        if self._is_waiting and self.cycle is self._before and not is_kept:
+            self.transport.close()
+            return
+        self._before = self.cycle
+        self._timer = self.loop.call_later(_HEADERS, self._look)

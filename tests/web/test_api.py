@@ -1,0 +1,179 @@
+"""The API: what each route gives, and how mistakes are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from http_client import Client, serving
+from ollama_server import OllamaServer
+from rag.app.requests import SearchRequest
+from rag.app.schema import to_json
+from rag.app.workspace import Workspace
+from rag.config import OllamaConfig, RAGConfig
+
+QUESTION = "How long do we keep backups?"
+
+
+def test_a_search_gives_what_the_command_line_prints(client: Client, http_config: RAGConfig):
+    answer = client.get(f"/v1/search?query={quote('証明書')}&top_k=3")
+    with Workspace(http_config) as workspace:
+        expected = to_json(workspace.search(SearchRequest("証明書", top_k=3)))
+    unlike = ("elapsed_ms", "index")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json["schema"] == 1
+    assert {k: v for k, v in answer.json.items() if k not in ("schema", *unlike)} == {
+        k: v for k, v in expected.items() if k not in unlike
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("query=quokka&path=daily/*-03.md", ["daily/2026-11-03.md"]),
+        ("tag=ops&from=2025-06&to=2025-07", ["runbooks/Rollback 100%.md"]),
+        ("tag=ops&tag=ops/backup", ["Backups.md"]),
+        ("where=status:done", ["Backups.md"]),
+        (f"vault={quote('日本')}", ["証明書.md"]),
+    ],
+)
+def test_filters_are_words_of_the_query(client: Client, query: str, paths: list[str]):
+    found = client.get(f"/v1/search?{query}").json
+    assert [one["path"] for one in found["results"]] == paths
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "work/Backups.md",
+        "work%2FBackups.md",
+        "Safety%20copies",
+        "work/Backups.md%23Restore",
+        "Backups:9-9",
+    ],
+)
+def test_a_note_is_read_by_any_of_its_names(client: Client, name: str):
+    note = client.get(f"/v1/notes/{name}").json
+    assert (note["vault"], note["path"]) == ("work", "Backups.md")
+    assert client.get(f"/v1/notes/{note['id']}").json["title"] == "Backups"
+
+
+def test_related_notes_and_several_notes_are_read(client: Client):
+    address = "/v1/notes/work/Backups.md/related?include_linked=true&min_score=0"
+    related = client.get(address).json
+    assert related["note"]["path"] == "Backups.md"
+    assert "runbooks/Rollback 100%.md" in [one["path"] for one in related["results"]]
+    notes = client.post("/v1/notes:batch", {"notes": ["Backups", "daily/*-0?.md"]}).json
+    assert len(notes["notes"]) == 9
+
+
+def test_the_state_of_the_index_and_of_the_server(client: Client):
+    assert client.get("/v1/status").json["index"]["notes"] == 11
+    health = client.get("/health", Authorization=None)
+    assert (health.status, health.json["status"]) == (200, "ok")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "kind", "said"),
+    [
+        ("GET", "/v1/notes/Backup", None, 404, "not_found", "Backup"),
+        ("GET", "/v1/search?query=a&top_k=1000", None, 400, "usage", "top_k"),
+        ("GET", "/v1/search?query=a&limit=3", None, 400, "usage", "limit"),
+        ("GET", "/v1/search?query=a&query=b", None, 400, "usage", "more than once"),
+        ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
+        ("GET", "/v1/search?query=a&vault=wrok", None, 400, "usage", "wrok"),
+        ("GET", "/v1/search?where=status", None, 400, "usage", "condition"),
+        ("GET", "/nowhere", None, 404, "not_found", "address"),
+        ("GET", "/v1/ask", None, 405, "usage", "asked"),
+        ("POST", "/v1/ask", b"{", 400, "usage", "JSON"),
+        ("POST", "/v1/ask", b"[]", 400, "usage", "object"),
+        ("POST", "/v1/ask", b"{}", 400, "usage", "question"),
+        ("POST", "/v1/ask", b"[" * 100_000, 400, "usage", "JSON"),
+        ("POST", "/v1/notes:batch", b'{"notes": []}', 400, "usage", "notes"),
+    ],
+)
+def test_mistakes_are_errors_of_schema_1_with_a_fitting_status(
+    client: Client, method: str, path: str, body: bytes | None, status: int, kind: str, said: str
+):
+    answer = client.ask(method, path, body)
+    error = answer.json["error"]
+    assert (answer.status, answer.json["schema"], error["kind"]) == (status, 1, kind)
+    assert said in error["message"]
+
+
+def test_without_an_index_the_answer_says_what_makes_one(config: RAGConfig):
+    with serving(config) as client:
+        answer = client.get("/v1/search?query=a")
+    assert (answer.status, answer.json["error"]["kind"]) == (503, "index")
+    assert "rag index" in answer.json["error"]["hint"]
+
+
+def test_a_quoted_answer_comes_as_events(client: Client):
+    events = client.post("/v1/ask", {"question": QUESTION, "no_model": True}).events
+    assert events[0] == (
+        "sentence",
+        {"text": "We keep backups for ninety days.", "verdict": "quoted", "sources": [1]},
+    )
+    [citation] = [content for name, content in events if name == "citation"]
+    assert (citation["number"], citation["path"]) == (1, "Backups.md")
+    assert events[-1][0] == "done" and events[-1][1]["found"]
+
+
+def test_each_sentence_of_a_model_has_a_verdict(http_config: RAGConfig, server: OllamaServer):
+    server.say(
+        "Backups are kept for ninety days [1]. Backups are kept for eighty days [1]. "
+        "Backups are kept. Zebras dance under violet moons in Patagonia."
+    )
+    config = replace(http_config, ollama=OllamaConfig(url=server.url))
+    with serving(config) as client:
+        events = client.post("/v1/ask", {"question": QUESTION}).events
+        verdicts = [content["verdict"] for name, content in events if name == "sentence"]
+        assert verdicts == ["verified", "doubtful", "unsupported", "struck"]
+        assert "Zebras" not in str(events)
+
+
+def test_a_conversation_goes_on_where_it_was(client: Client):
+    first = client.post("/v1/chat", {"question": QUESTION, "no_model": True}).events[-1][1]
+    again = {"question": "And how are they restored?", "no_model": True}
+    second = client.post("/v1/chat", {**again, "session": first["session"]}).events[-1][1]
+    assert second["session"] == first["session"]
+    missing = client.post("/v1/chat", {**again, "session": "none"}).events
+    assert [name for name, _ in missing] == ["error"]
+
+
+def test_what_was_written_is_found_after_index_now(
+    config: RAGConfig, vault: Path, refresh: Callable[..., object]
+):
+    config = replace(config, search=replace(config.search, refresh="never"))
+    refresh(config=config, work=vault)
+    with serving(config) as client:
+        assert client.get("/v1/search?query=quokka").json["results"] == []
+        (vault / "Second.md").write_text("# Second\n\nA quokka lives there.\n", "utf-8")
+        assert client.post("/v1/index", {}).json["published"]
+        assert client.get("/v1/search?query=quokka").json["total"] == 1
+
+
+def test_a_search_follows_what_another_process_has_published(
+    config: RAGConfig, vault: Path, refresh: Callable[..., object]
+):
+    refresh(work=vault)
+    with serving(config) as client:
+        assert client.get("/v1/search?query=wombat").json["total"] == 1
+        (vault / "Second.md").write_text("# Second\n\nAnother wombat.\n", "utf-8")
+        refresh(work=vault)
+        assert client.get("/v1/search?query=wombat").json["total"] == 2
+
+
+def test_the_description_has_every_route_that_takes_a_request(client: Client):
+    described = client.get("/openapi.json").json
+    notes, others = (":batch", "/{id}", "/{id}/related"), ("search", "status", "ask", "chat")
+    assert {*described["paths"]} == {
+        *(f"/v1/notes{end}" for end in notes),
+        *(f"/v1/{name}" for name in (*others, "index")),
+    }
+    named = [one["name"] for one in described["paths"]["/v1/search"]["get"]["parameters"]]
+    assert {"query", "tag", "from", "modified_to"} <= {*named}

@@ -1,0 +1,260 @@
+"""What strangers try at the server: each item is tried over a socket."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from http_client import Client, serving, token_file
+from ollama_server import OllamaServer
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import UsageError
+from rag.web.gate import Limits
+from rag.web.serve import Address, Server
+
+ROUTES = [
+    *("/", "/health", "/open", "/openapi.json", "/v1/search", "/v1/status", "/v1/notes/x"),
+    *("/v1/notes/x/related", "/page/app.js", "/page/results", "/page/note", "/page/image"),
+    *("/nowhere", "/v1/ask", "/v1/chat", "/v1/index", "/v1/notes:batch", "/mcp"),
+]
+POSTED = {"/v1/ask", "/v1/chat", "/v1/index", "/v1/notes:batch", "/mcp"}
+SECRETS = ("the key of the safe", "picture of another", "root:")
+
+
+def ask(client: Client, path: str, **headers: str | None) -> int:
+    if path in POSTED:
+        return client.post(path, {}, **headers).status
+    return client.get(path, **headers).status
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1", "", None]
+)
+def test_a_foreign_host_is_refused_on_every_route(client: Client, host: str | None):
+    named = host and host.format(port=client.port)
+    refused = (421, 400) if host is None else (421,)  # without one it is not HTTP/1.1
+    assert {ask(client, path, Host=named) for path in ROUTES} <= {*refused}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9"},
+        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"},
+        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "cors"},
+    ],
+)
+def test_other_sites_are_refused_on_every_route(client: Client, headers: dict[str, str]):
+    assert {ask(client, path, **headers) for path in ROUTES} == {403}
+    preflight = client.ask("OPTIONS", "/v1/search", headers={"Origin": "http://evil.example"})
+    assert not [name for name in preflight.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    "authorization", [None, "Bearer wrong", "Bearer ", "Basic {token}", "Bearer é", "{token}"]
+)
+def test_without_the_token_nothing_but_the_health_is_told(
+    client: Client, authorization: str | None
+):
+    given = authorization and authorization.format(token=client.token)
+    statuses = {path: ask(client, path, Authorization=given) for path in ROUTES}
+    assert statuses.pop("/health") == 200
+    assert {*statuses.values()} == {401}
+
+
+def test_the_token_is_the_users_alone_and_stays_the_same(config: RAGConfig):
+    with serving(config) as first:
+        assert token_file(config).stat().st_mode & 0o777 == 0o600
+        assert len(first.token) >= 32
+        token_file(config).chmod(0o644)
+        with serving(config) as second:
+            assert second.token != first.token  # others may have read it
+            assert token_file(config).stat().st_mode & 0o777 == 0o600
+    with serving(config) as third:
+        assert third.token == second.token
+
+
+def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(client: Client):
+    path = client.server.link.partition(str(client.port))[2]
+    opened = client.get(path, Authorization=None)
+    cookie = opened.headers["set-cookie"]
+    assert (opened.status, opened.headers["location"]) == (303, "/")
+    assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
+    assert client.token not in cookie
+    again = client.get(path, Authorization=None)
+    assert (again.status, "set-cookie" in again.headers) == (401, False)
+    value = cookie.partition(";")[0]
+    assert client.get("/v1/status", Authorization=None, Cookie=value).status == 200
+    forged = f"{value[:-1]}{'0' if value[-1] != '0' else '1'}"
+    assert client.get("/v1/status", Authorization=None, Cookie=forged).status == 401
+    assert client.get("/open?once=1.2.3", Authorization=None).status == 401
+
+
+def test_no_token_is_printed_whatever_goes_wrong(
+    config: RAGConfig, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("rag.app.workspace.Workspace.status", lambda *_: 1 / 0)
+    with serving(config) as client:
+        link = client.server.link
+        client.get(link.partition(str(client.port))[2])
+        client.get(f"/v1/search?token={client.token}")
+        client.get("/v1/status", Authorization=f"Bearer {client.token}x")
+        assert client.get("/v1/status").status in (500, 503)
+        with client.connect() as raw:
+            raw.sendall(f"GET \0 {client.token}\r\n\r\n".encode())
+            raw.recv(1000)
+    printed = "".join(capfd.readouterr())
+    assert client.token not in printed
+    assert link.rpartition("=")[2] not in printed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.txt",
+        "work/../secret.txt",
+        "..%2f..%2f..%2fetc%2fpasswd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "..%252f..%252fetc%252fpasswd",
+        "/etc/passwd",
+        "%2Fetc%2Fpasswd",
+        "work/secret.txt",
+        "work/link.png",
+        "link.png",
+        "outside.png",
+        "../outside.png",
+        "work/Backups.md%00.png",
+        "%00",
+        "%ff%fe",
+        "file:///etc/passwd",
+        "rag://note/work/../../outside.png",
+    ],
+)
+def test_no_parameter_leads_out_of_the_notes(client: Client, name: str):
+    addresses = [
+        f"/v1/notes/{name}",
+        f"/v1/notes/{name}/related",
+        f"/page/note?note={name}",
+        f"/page/image?note=work/Backups.md&name={name}",
+        f"/page/{name}",
+        f"/v1/search?query=a&path={name}",
+        f"/v1/search?query=a&vault={name}",
+        f"/v1/search?query={name}",
+    ]
+    answers = {address: client.get(address) for address in addresses}
+    answers["batch"] = client.post("/v1/notes:batch", {"notes": [name]})
+    for address, answer in answers.items():
+        assert not any(secret in answer.text for secret in SECRETS), address
+        is_search = address.startswith("/v1/search")
+        assert answer.status in ((200, 400) if is_search else (400, 401, 404)), address
+
+
+def test_a_body_of_more_than_four_mebibytes_is_refused(client: Client):
+    headers = {"Content-Length": str(5 << 20)}
+    assert client.ask("POST", "/v1/ask", b"", headers).status == 413
+    with client.connect() as raw:  # without a length it is counted
+        raw.sendall(
+            f"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {client.token}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        )
+        chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        sent = 0
+        try:
+            for _ in range(80):
+                raw.sendall(chunk)
+                sent += 0x10000
+        except OSError:
+            pass
+        assert b" 413 " in raw.recv(1000)
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_what_a_form_of_another_site_can_send_is_refused(client: Client, kind: str | None):
+    assert client.post("/v1/index", {}, Content_Type=kind).status == 415
+
+
+def head_of_a_question(client: Client, length: int = 100) -> bytes:
+    return (
+        f"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        f"Authorization: Bearer {client.token}\r\nContent-Length: {length}\r\n\r\n"
+    ).encode()
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < deadline
+
+
+def test_a_body_that_comes_too_slowly_is_given_up(http_config: RAGConfig):
+    with serving(http_config, Limits(body=0.2)) as client, client.connect() as raw:
+        raw.sendall(head_of_a_question(client) + b"{")
+        assert b" 408 " in raw.recv(1000)
+        while raw.recv(1000):
+            pass
+
+
+def test_five_hundred_idle_connections_keep_nobody_waiting(client: Client):
+    idle: list[socket.socket] = []
+    try:
+        idle.extend(client.connect() for _ in range(500))
+        assert client.get("/v1/search?query=backups").status == 200
+    finally:
+        for one in idle:
+            one.close()
+
+
+def test_too_many_requests_at_once_are_told_to_come_again(http_config: RAGConfig):
+    with serving(http_config, Limits(at_once=1)) as client, client.connect() as raw:
+        raw.sendall(head_of_a_question(client))
+        wait_until(lambda: client.get("/health").status == 503)
+        answer = client.get("/health")
+        assert (answer.json["error"]["kind"], answer.headers["retry-after"]) == ("busy", "1")
+        raw.close()
+        wait_until(lambda: client.get("/health").status == 200)
+
+
+def test_a_client_that_is_gone_stops_the_model(http_config: RAGConfig, server: OllamaServer):
+    server.fail("/api/chat", "endless", seconds=0.05)
+    config = replace(http_config, ollama=OllamaConfig(url=server.url))
+    with serving(config) as client:
+        with client.connect() as raw:
+            question = b'{"question": "How long do we keep backups?"}'
+            raw.sendall(head_of_a_question(client, len(question)) + question)
+            wait_until(lambda: server.requests("/api/chat"))
+        wait_until(lambda: server.requests("/api/chat")[-1].finished)
+
+
+def test_an_answer_that_takes_too_long_is_given_up(
+    http_config: RAGConfig, monkeypatch: pytest.MonkeyPatch
+):
+    go_on = threading.Event()
+    monkeypatch.setattr("rag.app.workspace.Workspace.status", lambda *_: go_on.wait(30))
+    with serving(http_config, Limits(answer=0.1)) as client:
+        answer = client.get("/v1/status")
+        go_on.set()
+    assert (answer.status, answer.json["error"]["kind"]) == (504, "timeout")
+
+
+def test_a_unix_socket_is_the_users_alone(http_config: RAGConfig, runtime_folder: Path):
+    path = runtime_folder / "http.sock"
+    server = Server(http_config, Address(socket=path))
+    try:
+        assert path.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(UsageError, match="another server listens there"):
+            Server(http_config, Address(socket=path))
+    finally:
+        server.close()
+    assert not path.exists()
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="is no socket"):
+        Server(http_config, Address(socket=path))
+    assert path.read_text() == "mine"
