@@ -134,12 +134,12 @@ class Rag(Competitor):
 
     def start(self, home: Path) -> None:
         if self._warm:
-            self._output(home, "serve", "--start")
+            self._output(home, "warm", "--start")
 
     def stop(self, home: Path, searches: int) -> None:
         if self._warm:
-            told = json.loads(self._output(home, "serve", "--status", "--json"))["warm"]
-            self._output(home, "serve", "--stop")
+            told = json.loads(self._output(home, "warm", "--status", "--json"))["warm"]
+            self._output(home, "warm", "--stop")
             if told["commands"] < searches:
                 raise PeerMissing(f"ran cold {searches - told['commands']} times of {searches}")
 

@@ -43,7 +43,7 @@ _HOW = """\
 - **Search** takes the titles of {queries} notes as queries, half English and half Japanese. A
   program is asked what its tokenizer can read; one marked *en* or *ja* got the queries of that
   language only. *Cold* is a process that starts, opens its index, answers and ends, with the page
-  cache warm; *warm* is the same command while `rag serve` holds a process ready.
+  cache warm; *warm* is the same command while `rag warm` holds a process ready.
 - **By hand** (SQLite, tantivy, bm25s, qdrant-client) are the short scripts in
   [benchmarks/programs](../benchmarks/programs), a process to load and a process to search.
   qdrant-client's local mode holds hashed words weighed by BM25. ripgrep counts the lines that hold

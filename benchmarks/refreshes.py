@@ -101,11 +101,11 @@ def main() -> None:
             make_vault(vault, asked.notes, asked.notes * BYTES / 1e6)
         bench = Bench(Path(base), vault)
         bench.run("index", str(vault))
-        bench.run("serve", "--start")
+        bench.run("warm", "--start")
         try:
             taken = _measure(bench, asked.rounds)
         finally:
-            bench.run("serve", "--stop")
+            bench.run("warm", "--stop")
     print(f"{len(bench.notes):,} notes, {asked.rounds} rounds")
     for changed, seconds in taken.items():
         what = "--no-refresh" if changed is None else f"{changed} changed"

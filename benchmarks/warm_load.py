@@ -83,7 +83,7 @@ class Site:
 
     def start(self) -> None:
         """Start the warm process, unless it is there."""
-        code, _, said = self.run("serve", "--start")
+        code, _, said = self.run("warm", "--start")
         assert code == 0, said
 
     def status(self) -> tuple[int, int, int]:
@@ -317,7 +317,7 @@ def storm(site: Site, kills: int, shells: int, rng: random.Random) -> Storm:
         over.set()
         for worker in workers:
             worker.join()
-    site.run("serve", "--stop")
+    site.run("warm", "--stop")
     with suppress(TimeoutError):
         wait_until(lambda: not site.processes())
     killing.storm.left = site.processes()

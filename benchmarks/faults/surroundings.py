@@ -113,9 +113,9 @@ def _locales(room: Path) -> Iterator[Row]:
     yield Row("commands in locales that are not UTF-8", total, failed, note)
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="rag-") as short:
         warm = {**env, **_ASCII, "RAG_WARM": "1", "XDG_RUNTIME_DIR": short}
-        _rag(room, warm, "serve", "--start")
+        _rag(room, warm, "warm", "--start")
         wrong = sum(_differs(_rag(room, warm, *c), right[c], c) for c in tried)
-        _rag(room, warm, "serve", "--stop")
+        _rag(room, warm, "warm", "--stop")
     yield Row("the same in a warm process", len(tried), wrong)
 
 
@@ -144,12 +144,12 @@ def _planted() -> Row:
                     os.lchown(link, _NOBODY, _NOBODY)
                 runtime = {"rag": folder, "runtime": str(link)}.get(place, "")
                 env = _environment(here / "home", RAG_WARM="1", XDG_RUNTIME_DIR=runtime)
-                _rag(here, {**env, "TMPDIR": folder}, "serve", option)
+                _rag(here, {**env, "TMPDIR": folder}, "warm", option)
                 total += 1
                 made += any(target.iterdir())
-                _rag(here, {**env, "TMPDIR": folder}, "serve", "--stop")
+                _rag(here, {**env, "TMPDIR": folder}, "warm", "--stop")
     whose = "of another user" if os.geteuid() == 0 else "of this user: only root can do more"
-    return Row("links planted for rag serve that it made something through", total, made, whose)
+    return Row("links planted for rag warm that it made something through", total, made, whose)
 
 
 class _Hanging:

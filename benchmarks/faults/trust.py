@@ -225,10 +225,10 @@ def _addresses(house: House, stranger: Stranger) -> Iterator[Row]:
 def _warm(house: House) -> Iterator[dict[str, str]]:
     on = {"RAG_WARM": "1"}
     try:
-        assert house.run("serve", "--start", variables=on).returncode == 0
+        assert house.run("warm", "--start", variables=on).returncode == 0
         yield on
     finally:
-        house.run("serve", "--stop", variables=on)
+        house.run("warm", "--stop", variables=on)
 
 
 def _keys(house: House, stranger: Stranger) -> Iterator[Row]:

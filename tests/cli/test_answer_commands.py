@@ -49,19 +49,6 @@ class TestAsk:
         assert said.startswith("llama3.2:latest · ")
         assert said.endswith("1 of 2 sentences with a source · removed: [9], sentence")
 
-    def test_json_tells_all_of_it(self, rag, server):
-        server.say(f"{TRUE} They are deleted. [9]")
-        found = rag("ask", QUESTION, "--json").json
-        assert (found["found"], found["model"]) == (True, "llama3.2:latest")
-        assert found["answer"] == f"{TRUE} They are deleted. [no source]"
-        assert found["citations"] == [{"n": 1, "sentence": TRUE, "supported": True}]
-        assert (found["verified"], found["sentences"], found["struck"]) == (0.5, 2, ["[9]"])
-        assert (found["partial"], found["finish_reason"], found["notices"]) == (False, "stop", [])
-        assert found["sources"][0]["path"] == "Backups.md"
-        assert set(found["usage"]) == {"prompt_tokens", "tokens", "num_ctx"}
-        assert set(found["timings"]) == {"retrieval", "load", "generation"}
-        assert "error" not in found and "thinking" not in found
-
     @pytest.mark.parametrize("option", [[], ["--no-stream"], ["--json"], ["-q"]])
     def test_not_found_is_1(self, rag, server, option):
         server.say("NOT_FOUND")
@@ -87,14 +74,6 @@ class TestAsk:
         server.say(TRUE)
         assert rag("ask", QUESTION, "--model", "qwen3", "--json").json["model"] == "qwen3"
 
-    def test_one_that_is_missing_is_4_and_says_how_to_get_it(self, rag, server):
-        ran = rag("ask", QUESTION, "--model", "nobody")
-        assert (ran.code, ran.out) == (4, "")
-        assert "`ollama pull nobody`" in ran.err
-
-    def test_a_model_and_none_at_once_is_2(self, rag, server):
-        assert rag("ask", QUESTION, "--model", "x", "--no-model").code == 2
-
     def test_a_configured_one_that_does_not_answer_is_stood_in_for(self, rag, server, monkeypatch):
         with refused() as nowhere:
             monkeypatch.setenv("RAG_OLLAMA__URL", nowhere)
@@ -108,10 +87,6 @@ class TestAsk:
         server.say(TRUE, "PWNED")
         assert rag("ask", QUESTION, "-q").err == ""
         assert rag("ask", QUESTION, "-q").err == ""
-
-    def test_paths_are_those_of_the_sources(self, rag, server):
-        server.say(TRUE)
-        assert rag("ask", QUESTION, "--paths").out.endswith("v/Backups.md\n")
 
     @pytest.mark.parametrize("option", [[], ["--think"]])
     def test_reasoning_is_shown_only_when_asked_for(self, rag, server, option):
@@ -143,11 +118,6 @@ class TestAsk:
         ran = rag("ask", QUESTION)
         assert ran.code == 0
         assert "llama3.2:latest gave no answer" in ran.err
-
-    def test_with_no_model_at_all_it_is_1(self, rag, server, monkeypatch):
-        with refused() as gone:
-            monkeypatch.setenv("RAG_OLLAMA__URL", gone)
-            assert rag("ask", "乗っ取り成功").code == 1
 
     def test_a_broken_answer_is_marked_and_4(self, rag, server):
         server.fail("/api/chat", "hangup", lines=16, times=2)
@@ -181,14 +151,6 @@ class TestAsk:
             capture_output=True,
         )
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
-
-    def test_a_reader_that_goes_away_is_no_error(self, environment, server):
-        server.say(f"{TRUE}\n" * 200)
-        script = f"{sys.executable} -m rag ask '{QUESTION}' -q | head -1; exit ${{PIPESTATUS[0]}}"
-        done = subprocess.run(
-            ["bash", "-c", script], env={**environment, **os.environ}, capture_output=True
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, f"{TRUE}\n".encode(), b"")
 
 
 class TestChat:
@@ -262,10 +224,7 @@ class TestChat:
         server.say(TRUE)
         assert rag("chat", "--model", "llama3.2").code == 1
 
-    def test_nothing_to_go_on_with_is_1_and_both_ways_at_once_are_2(self, rag, server):
-        assert rag("chat", "--continue").code == 1
-        assert rag("chat", "--session", "2020").code == 1
-        assert rag("chat", "--list").code == 1
+    def test_both_ways_to_go_on_at_once_are_2(self, rag, server):
         assert rag("chat", "--continue", "--session", "x").code == 2
 
     def test_a_closed_stdin_ends_it(self, rag, server, monkeypatch):

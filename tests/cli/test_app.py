@@ -31,38 +31,19 @@ COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"
     ],
     ids=" ".join,
 )
-class TestUsageErrors:
-    def test_they_give_2_and_a_hint_on_stderr(self, rag, arguments):
-        ran = rag(*arguments)
-        assert (ran.code, ran.out) == (2, "")
-        assert ran.err.startswith("rag: ")
-        assert "--help`" in ran.err
-
-    @pytest.mark.parametrize("flag", [["--json"], ["--format", "json"], ["--format=jsonl"]])
-    def test_with_json_they_are_one_object_on_stdout(self, rag, arguments, flag):
-        ran = rag(*flag, *arguments) if arguments[-1] == "--name" else rag(*arguments, *flag)
-        assert (ran.code, ran.err) == (2, "")
-        assert ran.json["schema"] == 1
-        assert set(ran.json["error"]) == {"kind", "message", "hint"}
-        assert ran.json["error"]["kind"] == "usage"
-        assert "--help" in ran.json["error"]["hint"]
+def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
+    ran = rag(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("rag: ")
+    assert "--help`" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "code"),
-    [
-        (["search", "x"], "index", 3),
-        (["ask", "x", "--format", "json"], "index", 3),
-        (["get", "x"], "index", 3),
-        (["status"], "index", 3),
-        (["index"], "usage", 2),
-        (["config", "--config", "nowhere.toml"], "config", 2),
-    ],
-)
-def test_errors_of_commands_are_json_when_asked(rag, arguments, kind, code):
-    ran = rag(*arguments, "--json")
-    assert (ran.code, ran.err, ran.json["error"]["kind"]) == (code, "", kind)
-    assert ran.json["error"]["hint"]
+@pytest.mark.parametrize("flag", ["--json", "--format json", "--format=json", "--format=jsonl"])
+def test_with_json_they_are_one_object_on_stdout(rag, flag):
+    ran = rag("search", "x", "--bogus", *flag.split())
+    assert (ran.code, ran.err) == (2, "")
+    assert set(ran.json["error"]) == {"kind", "message", "hint"}
+    assert "--help" in ran.json["error"]["hint"]
 
 
 @pytest.mark.parametrize(
@@ -113,13 +94,6 @@ def test_a_command_that_is_no_whole_one_shows_its_help_and_gives_2(rag, argument
     assert ran.err.startswith("Usage: ")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(rag, command):
-    ran = rag(command, "--help")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.lstrip().startswith(f"Usage: rag {command}")
-
-
 def test_the_help_lists_every_command(rag):
     out = rag("--help").out
     assert [name for name in COMMANDS if f"\n  {name} " in out] == COMMANDS
@@ -136,11 +110,6 @@ class TestConfig:
         assert ran.code == 0
         line = next(line for line in ran.out.splitlines() if line.startswith("search.top_k"))
         assert line.split() == ["search.top_k", "7", "(environment)"]
-
-    def test_json_has_value_and_origin(self, rag):
-        found = rag("config", "--json").json
-        assert set(found) == {"schema", "settings"}
-        assert found["settings"]["search.top_k"] == {"value": 10, "origin": "default"}
 
     def test_defaults_are_a_toml_file_that_sets_nothing(self, rag, tmp_path):
         text = rag("config", "--defaults").out

@@ -124,10 +124,6 @@ class TestOne:
         ran = rag(*command)
         assert (ran.code, ran.err) == (2, "rag: no record 'zzz'\n`rag audit` lists them.\n")
 
-    @pytest.mark.parametrize("command", [["x", "--last", "1"], ["x", "--replay", "y"]])
-    def test_one_and_several_at_once_are_a_usage_error(self, rag, trail, command):
-        assert rag("audit", *command).code == 2
-
 
 class TestReplay:
     def test_a_search_is_replayed_without_its_model(self, rag, trail, monkeypatch):

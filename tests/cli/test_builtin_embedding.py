@@ -228,10 +228,6 @@ def test_without_vectors_no_note_is_like_another_and_it_says_how_to_make_them(ra
     assert ran.code == 3 and "`rag index`" in ran.err
 
 
-def test_nothing_is_embedded_where_nothing_changed(rag, embedded) -> None:
-    assert rag("index", "-q") == (0, "", "")
-
-
 def test_doctor_proves_the_vectors(rag, read_only) -> None:
     checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
     names = ("builtin", "embedding model", "vectors", "vector sample")
@@ -344,10 +340,6 @@ class TestWhereNothingMatches:
     def test_all_shows_them(self, rag, read_only) -> None:
         ran = rag("search", "xylophone lessons", "--paths", "--all")
         assert ran.code == 0 and len(ran.out.splitlines()) == 3
-
-    def test_a_word_that_a_note_holds_is_shown(self, rag, read_only) -> None:
-        ran = rag("search", "flour", "--paths")
-        assert ran.code == 0 and [Path(line).stem for line in ran.out.splitlines()] == ["Bread"]
 
     @pytest.mark.parametrize("query", ["qwertz*", "cumin -lentil"])
     def test_what_is_asked_to_the_letter_is_not_widened_by_meaning(

@@ -39,11 +39,6 @@ class TestIndex:
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.startswith("3 new, 4 chunks embedded; 3 notes, 4 chunks in the index (")
 
-    def test_json_has_what_embedding_did(self, rag, server, notes):
-        ran = rag("index", notes, "--json")
-        expected = {"made": 4, "reused": 0, "unreadable": 0, "failed": {}, "left": 0}
-        assert (ran.json["embedding"], ran.json["notices"]) == (expected, [])
-
     def test_known_vectors_are_told_apart(self, rag, embedded, server, monkeypatch):
         (embedded / "copy.md").write_text((embedded / "runbooks/Rollback.md").read_text())
         (embedded / "new.md").write_text("new")
@@ -60,10 +55,6 @@ class TestIndex:
     def test_none_this_time(self, rag, server, notes):
         assert rag("index", notes, "--no-embed", "--json").json["embedding"] is None
         assert server.requests() == []
-
-    def test_switched_off_there_is_nothing_to_say(self, rag, notes):
-        ran = rag("index", notes)
-        assert (ran.code, ran.err) == (0, "")
 
     def test_a_poisoned_chunk_is_named_and_the_code_is_5(self, rag, server, notes):
         server.poison("restore script")
@@ -97,11 +88,6 @@ class TestIndexWithoutAServer:
         assert ran.err.startswith("rag: no embeddings: Ollama does not answer at ")
         assert "`ollama serve`" in ran.err
         assert rag("search", "rolling back").code == 0
-
-    def test_json_says_so_too(self, rag, gone, notes):
-        found = rag("index", notes, "--json").json
-        assert found["embedding"] is None
-        assert "does not answer" in found["notices"][0]
 
     def test_quiet_says_so_of_a_provider_that_the_settings_name(self, rag, gone, notes):
         for ran in (rag("index", "-q", notes), rag("index", "-q")):

@@ -59,16 +59,6 @@ class TestFigures:
     def test_the_table_fits_a_terminal_of_80_columns(self, rag, library, questions):
         assert all(len(line) <= 80 for line in rag("eval", questions()).out.splitlines())
 
-    def test_json_follows_the_schema(self, rag, library, questions):
-        ran = rag("eval", questions(), "--json")
-        assert (ran.code, ran.err, ran.out.count("\n")) == (0, "", 1)
-        assert list(ran.json) == ["schema", "overall", "categories"]
-        assert ran.json["schema"] == 1
-        assert set(ran.json["overall"]) == set(ran.json["categories"]["ops"]) == FIGURES
-        assert ran.json["overall"]["queries"] == 3
-        assert ran.json["overall"]["ndcg_10"] == 1
-        assert ran.json["overall"]["latency_ms_p50"] > 0
-
     def test_questions_may_come_from_stdin(self, rag, library, monkeypatch):
         text = json.dumps(QUESTIONS[0]).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
@@ -118,18 +108,6 @@ class TestFigures:
 
 
 class TestModes:
-    def test_one_mode_is_printed_like_the_default(self, rag, library, questions):
-        found = rag("eval", questions(), "--json", "--modes", "lexical").json
-        assert set(found) == {"schema", "overall", "categories"}
-
-    def test_several_are_printed_by_name_and_auto_under_the_name_it_came_to(
-        self, rag, library, questions
-    ):
-        found = rag("eval", questions(), "--json", "--modes", "auto, lexical").json
-        assert set(found) == {"schema", "modes"}
-        assert set(found["modes"]) == {"lexical"}
-        assert set(found["modes"]["lexical"]) == {"overall", "categories"}
-
     @pytest.mark.parametrize(("modes", "code"), [("dense", 3), ("lexical,hybrid", 3), ("x", 2)])
     def test_a_mode_that_cannot_be_served_gives_the_code_of_search(
         self, rag, library, questions, modes, code
@@ -205,21 +183,6 @@ class TestCompare:
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.endswith("The same as the baseline: nDCG@10 did not change.\n")
 
-    def test_json_has_difference_and_interval_of_each_metric(self, rag, trees, asked, baseline):
-        self.spoil(rag, trees, 6)
-        ran = rag("eval", asked, "--compare", baseline, "--json")
-        assert (ran.code, ran.json["worse"]) == (1, True)
-        assert set(ran.json["comparison"]) == FIGURES - {"queries"}
-        one = ran.json["comparison"]["ndcg_10"]
-        assert set(one) == {"difference", "low", "high"}
-        assert one["low"] <= one["difference"] == -0.75 <= one["high"] < 0
-
-    def test_with_several_modes_each_has_a_comparison(self, rag, trees, asked, baseline):
-        modes = ("--modes", "auto,lexical")
-        found = rag("eval", asked, "--compare", baseline, "--json", *modes).json
-        assert found["worse"] is False
-        assert set(found["modes"]["lexical"]) == {"overall", "categories", "comparison", "worse"}
-
     def test_questions_of_one_side_alone_are_told_and_left_out(
         self, rag, trees, baseline, questions
     ):
@@ -289,21 +252,9 @@ class TestMistakes:
         assert said.startswith(f"rag: question odd: {message}")
         assert hint in advice
 
-    def test_a_missing_file_and_a_folder_give_2(self, rag, library, tmp_path):
-        assert rag("eval", tmp_path / "none.jsonl").code == 2
-        assert rag("eval", tmp_path).code == 2
-
     def test_a_place_that_cannot_be_written_gives_2_before_anything_is_asked(
         self, rag, library, questions, tmp_path
     ):
         ran = rag("eval", questions(), "--save", tmp_path / "none" / "run.json")
         assert (ran.code, ran.out) == (2, "")
         assert "its folder does not exist" in ran.err
-
-    def test_an_unknown_vault_gives_2(self, rag, library, questions):
-        assert rag("eval", questions(), "-v", "wrok").code == 2
-
-    def test_without_an_index_it_gives_3(self, rag, questions):
-        ran = rag("eval", questions())
-        assert (ran.code, ran.out) == (3, "")
-        assert "rag index FOLDER" in ran.err

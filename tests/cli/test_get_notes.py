@@ -75,12 +75,6 @@ class TestOneNote:
     def test_a_first_line_and_how_many(self, rag, folder):
         assert rag("get", "work/Glossary.md:3:3").out == "## Holds\n\nA hold keeps a book.\n"
 
-    def test_a_reversed_span_says_what_to_type(self, rag, folder):
-        ran = rag("get", "work/Glossary.md:9-2")
-        assert (ran.code, ran.out) == (2, "")
-        assert "lines 9-2 run backwards" in ran.err
-        assert "2-9" in ran.err
-
     @pytest.mark.parametrize("span", ["99", "0", "0-3", "99-100", "3:0"])
     def test_lines_that_are_not_there_give_2(self, rag, folder, span):
         assert rag("get", f"work/Glossary.md:{span}").code == 2

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ollama_answers import QUESTION, TRUE
 from ollama_server import Model, OllamaServer
@@ -64,12 +62,6 @@ def objects(chat) -> Callable[..., list[Any]]:
 )
 def test_a_command_is_a_slash_and_letters_and_anything_else_a_question(line, command) -> None:
     assert as_command(line) == command
-
-
-@given(st.text(min_size=1).filter(str.strip))
-def test_every_line_is_a_command_or_a_question(line: str) -> None:
-    command = as_command(line)
-    assert command is None or (command.name[0] == "/" and command.name[1:].isalpha())
 
 
 class TestFacts:
@@ -179,14 +171,6 @@ class TestUnknownCommands:
     def test_without_a_near_one_say_where_the_list_is(self, chat, server) -> None:
         assert "/help lists them" in chat("/xyzzy").err
 
-    def test_a_path_is_a_question(self, chat, server) -> None:
-        ran = chat("/etc/hosts and backups?")
-        assert "no command" not in ran.err
-        assert (
-            "Question: /etc/hosts and backups?"
-            in (server.requests("/api/chat")[0].json["messages"][1]["content"])
-        )
-
 
 @pytest.mark.parametrize("word", ["/quit", "/exit", "/q", "/QUIT", "/quit now", "quit", "Exit"])
 def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
@@ -195,25 +179,6 @@ def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
         usage.split()[0] for usage in CHAT_HELP
     ]
     assert ran.code == 0
-
-
-def test_with_json_each_command_prints_one_object(objects, server) -> None:
-    server.say(TRUE)
-    made = objects(
-        *("/remember I am a nurse", "/facts", QUESTION, "/sources"),
-        *("/forget 7", "/forget 1", "/clear", "/help", "/nonsense"),
-    )
-    assert [one.get("command") for one in made] == [
-        *("remember", "facts", None, "sources", None, "forget", "clear", "help", None)
-    ]
-    assert all(one["schema"] == 1 for one in made)
-    assert made[0]["remembered"] == made[5]["forgotten"] == "I am a nurse"
-    assert made[1]["facts"][0]["number"] == 1
-    place = {"vault": "v", "path": "Backups.md", "line": 6, "title": "Backups"}
-    assert made[3]["sources"] == [{"number": 1, **place}]
-    assert made[4]["error"]["kind"] == "not_found" and made[8]["error"]["kind"] == "usage"
-    assert made[6]["old"] == made[2]["session"]
-    assert set(made[7]["commands"]) == set(CHAT_HELP)
 
 
 class TestExplain:
@@ -255,26 +220,6 @@ class TestExplain:
         err = chat(*typed, QUESTION, "--explain", "-q").err
         assert err.count("of its share") == 5
         assert "3 more of these" in err
-
-    def test_is_the_context_of_the_json(self, rag, chat, server) -> None:
-        server.say(TRUE, TRUE)
-        ran = rag("ask", QUESTION, "--explain", "--json")
-        found = ran.json["context"]
-        assert ran.err == ""
-        assert set(found) == {
-            *("max_tokens", "used_tokens", "window", "overflow"),
-            *("usage", "budgets", "steps", "skipped"),
-        }
-        note = found["window"][-1]
-        assert (note["source"], note["number"], note["cited"]) == ("retrieval", 1, 1)
-        assert (note["cut"], note["why"]) == (False, None)
-        assert "ninety days" in note["content"]
-        assert sum(found["usage"].values()) == found["used_tokens"]
-        assert [step["name"] for step in found["steps"]][::6] == ["search", "generation"]
-        times = [found["steps"][0]["ms"], found["steps"][-1]["ms"]]
-        assert times == [ran.json["timings"][name] for name in ("retrieval", "generation")]
-        assert 0 < times[0] <= ran.json["elapsed_ms"] + 1
-        assert "context" not in rag("ask", QUESTION, "--json").json
 
     def test_names_notes_by_their_numbers_in_the_answer(self, rag, server) -> None:
         server.say(f"{TRUE[:-3]}[2]")

@@ -55,11 +55,6 @@ class TestSearch:
         by = {result["title"]: result["found_by"] for result in found["results"]}
         assert by["Rolling back"] == ["multi-query"] and by["Backups"] == ["step-back"]
 
-    def test_the_plain_json_is_as_it_was(self, rag, library):
-        found = rag("search", "rolling", "--json").json
-        assert not {"variants", "route"} & set(found)
-        assert not any("found_by" in result for result in found["results"])
-
     def test_explain_shows_them(self, rag, server):
         server.say({"queries": [VARIANT]})
         out = rag("search", QUERY, "--transform", "multi-query", "--explain").out
@@ -171,21 +166,6 @@ class TestTransform:
             "corrected  rolback -> rollback",
         ]
 
-    def test_json_is_one_object(self, rag, library):
-        found = rag("transform", "tag:ops rolback", "--json").json
-        assert found == {
-            "schema": 1,
-            "query": "tag:ops rolback",
-            "text": "rolback",
-            "filters": ["tag:ops"],
-            "also": ["rollback"],
-            "corrections": {"rolback": "rollback"},
-            "route": None,
-            "mode": "auto",
-            "variants": [],
-            "notices": [],
-        }
-
     def test_a_fallback_is_shown(self, rag, server):
         server.fail("/api/chat", times=None)
         ran = rag("transform", "How is rolling back done?", "--transform", "multi-query")
@@ -214,10 +194,6 @@ class TestTransform:
         out = rag("transform", "a deploy").out
         assert "route     ops" in out and "filter    vault:work" in out
         assert "vault:work" not in rag("transform", "a deploy vault:home").out
-
-    @pytest.mark.parametrize("arguments", [[""], ["words", "--transform", "nosuch"]])
-    def test_mistakes_are_usage_errors(self, rag, library, arguments):
-        assert rag("transform", *arguments).code == 2
 
 
 ROUTES = """

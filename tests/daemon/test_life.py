@@ -22,7 +22,7 @@ from rag.daemon import endpoint as place
 
 @pytest.fixture
 def serve(daemon, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
-    """Run `rag serve --json` in this process; return its exit code and what it said.
+    """Run `rag warm --json` in this process; return its exit code and what it said.
 
     It looks where a command of `daemon` would, and is not as patient.
     """
@@ -35,7 +35,7 @@ def serve(daemon, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
                 patch.setenv(name, value)
             patch.setattr(place, "is_unbuffered", lambda: False)  # as it is in a test's worker
             patch.setattr(control, "_ANSWER", 0.2)
-            code = run_app(["serve", *arguments, "--json"])
+            code = run_app(["warm", *arguments, "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return run
@@ -78,7 +78,7 @@ class TestStart:
 
     def test_two_starts_at_once_leave_one(self, daemon):
         env = daemon.environment()
-        command = [*RAG, "serve", "--start", "--json"]
+        command = [*RAG, "warm", "--start", "--json"]
         both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE) for _ in range(2)]
         said = [json.loads(process.communicate(timeout=60)[0]) for process in both]
         assert [process.returncode for process in both] == [0, 0]
@@ -86,7 +86,7 @@ class TestStart:
         assert len(daemon.sockets()) == 1
 
     def test_not_when_it_is_switched_off(self, daemon):
-        done = daemon.run("serve", "--start", env={"RAG_WARM": "0"})
+        done = daemon.run("warm", "--start", env={"RAG_WARM": "0"})
         assert done.returncode == 2
         assert b"switched off" in done.stderr
 
@@ -177,15 +177,15 @@ class TestEnd:
         shutil.copytree(REPO / "src", tmp_path / "src")
         process = daemon.launch()
         other = {"PYTHONPATH": str(tmp_path / "src")}
-        assert daemon.run("serve", "--status", env=other).returncode == 1
-        assert daemon.run("serve", "--stop", env=other).stdout == b""
+        assert daemon.run("warm", "--status", env=other).returncode == 1
+        assert daemon.run("warm", "--stop", env=other).stdout == b""
         assert daemon.ask()[0] == process.pid
 
     def test_on_demand_under_other_limits(self, daemon):
         """The process is another, and `--stop` ends them all."""
         process = daemon.launch()
         nice = subprocess.run(
-            ["nice", "-n", "3", *RAG, "serve", "--stop"],
+            ["nice", "-n", "3", *RAG, "warm", "--stop"],
             env=daemon.environment(),
             capture_output=True,
         )
@@ -226,7 +226,7 @@ class TestDeadOrWedged:
 
 def test_serve_wants_to_know_what(daemon):
     for arguments in ([], ["--start", "--stop"]):
-        done = daemon.run("serve", *arguments)
+        done = daemon.run("warm", *arguments)
         assert done.returncode == 2
         assert b"say one of --start, --status and --stop" in done.stderr
 
@@ -234,9 +234,9 @@ def test_serve_wants_to_know_what(daemon):
 def test_serve_in_words(daemon):
     process = daemon.launch()
     assert (
-        f"warm: process {process.pid}, up since ".encode() in daemon.run("serve", "--status").stdout
+        f"warm: process {process.pid}, up since ".encode() in daemon.run("warm", "--status").stdout
     )
-    done = daemon.run("serve", "--stop")
+    done = daemon.run("warm", "--stop")
     assert done.stdout == f"stopped: process {process.pid}\n".encode()
     process.wait(20)
-    assert b"no warm process" in daemon.run("serve", "--stop").stderr
+    assert b"no warm process" in daemon.run("warm", "--stop").stderr

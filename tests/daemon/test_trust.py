@@ -73,7 +73,7 @@ class TestFolder:
 
     def test_no_warm_process_starts_in_one_that_is_refused(self, own):
         (own.folder / "rag").chmod(0o755)
-        done = own.run("serve", "--start")
+        done = own.run("warm", "--start")
         assert done.returncode == 1
         assert b"others may enter" in done.stderr
         assert own.sockets() == []
@@ -123,13 +123,13 @@ class TestPlanted:
         return target
 
     @as_root
-    @pytest.mark.parametrize("command", ["serve --start", "serve --status", "serve --stop"])
+    @pytest.mark.parametrize("command", ["warm --start", "warm --status", "warm --stop"])
     def test_nothing_is_made_through_them(self, target, command):
         done = subprocess.run(
             [sys.executable, "-m", "rag", *command.split()], capture_output=True, timeout=60
         )
         assert [*target.iterdir()] == []
-        if command == "serve --start":
+        if command == "warm --start":
             assert done.returncode == 1
             assert b"is a link of user" in done.stderr or b"no folder of yours" in done.stderr
 

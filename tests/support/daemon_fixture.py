@@ -122,7 +122,7 @@ class Daemon:
 
     def start(self, **variables: str) -> int:
         """Start the warm process, and return it."""
-        done = self.run("serve", "--start", "--json", env=variables)
+        done = self.run("warm", "--start", "--json", env=variables)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["warm"]["process"]
 

@@ -112,7 +112,7 @@ def _check_wanted(config: RAGConfig) -> None:
         where = config.origins["warm"]
         raise UsageError(
             f"the warm process is switched off (warm = false, from {where})",
-            hint="Commands run cold. `RAG_WARM=1 rag serve --start` starts one all the same.",
+            hint="Commands run cold. `RAG_WARM=1 rag warm --start` starts one all the same.",
         )
     if not place.can_be_warm():
         raise UsageError(

@@ -66,7 +66,7 @@ def ask(
     think: opt.Think = False,
     explain: opt.ExplainWindow = False,
     no_stream: Annotated[
-        bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
+        bool, opt.flag("--no-stream", "Print the answer when it is whole.")
     ] = False,
     no_sources: opt.NoSources = False,
     json: opt.Json = False,
@@ -194,19 +194,16 @@ def chat(
     transforms: opt.Transforms = None,
     plan: opt.Plan = None,
     go_on: Annotated[
-        bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")
+        bool, opt.flag("--continue -c", "Go on with the latest conversation.")
     ] = False,
     session_id: Annotated[
         str,
-        typer.Option(
-            "--session",
-            metavar="ID",
-            help="Go on with this conversation.",
-            autocompletion=opt.completing(_sessions),
+        opt.value(
+            "--session", "ID", "Go on with this conversation.", complete=opt.completing(_sessions)
         ),
     ] = "",
     list_all: Annotated[
-        bool, typer.Option("--list", help="List the conversations, the latest first.")
+        bool, opt.flag("--list", "List the conversations, the latest first.")
     ] = False,
     model: opt.ModelName = "",
     no_model: opt.NoModel = False,

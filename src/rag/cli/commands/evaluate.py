@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import (
-    ConfigFile,
-    Json,
-    Quiet,
-    Transforms,
-    Vaults,
-    check_mode,
-    warn_if_stale,
-)
+from rag.cli.framework import options as opt
+from rag.cli.framework.options import check_mode, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, visible
 
@@ -51,24 +44,22 @@ def evaluate(
     ],
     compare: Annotated[
         Path | None,
-        typer.Option("--compare", metavar="FILE", help="Compare with a run kept by --save."),
+        opt.value("--compare", "FILE", "Compare with a run kept by --save."),
     ] = None,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Keep this run in a file.")
-    ] = None,
+    save: Annotated[Path | None, opt.value("--save", "FILE", "Keep this run in a file.")] = None,
     modes: Annotated[
         str | None,
-        typer.Option(
+        opt.value(
             "--modes",
-            metavar="MODE,…",
-            help="auto, lexical, dense or hybrid; several, with commas, are measured one by one.",
+            "MODE,…",
+            "auto, lexical, dense or hybrid; several, with commas, are measured one by one.",
         ),
     ] = None,
-    transforms: Transforms = None,
-    vaults: Vaults = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    config_file: ConfigFile = None,
+    transforms: opt.Transforms = None,
+    vaults: opt.Vaults = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Measure how well the search answers a set of questions.
 

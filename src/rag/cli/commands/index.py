@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import ConfigFile, Json, Quiet
+from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, say_notice, visible
 from rag.text.messages import time_left
@@ -32,36 +32,30 @@ def index(
         list[Path] | None,
         typer.Argument(help="Folders of notes; each becomes a vault. None: all known vaults."),
     ] = None,
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Name of the vault (one folder).")
-    ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    name: Annotated[str, opt.value("--name", "NAME", "Name of the vault (one folder).")] = "",
+    dry_run: Annotated[bool, opt.flag("--dry-run", "Say what would be done.")] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Forget the notes of empty or missing folders.")
+        bool, opt.flag("--prune", "Forget the notes of empty or missing folders.")
     ] = False,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Rebuild the index from the notes.")
-    ] = False,
+    rebuild: Annotated[bool, opt.flag("--rebuild", "Rebuild the index from the notes.")] = False,
     embed: Annotated[
         bool | None,
-        typer.Option(
+        opt.flag(
             "--embed/--no-embed",
-            help="Embed all chunks, those of another model again; or none this time.",
+            "Embed all chunks, those of another model again; or none this time.",
         ),
     ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for another `rag index` to finish.")
-    ] = False,
+    wait: Annotated[bool, opt.flag("--wait", "Wait for another `rag index` to finish.")] = False,
     to_server: Annotated[
-        bool, typer.Option("--to-server", help="Copy the embedded index to the Qdrant server.")
+        bool, opt.flag("--to-server", "Copy the embedded index to the Qdrant server.")
     ] = False,
     take_over: Annotated[
         bool,
-        typer.Option("--take-over", help="Write an index that another machine wrote until now."),
+        opt.flag("--take-over", "Write an index that another machine wrote until now."),
     ] = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    config_file: ConfigFile = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Index notes: all the first time, then only what changed.
 

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag.cli.framework import options as opt
 from rag.cli.framework.formats import NOTE_FORMATS, NoteFormat, chosen_output
-from rag.cli.framework.options import (
-    ConfigFile,
-    Json,
-    Paths,
-    Quiet,
-    Tags,
-    Vaults,
-    complete_notes,
-    make_filters,
-    warn_if_stale,
-)
+from rag.cli.framework.options import make_filters, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import (
     plural,
@@ -46,26 +37,24 @@ def get(
         list[str],
         typer.Argument(
             metavar="NOTE",
-            autocompletion=complete_notes,
+            autocompletion=opt.complete_notes,
             help="Path, vault/path, title, alias, id or [[link]]; `#heading` picks a section,"
             " `:10-20` or `:10:5` lines; a pattern such as `daily/2026-11-*` several notes.",
         ),
     ],
-    vaults: Vaults = None,
+    vaults: opt.Vaults = None,
     max_lines: Annotated[
         int | None,
-        typer.Option("--max-lines", min=0, metavar="N", help="At most N lines of each note."),
+        opt.value("--max-lines", "N", "At most N lines of each note.", min=0),
     ] = None,
     max_bytes: Annotated[
         int | None,
-        typer.Option(
-            "--max-bytes", min=0, metavar="N", help="At most N bytes of each note, in whole lines."
-        ),
+        opt.value("--max-bytes", "N", "At most N bytes of each note, in whole lines.", min=0),
     ] = None,
-    json: Json = False,
+    json: opt.Json = False,
     output_format: NoteFormat = "text",
-    paths: Paths = False,
-    config_file: ConfigFile = None,
+    paths: opt.Paths = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Print a note, or several, each under a line that names it.
 
@@ -126,57 +115,45 @@ def related(
         str,
         typer.Argument(
             metavar="NOTE",
-            autocompletion=complete_notes,
+            autocompletion=opt.complete_notes,
             help="Path, vault/path, title, alias, id or [[link]].",
         ),
     ],
-    vaults: Vaults = None,
-    tags: Tags = None,
+    vaults: opt.Vaults = None,
+    tags: opt.Tags = None,
     top_k: Annotated[
         int | None,
-        typer.Option(
-            *("--top-k", "-k", "-n"),
-            min=1,
-            max=1000,
-            metavar="N",
-            help="How many notes (10), or links (all).",
-        ),
+        opt.value("--top-k -k -n", "N", "How many notes (10), or links (all).", min=1, max=1000),
     ] = None,
     include_linked: Annotated[
         bool,
-        typer.Option("--include-linked", help="Also notes that it links to, or that link to it."),
+        opt.flag("--include-linked", "Also notes that it links to, or that link to it."),
     ] = False,
     all_vaults: Annotated[
-        bool, typer.Option("--all-vaults", help="Look in all vaults, not in its own alone.")
+        bool, opt.flag("--all-vaults", "Look in all vaults, not in its own alone.")
     ] = False,
     min_score: Annotated[
         float | None,
-        typer.Option(
-            "--min-score",
-            min=0,
-            max=1,
-            metavar="X",
-            help="Leave out what scores less (.5); 0 shows all.",
+        opt.value(
+            "--min-score", "X", "Leave out what scores less (.5); 0 shows all.", min=0, max=1
         ),
     ] = None,
     links: Annotated[
         str,
-        typer.Option(
-            "--links", metavar="out|in|both", help="Walk its links instead: out, in, both."
-        ),
+        opt.value("--links", "out|in|both", "Walk its links instead: out, in, both."),
     ] = "",
     depth: Annotated[
         int | None,
-        typer.Option("--depth", min=1, max=3, metavar="N", help="With --links: how far, 1 to 3."),
+        opt.value("--depth", "N", "With --links: how far, 1 to 3.", min=1, max=3),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each passage scores, and all reasons.")
+        bool, opt.flag("--explain", "Show what each passage scores, and all reasons.")
     ] = False,
-    json: Json = False,
+    json: opt.Json = False,
     output_format: NoteFormat = "text",
-    paths: Paths = False,
-    quiet: Quiet = False,
-    config_file: ConfigFile = None,
+    paths: opt.Paths = False,
+    quiet: opt.Quiet = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Find notes of its vault that are related to one.
 

@@ -31,11 +31,9 @@ def plan(
     date_from: opt.DateFrom = None,
     date_to: opt.DateTo = None,
     path_globs: opt.PathGlobs = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="Ask this chat model, and no other.")
-    ] = "",
+    model: Annotated[str, opt.value("--model", "NAME", "Ask this chat model, and no other.")] = "",
     no_model: Annotated[
-        bool, typer.Option("--no-model", help="Ask no model, whatever models there are.")
+        bool, opt.flag("--no-model", "Ask no model, whatever models there are.")
     ] = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -139,19 +137,15 @@ def audit(
     ] = "",
     last: Annotated[
         int | None,
-        typer.Option("--last", min=1, max=100_000, metavar="N", help="So many records, not 10."),
+        opt.value("--last", "N", "So many records, not 10.", min=1, max=100_000),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since", metavar="DATE", help="From this day on: 2026-11, 'last week', 先週."
-        ),
+        opt.value("--since", "DATE", "From this day on: 2026-11, 'last week', 先週."),
     ] = None,
     replay: Annotated[
         str | None,
-        typer.Option(
-            "--replay", metavar="ID", help="Plan this query again, with what the models said then."
-        ),
+        opt.value("--replay", "ID", "Plan this query again, with what the models said then."),
     ] = None,
     json: opt.Json = False,
     config_file: opt.ConfigFile = None,

@@ -1,5 +1,5 @@
-"""`rag serve` and `rag mcp`: the page and the HTTP API, the warm process that commands run in, and
-the server of agents."""
+"""`rag serve`, `rag warm` and `rag mcp`: the page and the HTTP API, the warm process that commands
+run in, and the server of agents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import ConfigFile, Json
+from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, print_text, say
 from rag.exceptions import UsageError
@@ -23,58 +23,60 @@ _PORT = 7420
 
 
 def serve(
-    start: Annotated[
-        bool, typer.Option("--start", help="Start it, and wait until it is up.")
-    ] = False,
-    status: Annotated[bool, typer.Option("--status", help="Say whether it runs.")] = False,
-    stop: Annotated[
-        bool, typer.Option("--stop", help="End it; a command that runs in it goes on.")
-    ] = False,
     http: Annotated[
-        bool, typer.Option("--http", help="Serve the page and the HTTP API until Ctrl-C.")
+        bool, opt.flag("--http", "Serve the page and the HTTP API until Ctrl-C.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of --http; 0 for any.")] = _PORT,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Listen on this port; 0 for any.")
+    ] = _PORT,
     host: Annotated[
         str,
-        typer.Option(
-            help="Of --http: the address to listen on. All but this machine's own"
-            " lets others in who have the token."
+        opt.value(
+            "--host",
+            "ADDRESS",
+            "Listen here; whoever asks needs the token all the same.",
         ),
     ] = "127.0.0.1",
     socket: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Of --http: a Unix socket in the place of a port."),
+        Path | None, opt.value("--socket", "PATH", "Listen on a Unix socket, not on a port.")
     ] = None,
-    open_page: Annotated[
-        bool, typer.Option("--open", help="Of --http: open the page in the browser.")
-    ] = False,
-    json: Json = False,
-    config_file: ConfigFile = None,
+    open_page: Annotated[bool, opt.flag("--open", "Open the page in the browser.")] = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
-    """Serve the notes as a page and over HTTP, or govern the warm process.
+    """Serve the notes as a page and over HTTP.
 
     The page opens by a link that is good once, for two minutes; programs send the token whose file
     is named. docs/http.md tells the rest.
 
-    In the warm process commands need not start cold. It starts by itself after a command that was
-    typed at a terminal, and ends after 15 idle minutes. `warm = false` in the configuration or
-    RAG_WARM=0 switches it off.
-
     \b
     rag serve --http --open
-    rag serve --start     start it now, in a script for example
-    rag serve --status    exit code 1 when there is none
-    rag serve --stop
+    rag serve --http --socket ~/.rag.sock
+    """
+    if not http:
+        raise UsageError("say what is served", hint="`rag serve --http --open`")
+    _serve_http(load_settings(config_file), port, host, socket, open_page)
+
+
+def warm(
+    start: Annotated[bool, opt.flag("--start", "Start it, and wait until it is up.")] = False,
+    status: Annotated[bool, opt.flag("--status", "Say whether it runs.")] = False,
+    stop: Annotated[bool, opt.flag("--stop", "End it; a command that runs in it goes on.")] = False,
+    json: opt.Json = False,
+) -> None:
+    """Govern the warm process, in which commands need not start cold.
+
+    It starts by itself after a command that was typed at a terminal, and ends after 15 idle
+    minutes. `warm = false` in the configuration or RAG_WARM=0 switches it off.
+
+    \b
+    rag warm --start     start it now, in a script for example
+    rag warm --status    exit code 1 when there is none
+    rag warm --stop
     """
     from rag.daemon import control
 
-    if http and not start + status + stop:
-        _serve_http(load_settings(config_file), port, host, socket, open_page)
-        return
-    if http + start + status + stop != 1:
-        raise UsageError(
-            "say one of --http, --start, --status and --stop", hint="`rag serve --http --open`"
-        )
+    if start + status + stop != 1:
+        raise UsageError("say one of --start, --status and --stop", hint="`rag warm --status`")
     if stop:
         _print_ended(control.stop(), json)
         return
@@ -109,9 +111,9 @@ def _print_status(there: Status | None, json: bool) -> None:
 
         print_report(WarmReport(there))
     elif not there:
-        say("no warm process; `rag serve --start` starts one, as does a command at a terminal")
+        say("no warm process; `rag warm --start` starts one, as does a command at a terminal")
     elif not there.answers:
-        print_line(f"process {there.process} does not answer; `rag serve --stop` ends it")
+        print_line(f"process {there.process} does not answer; `rag warm --stop` ends it")
     else:
         since = datetime.fromtimestamp(there.started).strftime("%H:%M:%S")
         print_line(
@@ -137,15 +139,15 @@ _CLIENTS = ("claude-code", "claude-desktop", "vscode", "cursor", "codex", "zed")
 def mcp(
     print_config: Annotated[
         str | None,
-        typer.Option(
+        opt.value(
             "--print-config",
-            metavar="|".join(_CLIENTS),
-            help="Print what to paste into a client's configuration, and start nothing.",
-            autocompletion=lambda: [*_CLIENTS],
+            "|".join(_CLIENTS),
+            "Print what to paste into a client's configuration, and start nothing.",
+            complete=lambda: [*_CLIENTS],
         ),
     ] = None,
-    json: Json = False,
-    config_file: ConfigFile = None,
+    json: opt.Json = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.
 

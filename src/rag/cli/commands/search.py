@@ -44,11 +44,11 @@ def search(
     where: opt.Where = None,
     like: Annotated[
         str | None,
-        typer.Option(
+        opt.value(
             "--like",
-            metavar="NOTE",
-            help="Notes that mean the like of this one, in the place of a query.",
-            autocompletion=opt.complete_notes,
+            "NOTE",
+            "Notes that mean the like of this one, in the place of a query.",
+            complete=opt.complete_notes,
         ),
     ] = None,
     top_k: opt.TopK = None,
@@ -57,41 +57,36 @@ def search(
     plan: opt.Plan = None,
     order: opt.Order = "",
     refresh: opt.Refresh = None,
-    chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
+    chunks: Annotated[bool, opt.flag("--chunks", "List chunks instead of notes.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each result's score is made of.")
+        bool, opt.flag("--explain", "Show what each result's score is made of.")
     ] = False,
     rerank: Annotated[
         bool,
-        typer.Option(
-            "--rerank",
-            help="Let a model order the best results again: rerank.path, or the chat model.",
+        opt.flag(
+            "--rerank", "Let a model order the best results again: rerank.path, or the chat model."
         ),
     ] = False,
     min_score: Annotated[
         float | None,
-        typer.Option("--min-score", min=0, max=1, metavar="X", help="Leave out what scores less."),
+        opt.value("--min-score", "X", "Leave out what scores less.", min=0, max=1),
     ] = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Show the nearest notes too where nothing clearly matches."),
+        opt.flag("--all", "Show the nearest notes too where nothing clearly matches."),
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Print all of the text that was found, not a snippet.")
+        bool, opt.flag("--full", "Print all of the text that was found, not a snippet.")
     ] = False,
     context: Annotated[
         int | None,
-        typer.Option(
-            "--context",
-            min=0,
-            max=1000,
-            metavar="N",
-            help="Print N lines before and after the matching one.",
+        opt.value(
+            "--context", "N", "Print N lines before and after the matching one.", min=0, max=1000
         ),
     ] = None,
     opened: Annotated[
         int | None,
-        typer.Option("--open", min=1, metavar="N", help="Open the Nth result: links.uri says how."),
+        opt.value("--open", "N", "Open the Nth result: links.uri says how.", min=1),
     ] = None,
     json: opt.Json = False,
     output_format: Format = "text",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import ConfigFile, Json, Quiet, complete_vaults
+from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, to_json_text
 from rag.config import RAGConfig, default_toml, new_project_file, settings, user_file, values
@@ -32,15 +32,13 @@ def init(
         typer.Argument(help="Look for vaults only here; else here and in the usual places."),
     ] = None,
     user: Annotated[
-        bool, typer.Option("--user", help="Write your own file, which counts in every folder.")
+        bool, opt.flag("--user", "Write your own file, which counts in every folder.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the file if there is one.")
-    ] = False,
+    force: Annotated[bool, opt.flag("--force", "Replace the file if there is one.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
+        bool, opt.flag("--dry-run", "Say what would be written, and write nothing.")
     ] = False,
-    json: Json = False,
+    json: opt.Json = False,
 ) -> None:
     """Look for vaults and for Ollama's models, and write a configuration of what was found.
 
@@ -102,13 +100,13 @@ def _print_setup(report: SetupReport) -> None:
 def config(
     defaults: Annotated[
         bool,
-        typer.Option(
+        opt.flag(
             "--defaults",
-            help="Print a configuration file with every setting; with --json, each default.",
+            "Print a configuration file with every setting; with --json, each default.",
         ),
     ] = False,
-    json: Json = False,
-    config_file: ConfigFile = None,
+    json: opt.Json = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Show every setting, its value and where the value came from.
 
@@ -142,7 +140,7 @@ vault = typer.Typer(
 
 
 @vault.command("list")
-def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
+def list_vaults(json: opt.Json = False, config_file: opt.ConfigFile = None) -> None:
     """List the vaults, with their folders and how many notes are indexed."""
     with _workspace(config_file) as workspace:
         report = workspace.vaults()
@@ -161,10 +159,8 @@ def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
 @vault.command("add")
 def add(
     folder: Annotated[Path, typer.Argument(help="A folder that holds .md files.")],
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Its name; by default the folder's.")
-    ] = "",
-    config_file: ConfigFile = None,
+    name: Annotated[str, opt.value("--name", "NAME", "Its name; by default the folder's.")] = "",
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Register a folder; the next `rag index` reads it."""
     with _workspace(config_file) as workspace:
@@ -176,11 +172,12 @@ def add(
 @vault.command("rename")
 def rename(
     name: Annotated[
-        str, typer.Argument(metavar="OLD", help="The vault's name.", autocompletion=complete_vaults)
+        str,
+        typer.Argument(metavar="OLD", help="The vault's name.", autocompletion=opt.complete_vaults),
     ],
     wanted: Annotated[str, typer.Argument(metavar="NEW", help="The name it gets.")],
-    quiet: Quiet = False,
-    config_file: ConfigFile = None,
+    quiet: opt.Quiet = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Give a vault another name; its notes are indexed again under it."""
     with _workspace(config_file) as workspace:
@@ -193,9 +190,11 @@ def rename(
 
 @vault.command("remove")
 def remove(
-    name: Annotated[str, typer.Argument(help="The vault's name.", autocompletion=complete_vaults)],
-    quiet: Quiet = False,
-    config_file: ConfigFile = None,
+    name: Annotated[
+        str, typer.Argument(help="The vault's name.", autocompletion=opt.complete_vaults)
+    ],
+    quiet: opt.Quiet = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Take a vault out of the index; its files are left alone."""
     with _workspace(config_file) as workspace:

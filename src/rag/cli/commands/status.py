@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.options import ConfigFile, Json, Quiet
+from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings, say_key
 from rag.cli.render.console import plural, print_line, print_report, visible
 from rag.config import load_config
@@ -28,14 +28,14 @@ _MOST = 50  # notes without vectors that are listed
 
 def status(
     problems: Annotated[
-        bool, typer.Option("--problems", help="List the notes that could not be read or embedded.")
+        bool, opt.flag("--problems", "List the notes that could not be read or embedded.")
     ] = False,
     links: Annotated[
         bool,
-        typer.Option("--links", help="List the links that no note answers to, or several do."),
+        opt.flag("--links", "List the links that no note answers to, or several do."),
     ] = False,
-    json: Json = False,
-    config_file: ConfigFile = None,
+    json: opt.Json = False,
+    config_file: opt.ConfigFile = None,
 ) -> None:
     """Show what the index holds, how old it is, and what was wrong with notes.
 
@@ -138,7 +138,9 @@ _CHECK = 16  # columns
 _INDENT = _CHECK + 8  # of the message
 
 
-def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = None) -> None:
+def doctor(
+    quiet: opt.Quiet = False, json: opt.Json = False, config_file: opt.ConfigFile = None
+) -> None:
     """Check settings, vaults, index, models and servers, and say what mends what is wrong.
 
     Each line is pass, warn (search does without) or fail (something does not work, or results

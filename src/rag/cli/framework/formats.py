@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from rag.cli.framework.options import completing
+from rag.cli.framework.options import completing, value
 from rag.cli.render.console import plural, print_file, say
 from rag.exceptions import UsageError
 
@@ -23,21 +21,21 @@ _WITHOUT_LINES = ("table", "paths", "paths0")
 
 Format = Annotated[
     str,
-    typer.Option(
+    value(
         "--format",
-        metavar="|".join(FORMATS),
-        help="`lines` is file:line:text, as editors and fzf read it; `jsonl` an object a line;"
+        "|".join(FORMATS),
+        "`lines` is file:line:text, as editors and fzf read it; `jsonl` an object a line;"
         " `paths0` the files with a NUL after each, for xargs -0.",
-        autocompletion=completing(lambda: FORMATS),
+        completing(lambda: FORMATS),
     ),
 ]
 NoteFormat = Annotated[
     str,
-    typer.Option(
+    value(
         "--format",
-        metavar="|".join(NOTE_FORMATS),
-        help="`paths0` is the files with a NUL after each, for xargs -0.",
-        autocompletion=completing(lambda: NOTE_FORMATS),
+        "|".join(NOTE_FORMATS),
+        "`paths0` is the files with a NUL after each, for xargs -0.",
+        completing(lambda: NOTE_FORMATS),
     ),
 ]
 

@@ -52,8 +52,8 @@ COMMANDS = {
     "config": ("setup.config", "Show every setting, its value and where the value came from."),
     "trust": ("trust.trust", "Show what a project's `rag.toml` asks for that takes your trust, and "
               "trust it."),
-    "serve": ("processes.serve", "Serve the notes as a page and over HTTP, or govern the warm "
-              "process."),
+    "serve": ("processes.serve", "Serve the notes as a page and over HTTP."),
+    "warm": ("processes.warm", "Govern the warm process, in which commands need not start cold."),
     "mcp": ("processes.mcp", "Serve the notes to agents and editors, by the Model Context Protocol "
             "on stdin and stdout."),
     "service": ("service.app", "Keep the index up to date by the scheduler of the system."),

@@ -100,93 +100,88 @@ def _nfc(names: list[str] | None) -> list[str]:
     return [unicodedata.normalize("NFC", name) for name in names or []]
 
 
-def _flag(names: str, help: str) -> Any:
+def flag(names: str, help: str) -> Any:
+    """Return an option without a value."""
     return typer.Option(*names.split(), help=help)
 
 
-def _value(
-    names: str,
-    metavar: str,
-    help: str,
-    offers: Callable[[], Iterable[str]] | None = None,
-    **more: Any,
+def value(
+    names: str, metavar: str, help: str, complete: Complete | None = None, **more: Any
 ) -> Any:
-    """Return an option with a value.
-
-    :param offers: what a shell completes it with.
-    """
-    complete = completing(offers) if offers else None
+    """Return an option with a value."""
     return typer.Option(*names.split(), metavar=metavar, help=help, autocompletion=complete, **more)
 
 
 # fmt: off
 Texts = list[str] | None
-ConfigFile = Annotated[Path | None, _value("--config", "FILE", "Read this configuration file.")]
-Json = Annotated[bool, _flag("--json", "Print one JSON object.")]
+ConfigFile = Annotated[Path | None, value("--config", "FILE", "Read this configuration file.")]
+Json = Annotated[bool, flag("--json", "Print one JSON object.")]
 Paths = Annotated[
-    bool, _flag("--paths", "Print only the files, one a line; --json goes before it.")
+    bool, flag("--paths", "Print only the files, one a line; --json goes before it.")
 ]
-Quiet = Annotated[bool, _flag("--quiet -q", "Say only what must be said.")]
-Vaults = Annotated[Texts, _value(
-    "--vault -v", "NAME", "Only this vault; may be repeated (any of them).", _vaults, callback=_nfc
+Quiet = Annotated[bool, flag("--quiet -q", "Say only what must be said.")]
+Vaults = Annotated[Texts, value(
+    "--vault -v", "NAME", "Only this vault; may be repeated (any of them).", complete_vaults,
+    callback=_nfc,
 )]
-Tags = Annotated[Texts, _value(
+Tags = Annotated[Texts, value(
     "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",
-    lambda: _of_index(lambda manifest: manifest.catalogue.tags()),
+    completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
 )]
 DateFrom = Annotated[
-    str | None, _value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
+    str | None, value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
 ]
 DateTo = Annotated[
-    str | None, _value("--to", "DATE", "Created on this day or before: 2025-03, today.")
+    str | None, value("--to", "DATE", "Created on this day or before: 2025-03, today.")
 ]
 ModifiedFrom = Annotated[
-    str | None, _value("--modified-from", "DATE", "Modified on this day or later.")
+    str | None, value("--modified-from", "DATE", "Modified on this day or later.")
 ]
 ModifiedTo = Annotated[
-    str | None, _value("--modified-to", "DATE", "Modified on this day or before.")
+    str | None, value("--modified-to", "DATE", "Modified on this day or before.")
 ]
-Where = Annotated[Texts, _value(
+Where = Annotated[Texts, value(
     "--where", "NAME=VALUE",
     "Only notes whose front matter says so: status=done, 'price>200', 'due<2026-12-01';"
     " may be repeated (all of them).",
 )]
-Order = Annotated[str, _value(
+Order = Annotated[str, value(
     "--sort", "score|created|modified|title", "The order of the results; dates newest first.",
-    _orders,
+    completing(_orders),
 )]
 PathGlobs = Annotated[
-    Texts, _value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
+    Texts, value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
 ]
 TopK = Annotated[
-    int | None, _value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
+    int | None, value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
 ]
 Mode = Annotated[
-    str | None, _value("--mode", "MODE", "auto, lexical, dense or hybrid.", lambda: MODES)
+    str | None,
+    value("--mode", "MODE", "auto, lexical, dense or hybrid.", completing(lambda: MODES)),
 ]
-Transforms = Annotated[Texts, _value(
+Transforms = Annotated[Texts, value(
     "--transform", "NAME",
     "Also search for what this makes of the query: multi-query, step-back, hyde,"
     " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-    _transforms,
+    completing(_transforms),
 )]
-Refresh = Annotated[bool | None, _flag(
+Refresh = Annotated[bool | None, flag(
     "--refresh/--no-refresh",
     "First index what changed, up to 100 notes; or search the index as it is. Without"
     " either: at a terminal, as search.refresh says.",
 )]
-Plan = Annotated[bool | None, _flag(
+Plan = Annotated[bool | None, flag(
     "--plan/--no-plan",
     "Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
     " of a chat model; or search the words as typed. Without either: planner.plan.",
 )]
-ModelName = Annotated[str, _value("--model", "NAME", "Let this chat model answer, and no other.")]
-NoModel = Annotated[bool, _flag("--no-model", "Answer by quotation, whatever models there are.")]
-Think = Annotated[bool, _flag("--think", "Let the model reason first, and show it on stderr.")]
+ModelName = Annotated[str, value("--model", "NAME", "Let this chat model answer, and no other.")]
+NoModel = Annotated[bool, flag("--no-model", "Answer by quotation, whatever models there are.")]
+Think = Annotated[bool, flag("--think", "Let the model reason first, and show it on stderr.")]
 ExplainWindow = Annotated[
-    bool, _flag("--explain", "Show what the model was shown, and what it was not.")
+    bool, flag("--explain", "Show what the model was shown, and what it was not.")
 ]
-NoSources = Annotated[bool, _flag("--no-sources", "Leave out the list of sources.")]
+NoSources = Annotated[bool, flag("--no-sources", "Leave out the list of sources.")]
 # fmt: on
 
 # -- what is made of them, and what commands that search say of the index ------------------
