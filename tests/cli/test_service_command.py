@@ -199,15 +199,12 @@ class TestSystemd:
         assert ran.code == 0
         assert "another run was busy, exit code 75" in ran.out
 
-    def test_a_timer_that_was_stopped_is_wrong_and_a_failure_is_forgotten(self, systemd, rag):
+    def test_a_timer_that_was_stopped_is_wrong(self, systemd, rag):
         rag("service", "install")
         systemd.active.clear()
         ran = rag("service", "status")
         assert ran.code == 1
         assert "systemd has it, but does not run it. `rag service install`" in ran.out
-        systemd.told["rag-index.service"] = "failed"
-        assert rag("service", "remove").code == 0
-        assert "systemctl --user reset-failed rag-index.service" in systemd.calls
 
     def test_it_says_that_it_runs_only_while_you_are_logged_in(self, systemd, rag):
         systemd.told["Linger"] = "no"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from errno import ELOOP
 from itertools import accumulate
 from pathlib import Path
@@ -82,7 +82,7 @@ def get_note(
         check_vaults(vaults, manifest.vaults())
         named = find_named(manifest, name, list(vaults) if vaults else None, folder)
         backlinks = manifest.links.links_to(named.note.row)
-    return replace(_read(config, named, limits or Limits()), backlinks=backlinks)
+    return _read(config, named, backlinks, limits or Limits())
 
 
 def get_notes(
@@ -96,49 +96,46 @@ def get_notes(
 
     :raises NotFoundError: as `get_note`, for the first name that nothing answers to.
     """
-    found: dict[tuple[str, str, str, Lines | None], Named] = {}
+    parts: dict[tuple[str, str, str, Lines | None], tuple[Named, list[Link]]] = {}
     several = len(names) > 1
     with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
         for name in names:
             try:
-                one = find_named(manifest, name, list(vaults) if vaults else None, folder)
+                notes = [find_named(manifest, name, list(vaults) if vaults else None, folder)]
             except NotFoundError:
-                like = notes_like(manifest, name, vaults)
-                if not like:
+                if not (notes := notes_like(manifest, name, vaults)):
                     raise
                 several = True
-            else:
-                like = [one]
-            for named in like:
+            for named in notes:
                 row = named.note.row
-                found[row.vault, row.path, named.heading, named.lines] = named
-        links = manifest.links
-        backlinks = [links.links_to(named.note.row) for named in found.values()]
-    read = [_read(config, named, limits or Limits()) for named in found.values()]
-    notes = [replace(one, backlinks=into) for one, into in zip(read, backlinks, strict=True)]
-    return NotesReport(notes, several)
+                backlinks = manifest.links.links_to(row)
+                parts[row.vault, row.path, named.heading, named.lines] = named, backlinks
+    limits = limits or Limits()
+    return NotesReport([_read(config, *part, limits) for part in parts.values()], several)
 
 
-def _read(config: RAGConfig, named: Named, limits: Limits) -> NoteReport:
+def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:
     """Read what was named of a note, as far as some limits let it."""
-    found, notice = named.note, ""
-    if config.store.url and not found.file.exists():
-        lines, notice = _indexed_lines(config, found.row), NOT_HERE
+    note, notice = named.note, ""
+    if config.store.url and not note.file.exists():
+        lines, notice = _indexed_lines(config, note.row), NOT_HERE
     else:
-        lines = read_lines(found)
+        lines = read_lines(note)
     if named.lines:
         span = named.lines.checked(len(lines))
     elif named.heading:
-        span = section_of(found, lines, named.heading)
-    else:
-        span = slice(_first_line(lines) - 1 if notice else 0, len(lines))
-    asked = lines[span]
-    kept = _within(asked, limits)
+        span = section_of(note, lines, named.heading)
+    else:  # of the lines that were indexed, the first that holds something
+        first = next((at for at, line in enumerate(lines) if line), 0) if notice else 0
+        span = slice(first, len(lines))
+    chosen = lines[span]
+    kept = _within(chosen, limits)
     part = f"#{named.heading}" if named.heading else ""
     if named.lines:
-        part = f":{span.start + 1}-{span.start + len(asked)}"
-    return NoteReport(found, kept, span.start + 1, notice, part, len(asked) - len(kept))
+        part = f":{span.start + 1}-{span.start + len(chosen)}"
+    more = len(chosen) - len(kept)
+    return NoteReport(note, kept, span.start + 1, notice, part, more, backlinks)
 
 
 def _within(lines: list[str], limits: Limits) -> list[str]:
@@ -165,12 +162,7 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
     return lines
 
 
-def _first_line(lines: list[str]) -> int:
-    """Return the number of the first line that holds something."""
-    return next((number for number, line in enumerate(lines, 1) if line), 1)
-
-
-def read_lines(found: FoundNote) -> list[str]:
+def read_lines(note: FoundNote) -> list[str]:
     """Return the lines of a note's file.
 
     :raises NotFoundError: when it is gone, or cannot be read.
@@ -180,11 +172,11 @@ def read_lines(found: FoundNote) -> list[str]:
     from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.readers import reader_of
 
-    name = f"{found.row.vault}/{found.row.path}"
+    name = f"{note.row.vault}/{note.row.path}"
     try:
-        if not found.file.resolve().is_relative_to(found.root.resolve()):
+        if not note.file.resolve().is_relative_to(note.root.resolve()):
             raise OSError(ELOOP, "it leads out of its vault now")
-        with open_file(found.file) as stream:
+        with open_file(note.file) as stream:
             raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
         raise NotFoundError(
@@ -195,6 +187,6 @@ def read_lines(found: FoundNote) -> list[str]:
     if len(raw) > LARGEST_PRINTED:
         raise UsageError(
             f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB",
-            hint=f"Open it with another program: it is {found.file}.",
+            hint=f"Open it with another program: it is {note.file}.",
         )
-    return reader_of(found.row.path).lines(raw)
+    return reader_of(note.row.path).lines(raw)

@@ -18,7 +18,6 @@ from rag.app.service.schedulers import (
     Job,
     Launchd,
     Plan,
-    Scheduler,
     ServiceReport,
     Step,
     Systemd,
@@ -32,10 +31,9 @@ from rag.config.files import nearest_file
 from rag.exceptions import UPDATE_INDEX, ConnectionError, UsageError
 from rag.support.durable_files import replace_durably
 
+AnyScheduler = Launchd | Systemd | Cron
 # In the order in which one is chosen: only macOS has the first, and the last is on both.
-SCHEDULERS: dict[str, Scheduler] = {
-    scheduler.name: scheduler for scheduler in (Launchd(), Systemd(), Cron())
-}
+SCHEDULERS: dict[str, AnyScheduler] = {one.name: one for one in (Launchd(), Systemd(), Cron())}
 
 
 @dataclass
@@ -123,7 +121,7 @@ def install(
     return InstallReport(chosen.name, every, *run, replaced, steps, deleted, installed, notices)
 
 
-def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
+def _choose(name: str, dry_run: bool) -> tuple[AnyScheduler, list[str]]:
     """Return the named scheduler, or the first that works here, and notices of those that do not.
 
     What would be done is shown for one that does not work here too: without a name for the one
@@ -152,7 +150,7 @@ def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
     )
 
 
-def _lacks(config: RAGConfig, scheduler: Scheduler) -> list[str]:
+def _lacks(config: RAGConfig, scheduler: AnyScheduler) -> list[str]:
     """Return what the job will lack: a vault, and API keys, for secrets are not written down."""
     from rag.index.vault_registry import NO_VAULT, configured_vaults
 

@@ -147,8 +147,12 @@ class ServiceReport:
 
 
 class Scheduler:
-    """What runs a job again and again. It raises `ConnectionError` when it does not say what it
-    holds, and `UsageError` for an interval that it cannot express, or a file of somebody else.
+    """What runs a job again and again.
+
+    `plan_install` returns what puts a job into it, in the place of the one that it holds;
+    `plan_removal` what takes it out, without steps where it holds none; `read` adds the job that it
+    holds to a report. They raise `ConnectionError` when it does not say what it holds, and
+    `UsageError` for an interval that it cannot express, or a file of somebody else.
 
     :param job: what a job is to it: "the systemd timer rag-index.timer".
     :param program: that it is told by.
@@ -165,18 +169,6 @@ class Scheduler:
     def unusable(self) -> str:
         """Return why it cannot be used here; empty when it can."""
         return "" if shutil.which(self.program) else f"there is no program `{self.program}`"
-
-    def plan_install(self, job: Job, minutes: int) -> Plan:
-        """Return what puts a job into it, in the place of the one that it holds."""
-        raise NotImplementedError
-
-    def plan_removal(self) -> Plan:
-        """Return what takes the job out of it; no steps where it holds none."""
-        raise NotImplementedError
-
-    def read(self, report: ServiceReport) -> None:
-        """Add the job that it holds to a report."""
-        raise NotImplementedError
 
 
 def own_text(file: Path) -> str:
@@ -285,12 +277,9 @@ class Systemd(Scheduler):
             files.insert(0, enabled)
         if not files:
             return Plan()
-        stop = [["disable", "--now", TIMER]] if timer in files else []
-        state = call([*_CONTROL, "show", SERVICE, "--property=ActiveState"]).stdout
-        forget = [["reset-failed", SERVICE]] if "=failed" in state else []
-        deletes = [str(file) for file in files]
-        steps: list[Step] = [{"delete": path} for path in deletes]
-        return Plan([*_control(*stop, *forget), *steps, *_control(["daemon-reload"])], deletes)
+        stop = _control(["disable", "--now", TIMER]) if timer in files else []
+        deletes: list[Step] = [{"delete": str(file)} for file in files]
+        return Plan([*stop, *deletes, *_control(["daemon-reload"])], [*map(str, files)])
 
     def read(self, report: ServiceReport) -> None:
         timer, service = map(own_text, _units())
