@@ -114,7 +114,7 @@ def gather(meaning: Path | None) -> dict[str, list[Gathered]]:
 def searching(name: str, folder: Path, meaning: Path | None) -> Iterator[Search]:
     """Index a vault, and give what finds the passages for a question in it."""
     with indexed(name, folder, meaning) as config, Workspace(config) as workspace:
-        store = workspace._snapshot.store
+        store = workspace.store
         pipeline = create_qa_pipeline(store, config)
         with store.pinned():
             yield lambda query: _passages(pipeline, store, query, config.ask.top_k)

@@ -32,6 +32,7 @@ from statistics import fmean
 
 from answer_set import HALVES, QUESTIONS, Question, folder_of, read_set
 from kept_vectors import indexed
+from rag.app.ask import ask as answer_question
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
 from rag.qa.answer import Answer
@@ -105,7 +106,7 @@ def ask(
         for question in questions or read_set():
             if question.vault == vault:
                 request = AskRequest(question.query, no_model=True)
-                yield _asked(question, workspace.ask(request).answer)
+                yield _asked(question, answer_question(workspace, request).answer)
 
 
 def is_right(question: Question, quotation: Quotation) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kept_vectors import indexed
 from paragraph_questions import DATA, LANGUAGES, REPORTED, Line, help_of, notes_of, reported
+from rag.app.ask import ask
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
 from rag.qa.answer import Answer
@@ -56,7 +57,7 @@ def _print(language: str, asked: list[Line], right: list[Answer], wrong: list[An
 
 def _answers(folder: Path, name: str, asked: list[Line], meaning: Path | None) -> list[Answer]:
     with indexed(name, folder, meaning) as config, Workspace(config) as workspace:
-        return [workspace.ask(AskRequest(line["query"], no_model=True)).answer for line in asked]
+        return [ask(workspace, AskRequest(line["query"], no_model=True)).answer for line in asked]
 
 
 if __name__ == "__main__":

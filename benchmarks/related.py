@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import day_notes
 from kept_vectors import embed, indexed
+from rag.app.related import related
 from rag.app.requests import RelatedRequest
 from rag.app.workspace import Workspace
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
@@ -100,7 +101,7 @@ def score_lists(meaning: Path | None) -> None:
             with indexed(vault, root, meaning) as config, Workspace(config) as workspace:
                 for one in (each for each in lists if each["vault"] == vault):
                     request = RelatedRequest(one["note"], include_linked=True)
-                    found = [each.path for each in workspace.related(request).results]
+                    found = [each.path for each in related(workspace, request).results]
                     right = found[0] in one["sensible"] if found else not one["sensible"]
                     (sensible if one["sensible"] else silent).append(right)
                     if not right:
@@ -131,7 +132,7 @@ def measure(
             ranks = [find(workspace, hidden) for hidden in drawn]
             started = time.perf_counter()
             for hidden in drawn:
-                workspace.related(RelatedRequest(hidden.note, limit=DEPTH, min_score=0.0))
+                related(workspace, RelatedRequest(hidden.note, limit=DEPTH, min_score=0.0))
             return ranks, (time.perf_counter() - started) * 1000 / len(drawn)
 
 
@@ -189,7 +190,7 @@ def find(workspace: Workspace, hidden: Hidden) -> int:
     """Return where the hidden note stands, 0 for not among the first ten."""
     limit = DEPTH + len(hidden.others)
     request = RelatedRequest(hidden.note, limit=limit, include_linked=True, min_score=0.0)
-    found = [one.path for one in workspace.related(request).results]
+    found = [one.path for one in related(workspace, request).results]
     shown = [path for path in found if path not in hidden.others][:DEPTH]
     return shown.index(hidden.target) + 1 if hidden.target in shown else 0
 

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rag.app.requests import SearchRequest
+from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.config import OllamaConfig, RAGConfig
 from rag.indexing.run import IndexRun
@@ -121,7 +122,7 @@ def ask(language: str, vaults: Sequence[Path]) -> Iterator[Answer]:
 
 
 def _search(workspace: Workspace, query: str) -> tuple[str, ...]:
-    results = workspace.search(SearchRequest(query, top_k=DEPTH)).response.results
+    results = search(workspace, SearchRequest(query, top_k=DEPTH)).response.results
     return tuple(f"{result.vault}/{result.file_path}" for result in results)
 
 

@@ -24,7 +24,7 @@ START, CLIENT, FORK, TAKE_OVER, IMPORTS = (
 # What is wrapped: module, name, step.
 WRAPPED = (
     ("rag.cli.commands.search", "load_settings", "settings"),
-    ("rag.app.snapshot", "read_state", "state of the index"),
+    ("rag.app.workspace", "read_state", "state of the index"),
     ("rag.app.search", "create_search_pipeline", "pipeline made"),
     ("rag.stores.edge.session", "_load", "links to the index"),
     ("rag.stores.edge.session", "load_shard", "engine opens the index"),

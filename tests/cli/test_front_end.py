@@ -9,33 +9,42 @@ from typing import Any
 
 import pytest
 
+from rag.app.ask import ask
+from rag.app.chat import kept_sessions
+from rag.app.doctor import DoctorReport, run_checks
+from rag.app.notes import get_note
+from rag.app.plan import plan, plan_search
 from rag.app.requests import AskRequest, PlanRequest, SearchRequest, SyncRequest
-from rag.app.schema import to_json
+from rag.app.search import search
+from rag.app.status import read_status
+from rag.app.sync import preview_sync
+from rag.app.vaults import add_vault, list_vaults, remove_vault
 from rag.app.workspace import Workspace
 from rag.config import load_config
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.search.results import QueryFilters
+from rag.support.json_reports import to_json
 
 Run = Callable[..., Any]
 _PASSING = ("elapsed_ms", "latency_ms", "timings", "audit")
 
 FRONT_END: dict[str, Callable[[Workspace], Any]] = {
-    "search backups": lambda ws: ws.search(SearchRequest("backups")),
-    "search backups --chunks --explain -k 2": lambda ws: ws.search(
-        SearchRequest("backups", top_k=2, chunks=True, explain=True)
+    "search backups": lambda ws: search(ws, SearchRequest("backups")),
+    "search backups --chunks --explain -k 2": lambda ws: search(
+        ws, SearchRequest("backups", top_k=2, chunks=True, explain=True)
     ),
-    "search backups --vault work": lambda ws: ws.search(
-        SearchRequest("backups", QueryFilters(vaults=["work"]))
+    "search backups --vault work": lambda ws: search(
+        ws, SearchRequest("backups", QueryFilters(vaults=["work"]))
     ),
-    "ask backups": lambda ws: ws.ask(AskRequest("backups")),
-    "get Backups": lambda ws: ws.get_note("Backups"),
-    "get Backups:1-2": lambda ws: ws.get_note("Backups:1-2"),
-    "status": lambda ws: ws.status(),
-    "plan backups": lambda ws: ws.plan(PlanRequest("backups")),
-    "transform backups": lambda ws: ws.preview_transforms("backups"),
-    "vault list": lambda ws: ws.vaults(),
-    "index --dry-run": lambda ws: ws.preview_sync(SyncRequest()),
-    "chat --list": lambda ws: ws.sessions(),
+    "ask backups": lambda ws: ask(ws, AskRequest("backups")),
+    "get Backups": lambda ws: get_note(ws.config, "Backups"),
+    "get Backups:1-2": lambda ws: get_note(ws.config, "Backups:1-2"),
+    "status": lambda ws: read_status(ws.config),
+    "plan backups": lambda ws: plan(ws, PlanRequest("backups")),
+    "transform backups": lambda ws: plan_search(ws.config, "backups"),
+    "vault list": lambda ws: list_vaults(ws.config),
+    "index --dry-run": lambda ws: preview_sync(ws.config, SyncRequest()),
+    "chat --list": lambda ws: kept_sessions(ws.config),
 }
 
 
@@ -63,36 +72,36 @@ def test_all_requests_of_a_workspace_are_answered_from_one_snapshot(
     (notes / "Old.md").write_text("# Wombat\n\nA wombat digs.\n")
     rag("index", notes)
     with Workspace(load_config()) as workspace:
-        assert workspace.search(SearchRequest("quokka")).response.total == 0
+        assert search(workspace, SearchRequest("quokka")).response.total == 0
         (notes / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
         rag("index")
-        assert workspace.search(SearchRequest("quokka")).response.total == 0
+        assert search(workspace, SearchRequest("quokka")).response.total == 0
     with Workspace(load_config()) as workspace:
-        assert workspace.search(SearchRequest("quokka")).response.total == 1
+        assert search(workspace, SearchRequest("quokka")).response.total == 1
 
 
 def test_a_vault_that_is_not_there_is_refused_with_near_names(library: Path) -> None:
     with Workspace(load_config()) as workspace, pytest.raises(UsageError, match="wrk"):
-        workspace.search(SearchRequest("backups", QueryFilters(vaults=["wrk"])))
+        search(workspace, SearchRequest("backups", QueryFilters(vaults=["wrk"])))
 
 
 def test_without_an_index_it_says_so() -> None:
     with Workspace(load_config()) as workspace, pytest.raises(IndexUnavailableError):
-        workspace.search(SearchRequest("backups"))
+        search(workspace, SearchRequest("backups"))
 
 
 def test_a_vault_that_is_added_or_removed_has_json(indexed: Path, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     with Workspace(load_config()) as workspace:
-        added = to_json(workspace.add_vault(tmp_path / "more"))
+        added = to_json(add_vault(workspace.config, tmp_path / "more"))
         assert added == {"vault": "more", "notes": 0, "notice": "its folder holds no .md files yet"}
-        assert to_json(workspace.remove_vault("work"))["notes"] == 3
+        assert to_json(remove_vault(workspace.config, "work"))["notes"] == 3
 
 
 def test_each_check_has_json_as_soon_as_it_is_known_and_all_have(library: Path, rag: Run) -> None:
     with Workspace(load_config()) as workspace:
-        each = [to_json(check) for check in workspace.checks()]
-        whole = to_json(workspace.doctor())
+        each = [to_json(check) for check in run_checks(workspace.config)]
+        whole = to_json(DoctorReport([*run_checks(workspace.config)]))
     printed = rag("doctor", "--json").json
     assert {"schema", *whole} == {*printed}
     assert without_sizes(each) == without_sizes(whole["checks"])
@@ -116,7 +125,7 @@ def without_sizes(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_hint_of_an_error_names_the_command(library: Path) -> None:
     with Workspace(load_config()) as workspace, pytest.raises(UsageError) as caught:
-        workspace.remove_vault("wrk")
+        remove_vault(workspace.config, "wrk")
     assert to_json(caught.value)["error"] == {
         "kind": "usage",
         "message": "no vault named 'wrk'",

@@ -21,6 +21,7 @@ from haystack.dataclasses import ChatMessage
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from rag.app.requests import SearchRequest
+from rag.app.search import search as find
 from rag.app.workspace import Workspace
 from rag.config import MODES, OllamaConfig, RAGConfig, load_config
 from rag.config import SearchMode as ConfigSearchMode
@@ -327,7 +328,7 @@ class TestWhatNobodyNamed:
             run = pipeline.run({"query_analyzer": {"text": "vault:v"}})
             assert len(run["loader"]["documents"]) == 2
             with Workspace(config) as workspace:
-                report = workspace.search(SearchRequest("vault:v"))
+                report = find(workspace, SearchRequest("vault:v"))
             assert len(report.response.results) == 2
 
     def test_so_does_the_mode(self, config):

@@ -13,8 +13,10 @@ from haystack import Pipeline, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
-from rag.app.choices import with_model
+from rag.app.ask import ask as answer
+from rag.app.opening import with_model
 from rag.app.requests import AskRequest, SearchRequest
+from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.clients.protocols import ServerView, Settings
 from rag.config import ChatConfig, ModelsConfig, OllamaConfig, RAGConfig
@@ -186,7 +188,7 @@ def test_it_plans(config: RAGConfig, monkeypatch) -> None:
 
 def test_it_transforms_queries(config: RAGConfig) -> None:
     with Workspace(config) as workspace:
-        found = workspace.search(SearchRequest("backups", transforms=["multi-query"]))
+        found = search(workspace, SearchRequest("backups", transforms=["multi-query"]))
         assert [variant.text for variant in found.response.variants] == [ORIGINAL]
-        assert workspace.ask(AskRequest(QUESTION)).answer.model == "reciter"
-        assert workspace.ask(AskRequest(QUESTION, no_model=True)).answer.quotes
+        assert answer(workspace, AskRequest(QUESTION)).answer.model == "reciter"
+        assert answer(workspace, AskRequest(QUESTION, no_model=True)).answer.quotes

@@ -7,9 +7,9 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rag.app.schema.results import result_to_json
 
 from property_examples import examples
-from rag.app.schema.results import result_to_json
 from rag.pipelines import create_search_pipeline, search
 from rag.search.components.note_ranker import Hits
 from rag.search.explanation import EXACT, PAIRS, explain

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rag.app.requests import SearchRequest
+from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.config import RAGConfig
 
@@ -39,7 +40,7 @@ def workspace(index: RAGConfig) -> Iterator[Workspace]:
     ],
 )
 def test_notes_with_it_are_left_out(workspace: Workspace, query: str) -> None:
-    found = workspace.search(SearchRequest(query, plan=True)).response
+    found = search(workspace, SearchRequest(query, plan=True)).response
     assert [result.file_path for result in found.results] == ["b.md"]
 
 
@@ -47,12 +48,12 @@ def test_notes_with_it_are_left_out(workspace: Workspace, query: str) -> None:
 def test_a_plan_that_leaves_out_no_more_than_words_narrows(
     workspace: Workspace, query: str
 ) -> None:
-    plan = workspace.search(SearchRequest(query, plan=True)).plan
+    plan = search(workspace, SearchRequest(query, plan=True)).intent
     assert plan and plan.narrows
 
 
 def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> None:
-    report = workspace.search(SearchRequest("notes tagged crypto but not bitcoin"))
+    report = search(workspace, SearchRequest("notes tagged crypto but not bitcoin"))
     assert {result.file_path for result in report.response.results} == {"a.md", "b.md"}
     assert report.plan and report.plan.lists
     assert [named.words for named in report.plan.plan.out_of_scope] == ["bitcoin"]
@@ -60,6 +61,6 @@ def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> No
 
 def test_nor_is_it_when_the_filters_are_let_go(workspace: Workspace) -> None:
     query = "notes tagged crypto from 1999 about wallets but not bitcoin"
-    found = workspace.search(SearchRequest(query)).response
+    found = search(workspace, SearchRequest(query)).response
     assert found.relaxed and "bitcoin" not in found.searched.casefold()
     assert [result.file_path for result in found.results] == ["b.md"]

@@ -12,9 +12,10 @@ import pytest
 from http_client import Client, serving
 from ollama_server import OllamaServer
 from rag.app.requests import SearchRequest
-from rag.app.schema import to_json
+from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.config import OllamaConfig, RAGConfig
+from rag.support.json_reports import to_json
 
 QUESTION = "How long do we keep backups?"
 
@@ -22,7 +23,7 @@ QUESTION = "How long do we keep backups?"
 def test_a_search_gives_what_the_command_line_prints(client: Client, http_config: RAGConfig):
     answer = client.get(f"/v1/search?query={quote('証明書')}&top_k=3")
     with Workspace(http_config) as workspace:
-        expected = to_json(workspace.search(SearchRequest("証明書", top_k=3)))
+        expected = to_json(search(workspace, SearchRequest("証明書", top_k=3)))
     unlike = ("elapsed_ms", "index")
     assert answer.headers["content-type"] == "application/json"
     assert answer.json["schema"] == 1

@@ -5,40 +5,185 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date as Day
+from typing import TYPE_CHECKING, Literal
 
-from rag.app.choices import with_model
 from rag.app.index_state import IndexState
-from rag.app.opening import begin
+from rag.app.opening import begin, with_model
 from rag.app.requests import AskRequest
-from rag.app.snapshot import Snapshot
+from rag.app.results import Plan, Result, plan_of, result_of
+from rag.app.workspace import Workspace
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.run import ask as run_ask
 from rag.qa.user_facts import open_memory
+from rag.support.json_reports import hidden, inline, nullable, optional
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
     from rag.answers.verdicts import Progress
-    from rag.qa.answer import Answer
+    from rag.exceptions import RAGError
+    from rag.qa.answer import Answer, NotesAnswer
+    from rag.qa.context_report import WindowReport
     from rag.search.planned_query import Intent
+    from rag.search.results import SearchedVariant
 
 OnText = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class AnswerReport:
-    """An answer; the others are those of a `rag.app.search.SearchReport`."""
+class Place:
+    """A line of a source, by its number."""
 
-    request: AskRequest
-    answer: Answer
-    plan: Intent | None
+    source: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Quotation:
+    """A part of a note that is read out whole.
+
+    :param source: its number.
+    :param line: from 1 in the file.
+    :param also: places in other notes that say the same.
+    """
+
+    text: str
+    source: int
+    line: int
+    also: list[Place] = optional(factory=list)
+
+
+@dataclass(frozen=True)
+class CitedSource:
+    """A sentence of a model's answer, and a source that it names.
+
+    :param n: the number of the source.
+    :param supported: whether that bears the sentence out.
+    :param doubt: why not, where that can be told.
+    """
+
+    n: int
+    sentence: str
+    supported: bool
+    doubt: str = optional("")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotesAsked:
+    """What was asked of the notes themselves, and found without a model.
+
+    :param asked: a list of notes, how many there are, or the day on which something was last.
+    :param count: how many notes there are; of a day, how many tell of it.
+    :param counted_by: what makes a note count: `words` that it holds, or `filters` alone.
+    :param any_of: alternatives of which each note holds one, by their words.
+    :param shown: how many notes are sources, of `list` and `count`.
+    """
+
+    asked: Literal["list", "count", "last"]
+    count: int
+    counted_by: Literal["words", "filters"]
+    words: list[str]
+    any_of: list[list[str]] = optional(factory=list)
+    last: LastDay | None = inline(None)
+    shown: int | None = optional(None)
+
+
+@dataclass(frozen=True)
+class LastDay:
+    """The day on which something was last.
+
+    :param dated_by: what says so: the `line` itself, a `heading` above it, or the `note`.
+    """
+
+    date: Day | None
+    dated_by: Literal["line", "heading", "note", ""] = nullable("")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelWork:
+    """What there is to tell of a model that was asked.
+
+    :param verified: the share of its `sentences` that carry a source which supports them.
+    :param struck: what was taken out.
+    :param partial: whether the answer lacks its end.
+    :param finish_reason: then `length`, `interrupted` or `error`.
+    :param usage: `prompt_tokens`, `tokens` and `num_ctx`.
+    :param timings: milliseconds by step.
+    :param thinking: its reasoning, where that was asked for.
+    :param error: what went wrong.
+    """
+
+    verified: float
+    sentences: int
+    citations: list[CitedSource]
+    struck: list[str]
+    partial: bool
+    finish_reason: str
+    usage: dict[str, int | None]
+    timings: dict[str, float]
+    thinking: str | None = optional(None)
+    error: RAGError | None = optional(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenAnswer:
+    """An answer, and what it rests on.
+
+    :param found: false when the notes hold no answer.
+    :param model: that wrote it; `null`: it is all quotation.
+    :param confidence: the probability that the first quotation answers the question; of what a
+        model wrote, the mean score of its sources.
+    :param near: where the notes hold no answer, those nearest to the question.
+    :param notes: set where the question was about the notes themselves, which are the sources.
+    :param corrections: words that no note holds, with what was searched for instead.
+    :param route: the one of `[routes]` that the question took.
+    :param variants: what was searched for besides it.
+    """
+
+    answer: str
+    found: bool
+    model: str = nullable()
+    confidence: float
+    quotes: list[Quotation]
+    sources: list[Result]
+    near: list[Result] = optional(factory=list)
+    notes: NotesAsked | None = optional(None)
+    corrections: dict[str, str]
+    notices: list[str]
+    route: str = optional("")
+    variants: list[SearchedVariant] = optional(factory=list)
+    work: ModelWork | None = inline(None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerReport:
+    """A question, and its answer.
+
+    :param elapsed_ms: from the request to the report.
+    :param index: the state of the index that was asked.
+    :param plan: how the question was planned, if it was.
+    """
+
+    question: str
+    written: WrittenAnswer = inline()
+    elapsed_ms: int
     index: IndexState
-    milliseconds: int
+    plan: Plan | None = optional(None)
+    context: Context | None = inline(None)
+    request: AskRequest = hidden()
+    answer: Answer = hidden()
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a model was shown; `null` when none was asked."""
+
+    context: WindowReport | None
 
 
 def ask(
-    snapshot: Snapshot,
+    workspace: Workspace,
     request: AskRequest,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
@@ -46,16 +191,24 @@ def ask(
     on_progress: Callable[[Progress], None] | None = None,
     on_piece: OnText | None = None,
 ) -> AnswerReport:
-    """Answer from a snapshot; see `Workspace.ask`."""
+    """Answer a question from the notes, by a chat model or by quotation.
+
+    :param on_text: is given the answer of a model, piece by piece.
+    :param on_thinking: is given its reasoning.
+    :param on_plan: is given how the question was planned, before it is answered.
+    :param on_progress: is given how many sentences of a model's answer came, while it comes.
+    :param on_piece: is given each piece that a model writes, before it is verified.
+    :raises RAGError: as for `search`.
+    """
     started = time.monotonic()
-    config = with_model(snapshot.config, request.model, request.no_model, request.think)
+    config = with_model(workspace.config, request.model, request.no_model, request.think)
     model = request.model
 
     def make(transforms: list[str] | None) -> Pipeline:
-        return create_qa_pipeline(snapshot.store, config, model, transforms)
+        return create_qa_pipeline(workspace.store, config, model, transforms)
 
     key = ("ask", model, request.no_model, request.think)
-    opening = begin(snapshot, config, request, request.question, make, *key)
+    opening = begin(workspace, config, request, request.question, make, *key)
     if opening.plan and on_plan:
         on_plan(opening.plan)
     answer = run_ask(
@@ -78,5 +231,71 @@ def ask(
         from rag.app.interpretation_text import unknown_tags
 
         answer.notices += unknown_tags(answer.tags, opening.plan, opening.state)
-    milliseconds = round((time.monotonic() - started) * 1000)
-    return AnswerReport(request, answer, opening.plan, opening.state, milliseconds)
+    return AnswerReport(
+        question=request.question,
+        written=written_answer(answer, opening.state, request.think),
+        elapsed_ms=round((time.monotonic() - started) * 1000),
+        index=opening.state,
+        plan=plan_of(opening.plan, answer.relaxed),
+        context=Context(answer.context) if request.explain else None,
+        request=request,
+        answer=answer,
+    )
+
+
+def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAnswer:
+    """Return an answer as schema 1 has it.
+
+    :param think: give the model's reasoning too.
+    """
+    return WrittenAnswer(
+        answer=answer.text,
+        found=answer.found,
+        model=answer.model,
+        confidence=answer.confidence,
+        quotes=[
+            Quotation(one.text, one.source, one.line, [Place(*place) for place in one.also])
+            for one in answer.quotes
+        ],
+        sources=[result_of(one, index, number=n) for n, one in enumerate(answer.sources, 1)],
+        near=[result_of(one, index) for one in answer.near],
+        notes=_notes_asked(answer.notes, len(answer.sources)) if answer.notes else None,
+        corrections=answer.corrections,
+        notices=answer.notices,
+        route=answer.route,
+        variants=answer.variants,
+        work=_work(answer, think) if answer.usage else None,
+    )
+
+
+def _notes_asked(notes: NotesAnswer, shown: int) -> NotesAsked:
+    """Return what was asked of the notes themselves."""
+    is_last = notes.asked == "last"
+    return NotesAsked(
+        asked=notes.asked,
+        count=notes.count,
+        counted_by="words" if notes.words else "filters",
+        words=notes.words,
+        any_of=notes.any_of,
+        last=LastDay(notes.day, notes.dated_by) if is_last else None,
+        shown=None if is_last else shown,
+    )
+
+
+def _work(answer: Answer, think: bool) -> ModelWork:
+    """Return what there is to tell of the model that was asked."""
+    return ModelWork(
+        verified=answer.verified,
+        sentences=answer.sentences,
+        citations=[
+            CitedSource(one.source, one.sentence, one.supported, one.doubt)
+            for one in answer.citations
+        ],
+        struck=answer.struck,
+        partial=answer.partial,
+        finish_reason=answer.finish_reason,
+        usage=answer.usage,
+        timings=answer.timings,
+        thinking=answer.thinking if think else None,
+        error=answer.failure,
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import date
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.app.index_state import open_index
 from rag.config import PlannerConfig, RAGConfig, planner_config
@@ -19,6 +19,7 @@ from rag.query.planner.intent_router import ROUTERS, IntentRouter
 from rag.query.planner.plan import FullTransformationResult
 from rag.query.planner.query_planner import MetadataTransformer
 from rag.query.planner.trace import ReplayAsker, Trace
+from rag.support.json_reports import hidden
 
 _LAST = 10
 _PARTS = ("intent", "metadata", "hyde")
@@ -34,9 +35,9 @@ class AuditReport:
     """
 
     records: list[AuditRecord]
-    first: date | None = None
-    problem: str = ""
-    skipped: int = 0
+    first: date | None = hidden(None)
+    problem: str = hidden("")
+    skipped: int = hidden(0)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class RecordReport:
     record: AuditRecord
 
 
-class Difference(NamedTuple):
+@dataclass(frozen=True)
+class Difference:
     """A field of a plan, such as `metadata.tags`, that is another now."""
 
     field: str
@@ -58,18 +60,17 @@ class Difference(NamedTuple):
 class Replay:
     """A recorded plan, and the one that is made of the same query now.
 
+    :param id: of the record.
+    :param same: whether the plans are the same.
     :param notices: why the two may differ: the index changed, the record was cut, ...
     """
 
-    record: AuditRecord
-    result: FullTransformationResult
+    id: str
+    query: str
+    same: bool
     differences: list[Difference]
-    notices: list[str] = field(default_factory=list)
-
-    @property
-    def same(self) -> bool:
-        """Whether the plans are the same."""
-        return not self.differences
+    notices: list[str]
+    result: FullTransformationResult = hidden()
 
 
 def list_records(
@@ -118,7 +119,8 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
         )
     if record.cut:
         notices.append("the record is not whole, so that the plan cannot be made quite as it was")
-    return Replay(record, result, _differences(record.result, result), notices)
+    differences = _differences(record.result, result)
+    return Replay(record.id, record.query, not differences, differences, notices, result)
 
 
 class _Verdict:

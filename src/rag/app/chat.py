@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rag.app.choices import with_model
 from rag.app.index_state import IndexState, check_vaults, open_state
-from rag.app.opening import Reading, read_question
+from rag.app.opening import Reading, read_question, with_model
 from rag.app.requests import ChatRequest, names_of
+from rag.app.results import Plan, plan_of
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
 from rag.search.results import QueryFilters
+from rag.support.json_reports import hidden, inline, optional
 
 if TYPE_CHECKING:
     from rag.answers.verdicts import Progress
-    from rag.context.fact_store import MemoryEntry
+    from rag.app.ask import Context, WrittenAnswer
     from rag.qa.answer import Answer
     from rag.qa.conversation import Conversation
     from rag.search.planned_query import Intent
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 OnText = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TurnReport:
     """A question of a conversation, and its answer.
 
+    :param session: the id of the conversation.
     :param asked: the question so that it stands by itself.
     :param plan: how that was planned, if it was.
     """
@@ -39,51 +41,96 @@ class TurnReport:
     session: str
     question: str
     asked: str
-    answer: Answer
-    think: bool = False
-    explain: bool = False
-    plan: Intent | None = None
+    written: WrittenAnswer = inline()
+    plan: Plan | None = optional(None)
+    context: Context | None = inline(None)
+    answer: Answer = hidden()
+
+
+@dataclass(frozen=True)
+class KeptSession:
+    """A conversation that is kept.
+
+    :param questions: that were asked in it.
+    :param notices: what is wrong with its file.
+    """
+
+    id: str
+    questions: list[str]
+    notices: list[str]
 
 
 @dataclass(frozen=True)
 class SessionsReport:
     """The conversations that are kept, the latest first."""
 
-    sessions: list[Session]
+    sessions: list[KeptSession]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that the user told, and when."""
+
+    number: int
+    text: str
+    at: str
 
 
 @dataclass(frozen=True)
 class FactsReport:
     """The facts of the user, the oldest first."""
 
-    facts: list[MemoryEntry]
+    command: str = field(default="facts", kw_only=True)
+    facts: list[Fact]
 
 
 @dataclass(frozen=True)
 class RememberedReport:
     """A fact that is kept from now on."""
 
-    text: str
+    command: str = field(default="remember", kw_only=True)
+    remembered: str
 
 
 @dataclass(frozen=True)
 class ForgottenReport:
     """A fact that is forgotten."""
 
-    text: str
+    command: str = field(default="forget", kw_only=True)
+    forgotten: str
+
+
+@dataclass(frozen=True)
+class ChatSource:
+    """A source of an answer, and the number it has there."""
+
+    number: int
+    vault: str
+    path: str
+    line: int
+    title: str
 
 
 @dataclass(frozen=True)
 class SourcesReport:
-    """The sources of the last answer; `None` when there is no answer yet."""
+    """The sources of the last answer.
 
-    sources: list[SearchResult] | None
+    :param results: the same as it has them; `None` when there is no answer yet.
+    """
+
+    command: str = field(default="sources", kw_only=True)
+    sources: list[ChatSource]
+    results: list[SearchResult] | None = hidden()
 
 
 @dataclass(frozen=True)
 class ClearedReport:
-    """A conversation that begins; `old` is the id of the one before if it was kept."""
+    """A conversation that begins.
 
+    :param old: the id of the one before, if it was kept.
+    """
+
+    command: str = field(default="clear", kw_only=True)
     session: str
     old: str | None
 
@@ -92,6 +139,7 @@ class ClearedReport:
 class ChatCommandsReport:
     """The commands that a front-end knows in a conversation, and what each does."""
 
+    command: str = field(default="help", kw_only=True)
     commands: Mapping[str, str]
 
 
@@ -167,6 +215,8 @@ class Chat:
         :param on_plan: is given how the question was planned, if it was.
         :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
         """
+        from rag.app.ask import Context, written_answer
+
         self._before, self._plan, self._on_plan = self._plan, None, on_plan
         answer = self._conversation.ask(
             question,
@@ -175,15 +225,14 @@ class Chat:
             on_thinking=on_thinking,
             on_progress=on_progress,
         )
-        asked, request = self.session.turns[-1].asked, self._request
         return TurnReport(
-            self.session.id,
-            question,
-            asked,
-            answer,
-            think=request.think,
-            explain=request.explain,
-            plan=self._plan,
+            session=self.session.id,
+            question=question,
+            asked=self.session.turns[-1].asked,
+            written=written_answer(answer, self.state, self._request.think),
+            plan=plan_of(self._plan, answer.relaxed),
+            context=Context(answer.context) if self._request.explain else None,
+            answer=answer,
         )
 
     def facts(self) -> FactsReport:
@@ -191,7 +240,10 @@ class Chat:
 
         :raises StorageError: when they cannot be read.
         """
-        return FactsReport(self._conversation.memory.get_all_facts())
+        facts = self._conversation.memory.get_all_facts()
+        return FactsReport(
+            [Fact(n, fact.content, fact.created_at.isoformat()) for n, fact in enumerate(facts, 1)]
+        )
 
     def remember(self, text: str) -> RememberedReport:
         """Keep a fact; see `rag.qa.user_facts.remember`."""
@@ -207,7 +259,12 @@ class Chat:
 
     def sources(self) -> SourcesReport:
         """List the sources of the last answer."""
-        return SourcesReport(self._conversation.last_sources())
+        results = self._conversation.last_sources()
+        sources = [
+            ChatSource(number, one.vault, one.file_path, one.line, one.title)
+            for number, one in enumerate(results or [], 1)
+        ]
+        return SourcesReport(sources, results)
 
     def clear(self) -> ClearedReport:
         """Begin another conversation; facts stay."""
@@ -228,7 +285,12 @@ class Chat:
 
 def kept_sessions(config: RAGConfig) -> SessionsReport:
     """List the conversations that are kept."""
-    return SessionsReport(list_sessions(config.data_dir))
+    return SessionsReport(
+        [
+            KeptSession(kept.id, [turn.question for turn in kept.turns], kept.notices)
+            for kept in list_sessions(config.data_dir)
+        ]
+    )
 
 
 def _session(config: RAGConfig, request: ChatRequest) -> Session:

@@ -8,88 +8,113 @@ from dataclasses import dataclass
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import EvaluateRequest, names_of
-from rag.app.snapshot import Snapshot
+from rag.app.workspace import Workspace
 from rag.evaluation.baseline import check_writable, choose_run, save_runs
-from rag.evaluation.comparison import Comparison, compare
+from rag.evaluation.comparison import Comparison, Difference, compare
 from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question
-from rag.evaluation.run import Run, run_questions
+from rag.evaluation.run import Run, run_questions, score_auc, summaries
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
+from rag.support.json_reports import hidden, inline, optional
 
 # Given the questions and the mode they are asked in; yields them as they are asked.
 Track = Callable[[Iterable[Question], str], Iterable[Question]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModeReport:
     """A question set asked in one mode.
 
-    :param comparison: with the baseline, if there is one.
-    :param compared_with: the mode of that baseline.
+    :param overall: each metric over all questions.
+    :param categories: the same by the category of questions.
+    :param score_auc: how well the score tells right first results from wrong ones, where there are
+        both.
+    :param comparison: of each metric with the baseline.
+    :param worse: whether the search became worse.
     """
 
-    run: Run
-    comparison: Comparison | None = None
-    compared_with: str = ""
+    overall: dict[str, float]
+    categories: dict[str, dict[str, float]]
+    score_auc: float | None = optional(None)
+    comparison: dict[str, Difference] | None = optional(None)
+    worse: bool | None = optional(None)
+    run: Run = hidden()
+    compared: Comparison | None = hidden(None)
+    compared_with: str = hidden("")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EvaluationReport:
-    """A question set, asked in some modes.
+    """A question set, asked in one mode, whose figures these are, or in several by their names.
 
-    :param several: whether several modes were asked for.
+    :param worse: of several modes with a baseline: whether the search became worse in any.
     """
 
-    modes: list[ModeReport]
-    index: IndexState
-    several: bool = False
+    figures: ModeReport | None = inline(None)
+    modes: dict[str, ModeReport] | None = optional(None)
+    worse: bool | None = optional(None)
+    runs: list[ModeReport] = hidden()
+    index: IndexState = hidden()
 
     @property
-    def comparisons(self) -> list[Comparison]:
-        """Those with a baseline."""
-        return [one.comparison for one in self.modes if one.comparison]
-
-    @property
-    def worse(self) -> bool:
+    def is_worse(self) -> bool:
         """Whether the search became worse in any mode."""
-        return any(comparison.worse for comparison in self.comparisons)
+        return any(one.worse for one in self.runs)
 
 
 def evaluate(
-    snapshot: Snapshot, request: EvaluateRequest, track: Track = lambda questions, _: questions
+    workspace: Workspace, request: EvaluateRequest, track: Track = lambda questions, _: questions
 ) -> EvaluationReport:
-    """Ask the questions of a snapshot; see `Workspace.evaluate`."""
+    """Ask the questions of a workspace; see `Workspace.evaluate`."""
     if request.save is not None:
         check_writable(request.save)
-    state = snapshot.state
+    state = workspace.state
     check_vaults(request.vaults, state.roots)
-    modes = list(dict.fromkeys(request.modes)) or [snapshot.config.search.mode]
-    runs = _runs(snapshot, request, modes, track)
+    modes = list(dict.fromkeys(request.modes)) or [workspace.config.search.mode]
+    runs = _runs(workspace, request, modes, track)
     if request.save is not None:
         save_runs(request.save, runs)
-    return EvaluationReport([_compared(run, request) for run in runs], state, len(modes) > 1)
+    reports = [_mode_report(run, request) for run in runs]
+    if len(modes) == 1:
+        return EvaluationReport(figures=reports[0], runs=reports, index=state)
+    return EvaluationReport(
+        modes={one.run.mode: one for one in reports},
+        worse=None if request.baseline is None else any(one.worse for one in reports),
+        runs=reports,
+        index=state,
+    )
 
 
 def _runs(
-    snapshot: Snapshot, request: EvaluateRequest, modes: list[str], track: Track
+    workspace: Workspace, request: EvaluateRequest, modes: list[str], track: Track
 ) -> list[Run]:
     """Return a run for each mode; `auto` has the name of the mode that it came to."""
     wanted = request.vaults
     transforms = names_of(request.transforms)
-    judge = Judge([place for place in snapshot.places() if not wanted or place[0] in wanted])
+    judge = Judge([place for place in workspace.places() if not wanted or place[0] in wanted])
     filters = QueryFilters(list(wanted) if wanted else None)
     runs: dict[str, Run] = {}
     for mode in modes:
-        made = create_search_pipeline(snapshot.store, snapshot.config, transforms=transforms)
+        made = create_search_pipeline(workspace.store, workspace.config, transforms=transforms)
         with closing(made) as pipeline:
             run = run_questions(pipeline, track(request.questions, mode), judge, filters, mode)
         runs[run.mode] = run
     return list(runs.values())
 
 
-def _compared(run: Run, request: EvaluateRequest) -> ModeReport:
-    if request.baseline is None:
-        return ModeReport(run)
-    before = choose_run(dict(request.baseline), run.mode)
-    return ModeReport(run, compare(before.outcomes, run.outcomes), before.mode)
+def _mode_report(run: Run, request: EvaluateRequest) -> ModeReport:
+    """Return the figures of a run, compared with the baseline where there is one."""
+    compared, before = None, None
+    if request.baseline is not None:
+        before = choose_run(dict(request.baseline), run.mode)
+        compared = compare(before.outcomes, run.outcomes)
+    return ModeReport(
+        **summaries(run.outcomes),
+        score_auc=score_auc(run.outcomes),
+        comparison=compared.differences if compared else None,
+        worse=compared.worse if compared else None,
+        run=run,
+        compared=compared,
+        compared_with=before.mode if before else "",
+    )

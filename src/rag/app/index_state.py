@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rag.config import RAGConfig
+from rag.support.json_reports import hidden
 from rag.vault.suffixes import RENDERED
 
 if TYPE_CHECKING:
@@ -49,13 +50,19 @@ def _is_obsidian(file: Path) -> bool:
     return any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112
 
 
-@dataclass(frozen=True)
-class IndexState:
-    """What there is to know of an index besides its chunks.
+def is_stale(changed: int | None) -> bool | None:
+    """Return whether notes changed since an index was made; `None` when that is not known."""
+    return None if changed is None else changed > 0
 
+
+@dataclass(frozen=True, kw_only=True)
+class IndexState:
+    """The index that was read.
+
+    :param stale: whether notes changed since it was made; `null` when that is not known.
+    :param changed: how many did.
     :param roots: the folders of its vaults, by name.
     :param tags: its tags, and how many notes have each.
-    :param changed: how many notes changed since; `None` when that is not known.
     :param odd_files: by vault and path, the files whose names are spelt otherwise on disk.
     :param uri: how links to notes are made; see `link_to`.
     """
@@ -63,21 +70,15 @@ class IndexState:
     notes: int
     chunks: int
     indexed_at: str
-    roots: dict[str, str]
-    tags: dict[str, int]
+    stale: bool | None = field(init=False)
     changed: int | None
-    odd_files: dict[tuple[str, str], str]
-    uri: str = ""
+    roots: dict[str, str] = hidden()
+    tags: dict[str, int] = hidden()
+    odd_files: dict[tuple[str, str], str] = hidden()
+    uri: str = hidden("")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the `index` part of a report's JSON."""
-        return {
-            "notes": self.notes,
-            "chunks": self.chunks,
-            "indexed_at": self.indexed_at,
-            "stale": None if self.changed is None else self.changed > 0,
-            "changed": self.changed,
-        }
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stale", is_stale(self.changed))
 
     def file(self, result: SearchResult) -> Path:
         """Return where a result's note is on disk."""

@@ -1,14 +1,15 @@
-"""How a search and a question begin: the vaults are checked, the query is read and planned."""
+"""How a search and a question begin: the model is chosen, the vaults are checked, the query is read
+and planned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, SearchRequest, names_of
-from rag.app.snapshot import Snapshot
+from rag.app.workspace import Workspace
 from rag.config import RAGConfig
 from rag.query.note_hints import may_ask_of_notes
 from rag.search.relaxation import intent_of, is_name
@@ -47,7 +48,7 @@ class Reading(NamedTuple):
 
 
 def begin(
-    snapshot: Snapshot,
+    workspace: Workspace,
     config: RAGConfig,
     request: SearchRequest | AskRequest,
     words: str,
@@ -62,16 +63,31 @@ def begin(
     :raises UsageError: for a vault or a transform that does not exist.
     """
     filters = request.filters or QueryFilters()
-    check_vaults(filters.vaults, snapshot.state.roots)
+    check_vaults(filters.vaults, workspace.state.roots)
     transforms = names_of(request.transforms)
     chosen = (None,) if transforms is None else transforms
-    pipeline = snapshot.pipeline(lambda: make_pipeline(transforms), *key, *chosen)
+    pipeline = workspace.pipeline(lambda: make_pipeline(transforms), *key, *chosen)
     if isinstance(request, AskRequest):
-        read = read_question(snapshot.store, config, words, filters, request)
+        read = read_question(workspace.store, config, words, filters, request)
     else:
-        plan, notices = intent_of(snapshot.store, config, words, filters, request.plan)
+        plan, notices = intent_of(workspace.store, config, words, filters, request.plan)
         read = Reading(plan, None, notices)
-    return Opening(snapshot.state, pipeline, filters, read.plan, read.notices, read.about)
+    return Opening(workspace.state, pipeline, filters, read.plan, read.notices, read.about)
+
+
+def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:
+    """Return the settings with the model that was chosen for a question.
+
+    :param model: which must answer; "" for that of the settings.
+    :param no_model: ask none.
+    """
+    from rag.clients.factory import chat_provider  # a list of conversations does without
+
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        chat_provider(config).forget_silence()
+    if no_model:
+        config = chat_provider(config).with_model(config, "")
+    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 
 
 def read_question(

@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rag.config import values
+from rag.support.json_reports import optional
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rag.config import Ask, RAGConfig
     from rag.config.trust import Entry
 
 
 @dataclass(frozen=True)
-class SettingsReport:
-    """The settings in force."""
+class SettingLeftOut:
+    """A value that does not count, and why."""
 
-    config: RAGConfig
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting in force.
+
+    :param origin: the file or variable that sets it, or `default`.
+    :param left_out: the value of a file that is not trusted.
+    """
+
+    value: Any
+    origin: str
+    left_out: SettingLeftOut | None = optional(None)
+
+
+@dataclass(frozen=True)
+class SettingsReport:
+    """The settings in force, by name."""
+
+    settings: dict[str, Setting]
 
 
 @dataclass(frozen=True)
 class TrustReport:
-    """A project's file, and what it asks for; it is trusted when it asks for anything."""
+    """A project's file that is trusted.
+
+    :param asks: what it asks for.
+    :param trusted: false where it asks for nothing that takes trust.
+    """
 
     file: Path
     asks: Sequence[Ask]
+    trusted: bool
+
+
+@dataclass(frozen=True)
+class TrustEntry:
+    """A file that was asked about, and what was answered.
+
+    :param sha256: of its content, and of the folders outside that it leads to.
+    """
+
+    file: str
+    trusted: bool
+    since: str
+    sha256: str
 
 
 @dataclass(frozen=True)
 class TrustListReport:
-    """The files that were asked about, and what was answered."""
+    """The files that were asked about."""
 
-    files: Mapping[str, Entry]
+    files: list[TrustEntry]
 
 
 @dataclass(frozen=True)
@@ -40,3 +83,20 @@ class TrustRemovedReport:
 
     file: Path
     removed: bool
+
+
+def settings_report(config: RAGConfig) -> SettingsReport:
+    """Return every setting, its value, and where that came from."""
+    settings = {}
+    for name, value in values(config).items():
+        ignored = config.left_out.get(name)
+        left_out = SettingLeftOut(ignored.value, ignored.reason) if ignored else None
+        settings[name] = Setting(value, config.origins.get(name, "default"), left_out)
+    return SettingsReport(settings)
+
+
+def trust_list(files: Mapping[str, Entry]) -> TrustListReport:
+    """Return the files that were asked about, by path."""
+    return TrustListReport(
+        [TrustEntry(file, e.trusted, e.since, e.digest) for file, e in files.items()]
+    )

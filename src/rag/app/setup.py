@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,10 +105,6 @@ class SetupReport:
     embedding: str
     chat_model: str
     next: list[str]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as schema 1 has it."""
-        return asdict(self)
 
 
 def plan(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from json import loads
 from typing import Any
 
-from rag.app.index_state import count_changed
+from rag.app.index_state import count_changed, is_stale
 from rag.config import RAGConfig
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.links.tables import Link
@@ -15,7 +15,9 @@ from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
 from rag.index.vault_facts import Span, read_facts
 from rag.index.vault_registry import configured_vaults
+from rag.support.json_reports import optional
 from rag.support.sparse_files import disk_usage
+from rag.support.vector_digest import shortened
 from rag.text.messages import plural
 
 _PATIENCE = 5  # seconds for checking all notes
@@ -28,7 +30,6 @@ class VaultStatus:
     :param notices: sentences on what there is to know of its files.
     """
 
-    name: str
     path: str
     notes: int
     chunks: int
@@ -37,12 +38,27 @@ class VaultStatus:
 
 @dataclass(frozen=True)
 class NoteProblems:
-    """What was wrong with a note; `failed` when nothing of it could be read."""
+    """What was wrong with a note.
+
+    :param failed: whether nothing of it could be read.
+    """
 
     vault: str
     path: str
     failed: bool
     problems: list[str]
+
+
+@dataclass(frozen=True)
+class NoteWithoutVectors:
+    """A note of which some chunks have no vector.
+
+    :param chunks: how many.
+    """
+
+    vault: str
+    path: str
+    chunks: int
 
 
 @dataclass(frozen=True)
@@ -70,32 +86,50 @@ class WriterStatus:
 
 
 @dataclass(frozen=True)
-class StatusReport:
-    """What an index holds, how old it is, and what was wrong with notes.
+class IndexStatus:
+    """An index.
 
-    :param size: bytes on disk.
-    :param changed: how many notes changed since; `None` when that is not known.
-    :param not_indexed: vaults that are configured and not in it.
-    :param wrong_links: links that no note answers to, or several do, where they were asked for.
-    :param without_vectors: how many chunks of a note, by vault and path, have no vector, where that
-        was asked for.
+    :param path: its folder.
+    :param stale: whether notes changed since; `null` when that is not known.
+    :param changed: how many did.
+    :param embedding: how far its chunks are embedded, and by what.
+    :param server: that which holds it, if one does.
+    :param writer: the machine that writes it, where a server holds it.
+    :param fingerprint: what it depends on: with another one it is rebuilt.
     """
 
     path: str
-    size: int
+    bytes: int
     notes: int
     chunks: int
     indexed_at: str
+    stale: bool | None = field(init=False)
     changed: int | None
-    embedded: Embedded | None
+    embedding: Embedded | None
     server: ServerAddress | None
     writer: WriterStatus | None
     fingerprint: dict[str, Any]
-    vaults: list[VaultStatus]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stale", is_stale(self.changed))
+
+
+@dataclass(frozen=True)
+class StatusReport:
+    """What an index holds, how old it is, and what was wrong with notes.
+
+    :param vaults: by name.
+    :param not_indexed: vaults that are configured and not in it.
+    :param links: links that no note answers to, or several do, where they were asked for.
+    :param without_vectors: notes of which chunks have no vector, where they were asked for.
+    """
+
+    index: IndexStatus
+    vaults: dict[str, VaultStatus]
     not_indexed: list[str]
     problems: list[NoteProblems]
-    wrong_links: list[Link] | None = None
-    without_vectors: dict[tuple[str, str], int] | None = None
+    links: list[Link] | None = optional(None)
+    without_vectors: list[NoteWithoutVectors] | None = optional(None)
 
 
 def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -> StatusReport:
@@ -108,40 +142,53 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
     store, answers = config.store, _refresh(config)
     with open_manifest(config) as manifest:
         counts, roots = manifest.counts(), manifest.vaults()
-        return StatusReport(
+        index = IndexStatus(
             path=str(config.index_dir),
-            size=disk_usage(config.index_dir),
+            bytes=disk_usage(config.index_dir),
             notes=sum(notes for notes, _ in counts.values()),
             chunks=sum(chunks for _, chunks in counts.values()),
             indexed_at=manifest.get("indexed_at"),
             changed=count_changed(manifest, config, _PATIENCE),
-            embedded=read_embedded(manifest),
+            embedding=_embedded(manifest),
             server=ServerAddress(store.url, store.collection, answers) if store.url else None,
             writer=_writer(config) if store.url else None,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
-            vaults=[
-                VaultStatus(name, root, *counts.get(name, (0, 0)), _notices(manifest, name))
+        )
+        return StatusReport(
+            index,
+            vaults={
+                name: VaultStatus(root, *counts.get(name, (0, 0)), _notices(manifest, name))
                 for name, root in roots.items()
-            ],
+            },
             not_indexed=sorted(set(configured_vaults(config)) - set(roots)),
             problems=[
                 NoteProblems(row.vault, row.path, row.failed, row.problems)
                 for row in manifest.notes("problems != '[]'")
             ],
-            wrong_links=[*manifest.links.wrong_links()] if links else None,
+            links=[*manifest.links.wrong_links()] if links else None,
             without_vectors=_without_vectors(config, manifest) if vectors else None,
         )
 
 
-def _without_vectors(config: RAGConfig, manifest: Manifest) -> dict[tuple[str, str], int]:
+def _embedded(manifest: Manifest) -> Embedded | None:
+    """Return how far the chunks are embedded, the digest of the model as it is shown."""
+    embedded = read_embedded(manifest)
+    if embedded is None:
+        return None
+    digest = shortened(embedded.space.digest)
+    return replace(embedded, space=replace(embedded.space, digest=digest))
+
+
+def _without_vectors(config: RAGConfig, manifest: Manifest) -> list[NoteWithoutVectors]:
     """Return the notes of which a run could embed more chunks than it has, or failed to."""
     from rag.stores import get_document_store
 
     embedded = read_embedded(manifest)
     if embedded is None or not embedded.lacking + embedded.failed:
-        return {}
+        return []
     with get_document_store(config) as store:
-        return manifest.notes_of(store.without_embedding())
+        lacking = manifest.notes_of(store.without_embedding())
+    return [NoteWithoutVectors(*note, chunks) for note, chunks in lacking.items()]
 
 
 def _notices(manifest: Manifest, vault: str) -> list[str]:

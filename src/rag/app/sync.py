@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -34,10 +34,10 @@ from rag.index.vault_registry import (
     overlaps,
 )
 from rag.stores import open_directory
+from rag.support.json_reports import inline, optional
 from rag.text.messages import plural
 
 if TYPE_CHECKING:
-    from rag.indexing.changes import Changes
     from rag.indexing.reports import Progress, RunReport
     from rag.indexing.run import IndexRun
     from rag.indexing.server_migration import CopyReport
@@ -47,19 +47,16 @@ _LOCAL = ("builtin", "onnx")
 ShowProgress = Callable[[str, str], "AbstractContextManager[Progress | None]"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SyncReport:
-    """What a run of the indexer did, and how long it took."""
+    """What a run of the indexer did, or would do.
 
-    run: RunReport
-    seconds: float
+    :param dry_run: whether it only looked.
+    """
 
-
-@dataclass(frozen=True)
-class SyncPreview:
-    """What a run of the indexer would do, vault by vault."""
-
-    changes: list[Changes]
+    dry_run: bool = optional(False)
+    run: RunReport = inline()
+    elapsed_ms: int
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class SyncCopy:
     """What was copied to the Qdrant server, and how long it took."""
 
     copied: CopyReport
-    seconds: float
+    elapsed_ms: int
 
 
 def no_progress(what: str, noun: str) -> AbstractContextManager[Progress | None]:
@@ -100,16 +97,47 @@ def sync(
         raise RunInterruptedError("interrupted", hint=INDEX_AGAIN) from None
     finally:
         gc.set_threshold(*before)
-    return SyncReport(report, time.monotonic() - started)
+    return SyncReport(run=report, elapsed_ms=_milliseconds(started))
 
 
-def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncPreview:
-    """Return what `sync` would do; see `Workspace.preview_sync`."""
+def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
+    """Return what `sync` would do; nothing is written.
+
+    :raises UsageError: for a folder that is none, or when there is nothing to index.
+    """
+    from rag.index.lookup import open_manifest
     from rag.indexing.dry_run import preview_changes
+    from rag.indexing.reports import RunReport, VaultReport
 
+    started = time.monotonic()
     found = preview_changes(config, [*request.folders], request.name, request.prune)
     _check_any({changes.vault: Path(changes.root) for changes in found}, config)
-    return SyncPreview(found)
+    run = RunReport()
+    for changes in found:
+        paths = {
+            "added": [file.path for file in changes.added],
+            "changed": [file.path for file in changes.changed],
+            "deleted": sorted(changes.deleted),
+        }
+        run.vaults[changes.vault] = VaultReport(
+            changes.vault,
+            added=len(changes.added),
+            changed=len(changes.changed),
+            deleted=len(changes.deleted),
+            unchanged=changes.unchanged,
+            kept=changes.kept,
+            problem=changes.problem,
+            failed=changes.unlisted,
+            notices=changes.notices,
+            paths=paths,
+        )
+    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
+        run.notes, run.chunks = manifest.totals()
+    return SyncReport(dry_run=True, run=run, elapsed_ms=_milliseconds(started))
+
+
+def _milliseconds(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
 
 
 def copy_index(
@@ -121,7 +149,7 @@ def copy_index(
     started = time.monotonic()
     with show_progress(config.store.collection, "chunks") as progress:
         report = copy_to_server(config, progress, wait)
-    return SyncCopy(report, time.monotonic() - started)
+    return SyncCopy(report, _milliseconds(started))
 
 
 def _directory(config: RAGConfig, request: SyncRequest) -> IndexDirectory:

@@ -15,36 +15,40 @@ from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
 from rag.stores import open_directory
+from rag.support.json_reports import hidden
 from rag.vault.readers import is_note
 
 
 @dataclass(frozen=True)
 class KnownVault:
-    """A vault, and how many of its notes are indexed; `None` when the index cannot be read."""
+    """A vault.
 
-    name: str
+    :param notes: how many of its notes are indexed; `null` when the index cannot be read.
+    """
+
     path: Path
     notes: int | None
 
 
 @dataclass(frozen=True)
 class VaultsReport:
-    """The vaults that are known.
+    """The vaults that are known, by name.
 
-    :param notice: what is wrong with the list of them.
-    :param index_notice: why the index cannot be read, so that nobody knows what is in it.
+    :param notices: what is wrong with the list of them, or with the index.
     """
 
-    vaults: list[KnownVault]
-    notice: str = ""
-    index_notice: str = ""
+    vaults: dict[str, KnownVault]
+    notices: list[str] = hidden(factory=list)
 
 
 @dataclass(frozen=True)
 class VaultChange:
-    """A vault that was added, or removed with so many notes of the index."""
+    """A vault that was added, renamed or removed.
 
-    name: str
+    :param notes: how many notes of the index that made or removed.
+    """
+
+    vault: str
     notes: int = 0
     notice: str = ""
 
@@ -62,9 +66,11 @@ def list_vaults(config: RAGConfig) -> VaultsReport:
             wrong = error.as_notice()
     registry = Registry.load(config)
     found = known_vaults(config, roots, registry)
-    notes = {name: None if wrong else counts.get(name, (0, 0))[0] for name in found}
-    vaults = [KnownVault(name, path, notes[name]) for name, path in found.items()]
-    return VaultsReport(vaults, registry.notice, wrong)
+    vaults = {
+        name: KnownVault(path, None if wrong else counts.get(name, (0, 0))[0])
+        for name, path in found.items()
+    }
+    return VaultsReport(vaults, [*filter(None, [registry.notice, wrong])])
 
 
 def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
@@ -99,7 +105,7 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     from rag.app.sync import sync
 
     name, wanted = (unicodedata.normalize("NFC", one) for one in (name, wanted))
-    found = {vault.name: vault.path for vault in list_vaults(config).vaults}
+    found = {name: vault.path for name, vault in list_vaults(config).vaults.items()}
     if name not in found:
         raise unknown_vault(name, list(found))
     if wanted in found:

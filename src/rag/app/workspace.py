@@ -1,53 +1,44 @@
-"""One configuration and one snapshot of its index: what front-ends ask.
+"""One configuration and one snapshot of its index, which the use cases read.
 
 with Workspace(config) as workspace:
-    report = workspace.search(SearchRequest("rollback"))
+    report = search(workspace, SearchRequest("rollback"))
     print(to_json(report))
+
+What reads no snapshot (`get_note`, `sync`, `read_status`, …) is a function of the configuration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag.app.index_state import IndexState
-from rag.app.snapshot import NoteName, Snapshot
+from rag.app.index_state import IndexState, read_state
 from rag.config import RAGConfig
+from rag.text.normalize import name_key
 
-# What a request needs is imported with it: a note is printed without the engine.
 if TYPE_CHECKING:
-    from pathlib import Path
+    from haystack import Pipeline
 
-    from rag.answers.verdicts import Progress
-    from rag.app.ask import AnswerReport
-    from rag.app.audit import AuditReport, RecordReport, Replay
-    from rag.app.chat import Chat, SessionsReport
-    from rag.app.doctor import CheckResult, DoctorReport
-    from rag.app.evaluate import EvaluationReport, Track
-    from rag.app.notes import Limits, NoteReport, NotesReport
-    from rag.app.notes.lines import MatchingLines
-    from rag.app.notes.links import LinksReport
-    from rag.app.plan import PlanReport
-    from rag.app.related import RelatedReport
-    from rag.app.requests import (
-        AskRequest,
-        ChatRequest,
-        EvaluateRequest,
-        LinksRequest,
-        PlanRequest,
-        RelatedRequest,
-        SearchRequest,
-        SyncRequest,
-    )
-    from rag.app.search import SearchReport
-    from rag.app.status import StatusReport
-    from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
-    from rag.app.transform_preview import TransformReport
-    from rag.app.vaults import VaultChange, VaultsReport
-    from rag.search.planned_query import Intent
-    from rag.search.results import QueryFilters
+    from rag.index.lookup import FoundNote
+    from rag.index.manifest import Manifest
+    from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.session import ShardAccess
+
+
+class NoteName(NamedTuple):
+    """What a note is called; `id` is the whole of its id."""
+
+    vault: str
+    path: str
+    title: str
+    id: str
 
 
 class Workspace:
@@ -61,279 +52,117 @@ class Workspace:
 
     def __init__(self, config: RAGConfig, access: ShardAccess | None = None) -> None:
         self.config = config
-        self._snapshot = Snapshot(config, access)
-
-    # -- requests ----------------------------------------------------------------------
-
-    def search(self, request: SearchRequest) -> SearchReport:
-        """Find notes; the query is planned first where it asks for that.
-
-        :raises IndexUnavailableError: when there is no index.
-        :raises UsageError: for a vault that is not in it.
-        :raises QueryError: for a query that cannot be searched.
-        """
-        from rag.app.search import search
-
-        return search(self._snapshot, request)
-
-    def related(self, request: RelatedRequest) -> RelatedReport:
-        """Find notes related to one; see `rag.app.related.related`."""
-        from rag.app.related import related
-
-        return related(self._snapshot, request)
-
-    def links(self, request: LinksRequest) -> LinksReport:
-        """Walk the links of a note; see `rag.app.notes.links.walk_links`."""
-        from rag.app.notes.links import walk_links
-
-        return walk_links(self.config, request)
-
-    def ask(
-        self,
-        request: AskRequest,
-        on_text: Callable[[str], None] | None = None,
-        on_thinking: Callable[[str], None] | None = None,
-        on_plan: Callable[[Intent], None] | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
-        on_piece: Callable[[str], None] | None = None,
-    ) -> AnswerReport:
-        """Answer a question from the notes, by a chat model or by quotation.
-
-        :param on_text: is given the answer of a model, piece by piece.
-        :param on_thinking: is given its reasoning.
-        :param on_plan: is given how the question was planned, before it is answered.
-        :param on_progress: is given how many sentences of a model's answer came, while it comes.
-        :param on_piece: is given each piece that a model writes, before it is verified.
-        :raises RAGError: as for `search`.
-        """
-        from rag.app.ask import ask
-
-        return ask(self._snapshot, request, on_text, on_thinking, on_plan, on_progress, on_piece)
-
-    def chat(self, request: ChatRequest) -> Chat:
-        """Begin a conversation, or go on with one; it must be closed.
-
-        It reads whatever index is the newest when a question is asked.
-        """
-        from rag.app.chat import Chat
-
-        return Chat(self.config, request)
-
-    def sessions(self) -> SessionsReport:
-        """List the conversations that are kept."""
-        from rag.app.chat import kept_sessions
-
-        return kept_sessions(self.config)
-
-    def plan(self, request: PlanRequest) -> PlanReport:
-        """Return what a query means; nothing is searched.
-
-        :raises RAGError: as for `search`.
-        """
-        from rag.app.plan import plan
-
-        return plan(self._snapshot, request)
-
-    def evaluate(self, request: EvaluateRequest, track: Track | None = None) -> EvaluationReport:
-        """Measure how well the search answers a set of questions.
-
-        :param track: is given the questions and a mode; yields them as they are asked.
-        :raises UsageError: for a question that cannot be searched, a file that cannot be written,
-            or a baseline without such a mode.
-        """
-        from rag.app.evaluate import evaluate
-
-        return evaluate(self._snapshot, request, *([track] if track else []))
-
-    def preview_transforms(
-        self, query: str, transforms: Sequence[str] | None = None
-    ) -> TransformReport:
-        """Return what a search would look for; see `rag.app.transform_preview.plan_search`."""
-        from rag.app.transform_preview import plan_search
-
-        return plan_search(self.config, query, transforms)
-
-    def audit(self, last: int | None = None, since: str | None = None) -> AuditReport:
-        """List the plans on record; see `rag.app.audit.list_records`."""
-        from rag.app.audit import list_records
-
-        return list_records(self.config, last, since)
-
-    def audit_record(self, beginning: str) -> RecordReport:
-        """Return the plan on record whose id begins so.
-
-        :raises UsageError: when there is none, or there are several.
-        """
-        from rag.app.audit import find_record
-
-        return find_record(self.config, beginning)
-
-    def replay(self, beginning: str) -> Replay:
-        """Make a plan on record again; see `rag.app.audit.replay`."""
-        from rag.app.audit import find_record, replay
-
-        return replay(self.config, find_record(self.config, beginning).record)
-
-    def checks(self) -> Iterator[CheckResult]:
-        """Check all that `rag` relies on; see `rag.app.doctor.run_checks`."""
-        from rag.app.doctor import run_checks
-
-        return run_checks(self.config)
-
-    def doctor(self) -> DoctorReport:
-        """Return what all checks find, once the last is done."""
-        from rag.app.doctor import DoctorReport
-
-        return DoctorReport([*self.checks()])
-
-    def get_note(
-        self,
-        name: str,
-        vaults: Sequence[str] | None = None,
-        folder: Path | None = None,
-        limits: Limits | None = None,
-    ) -> NoteReport:
-        """Read a note; see `rag.app.notes.get_note`."""
-        from rag.app.notes import get_note
-
-        return get_note(self.config, name, vaults, folder, limits)
-
-    def get_notes(
-        self,
-        names: Sequence[str],
-        vaults: Sequence[str] | None = None,
-        folder: Path | None = None,
-        limits: Limits | None = None,
-    ) -> NotesReport:
-        """Read several notes; see `rag.app.notes.get_notes`."""
-        from rag.app.notes import get_notes
-
-        return get_notes(self.config, names, vaults, folder, limits)
-
-    def status(self, links: bool = False, vectors: bool = False) -> StatusReport:
-        """Check the index and its notes.
-
-        :param links: resolve every link too.
-        :param vectors: look up which notes have chunks without a vector too.
-        :raises IndexUnavailableError: when there is no index.
-        """
-        from rag.app.status import read_status
-
-        return read_status(self.config, links, vectors)
-
-    # -- what changes the index --------------------------------------------------------
-
-    def sync(self, request: SyncRequest, show_progress: ShowProgress | None = None) -> SyncReport:
-        """Bring the index up to date with the notes.
-
-        A workspace that has read the index goes on reading it as it was.
-
-        :raises UsageError: for a folder that is none, or when there is nothing to index.
-        :raises LockedError: when another process is writing it.
-        :raises IndexingError: when it cannot be written.
-        """
-        from rag.app.sync import no_progress, sync
-
-        return sync(self.config, request, show_progress or no_progress)
-
-    def preview_sync(self, request: SyncRequest) -> SyncPreview:
-        """Return what `sync` would do, without doing any of it."""
-        from rag.app.sync import preview_sync
-
-        return preview_sync(self.config, request)
-
-    def copy_index(self, wait: bool = False, show_progress: ShowProgress | None = None) -> SyncCopy:
-        """Copy the index to the Qdrant server that the settings name.
-
-        :param wait: for another writer, instead of failing.
-        """
-        from rag.app.sync import copy_index, no_progress
-
-        return copy_index(self.config, wait, show_progress or no_progress)
-
-    def vaults(self) -> VaultsReport:
-        """List the vaults that are configured, registered or indexed."""
-        from rag.app.vaults import list_vaults
-
-        return list_vaults(self.config)
-
-    def add_vault(self, folder: Path, name: str = "") -> VaultChange:
-        """Register a folder; see `rag.app.vaults.add_vault`."""
-        from rag.app.vaults import add_vault
-
-        return add_vault(self.config, folder, name)
-
-    def rename_vault(self, name: str, wanted: str) -> VaultChange:
-        """Give a vault another name; see `rag.app.vaults.rename_vault`."""
-        from rag.app.vaults import rename_vault
-
-        return rename_vault(self.config, name, wanted)
-
-    def remove_vault(self, name: str) -> VaultChange:
-        """Take a vault out of the index; see `rag.app.vaults.remove_vault`."""
-        from rag.app.vaults import remove_vault
-
-        return remove_vault(self.config, name)
+        self._access = access  # what has begun to open it, until the store is made
+        self._opened = ExitStack()
+        self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
+        self._changed: int | None = None  # how many notes did since, where somebody just looked
 
     @property
-    def state(self) -> IndexState:
-        """The state of the index.
-
-        :raises IndexUnavailableError: when there is none, or one of another version.
-        """
-        return self._snapshot.state
+    def is_open(self) -> bool:
+        """Whether something of it was read."""
+        return bool({"store", "state"} & vars(self).keys())
 
     @property
     def is_current(self) -> bool:
-        """Whether what it reads is the newest that was published."""
-        return self._snapshot.is_current()
+        """Whether no other snapshot was published since this one was opened."""
+        from rag.index.snapshots import IndexDirectory
+
+        if not self.is_open:
+            return True
+        return self.store.access.snapshot_name() == IndexDirectory.of(self.config).current()
 
     def note_changes(self, changed: int | None) -> None:
-        """Take note of how many notes changed since its snapshot, where somebody has looked."""
-        self._snapshot.note_changes(changed)
+        """Take note of how many notes changed since it was made."""
+        if "state" in vars(self):
+            vars(self)["state"] = replace(self.state, changed=changed)
+        self._changed = changed
+
+    def reopen(self, changed: int | None) -> None:
+        """Read the index as it is from now on.
+
+        :param changed: how many notes changed since it was made, where somebody has just looked.
+        """
+        self._opened.close()
+        self._pipelines.clear()
+        for name in ("store", "state"):
+            vars(self).pop(name, None)
+        self._changed = changed
+
+    @cached_property
+    def store(self) -> BaseDocumentStore:
+        """The document store, which reads one snapshot."""
+        from rag.stores import get_document_store
+
+        access, self._access = self._access, None
+        store = self._opened.enter_context(get_document_store(self.config, access=access))
+        self._opened.enter_context(store.pinned())
+        return store
+
+    @cached_property
+    def state(self) -> IndexState:
+        """The state of the snapshot.
+
+        :raises IndexUnavailableError: when there is none, or one of another version.
+        """
+        with self.manifest() as manifest:
+            return read_state(manifest, self.config, self._changed)
+
+    def places(self) -> list[tuple[str, str]]:
+        """Return vault and path of every note.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        with self.manifest() as manifest:
+            return [name[:2] for name in manifest.names()]
 
     def note_names(self) -> list[NoteName]:
-        """Return what the notes of its snapshot are called, by vault and path.
+        """Return what the notes are called, by vault and path.
 
         :raises IndexUnavailableError: as for `state`.
         """
-        return self._snapshot.note_names()
+        with self.manifest() as manifest:
+            return [NoteName(*name[:3], name[4]) for name in manifest.names()]
 
-    def notes_like(self, pattern: str) -> list[str]:
-        """Return `vault/path` of the notes whose path matches a pattern, such as `daily/2026-11-*`.
+    def note(self, vault: str, path: str) -> FoundNote | None:
+        """Return a note of the snapshot, and the folder of its vault."""
+        from rag.index.lookup import FoundNote
+
+        with self.manifest() as manifest:
+            row, root = manifest.note(vault, path), manifest.vaults().get(vault)
+        return FoundNote(row, Path(root)) if row and root else None
+
+    @contextmanager
+    def manifest(self) -> Iterator[Manifest]:
+        """Open the manifest of the snapshot.
 
         :raises IndexUnavailableError: as for `state`.
         """
-        from rag.app.notes.names import notes_like
+        from rag.index.lookup import open_manifest, reading
+        from rag.index.snapshots import IndexDirectory
 
-        with self._snapshot.manifest() as manifest:
-            found = notes_like(manifest, pattern)
-        return [f"{named.note.row.vault}/{named.note.row.path}" for named in found]
+        manifest = self.store.manifest()
+        if manifest is None:
+            with open_manifest(self.config) as manifest:
+                yield manifest
+        else:
+            with reading(manifest, IndexDirectory.of(self.config)):
+                yield manifest
 
-    def lines_with(
-        self, test: Callable[[str], object], filters: QueryFilters | None, order: str = ""
-    ) -> Iterator[MatchingLines]:
-        """Yield the notes that have lines of a kind; see `rag.app.notes.lines.matching_lines`."""
-        from rag.app.notes.lines import matching_lines
-
-        return matching_lines(self._snapshot, test, filters, order)
+    def pipeline(self, make: Callable[[], Pipeline], *key: Hashable) -> Pipeline:
+        """Return the pipeline of a key, which `make` makes when it is first asked for."""
+        if key not in self._pipelines:
+            self._pipelines[key] = self._opened.enter_context(closing(make()))
+        return self._pipelines[key]
 
     def count_notes(self, kind: str, of: str = "") -> dict[str, int]:
-        """Return how many notes have each tag, property, folder or vault; see `rag.app.overview`.
+        """Return how many notes have each tag, property, folder or vault.
 
-        :param kind: `tags`, `properties`, `folders` or `vaults`.
+        :param kind: `tags` or `properties`, the most frequent first; `folders` or `vaults`, by
+            name.
         :param of: only what is below this; of a property, its values.
         """
-        from rag.app import overview
-
-        count = {
-            "tags": overview.count_tags,
-            "properties": overview.count_properties,
-            "folders": overview.count_folders,
-            "vaults": overview.count_vaults,
-        }[kind]
-        with self._snapshot.manifest() as manifest:
-            return count(manifest, of)
+        with self.manifest() as manifest:
+            return _COUNTERS[kind](manifest, of)
 
     def warm_up(self) -> None:
         """Do what the first search does once, so that it need not; no server of models is asked.
@@ -345,8 +174,8 @@ class Workspace:
         # What a search imports while it runs. Two first ones at once would do so at the same time.
         for name in ("haystack.tools.toolset", "rapidfuzz.distance", "rapidfuzz.process"):
             import_module(name)
-        _ = self._snapshot.state
-        create_search_pipeline(self._snapshot.store, self._snapshot.config).close()
+        _ = self.state
+        create_search_pipeline(self.store, self.config).close()
 
     def warm_up_answers(self) -> None:
         """Do what the first question does once; no model is asked.
@@ -355,14 +184,57 @@ class Workspace:
         """
         from rag.qa.pipeline import create_qa_pipeline
 
-        create_qa_pipeline(self._snapshot.store, self._snapshot.config).close()
+        create_qa_pipeline(self.store, self.config).close()
 
     def close(self) -> None:
         """Release the index and the models' connections."""
-        self._snapshot.close()
+        if self._access is not None:
+            self._access.close()
+        self._opened.close()
 
     def __enter__(self) -> Workspace:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _count_vaults(manifest: Manifest, name: str) -> dict[str, int]:
+    counts = {vault: notes for vault, (notes, _) in manifest.counts().items()}
+    return counts if not name else {name: counts[name]} if name in counts else {}
+
+
+def _count_tags(manifest: Manifest, above: str) -> dict[str, int]:
+    above = name_key(above.strip("# /"))
+    tags = manifest.catalogue.tags().items()
+    return _by_number((t, n) for t, n in tags if not above or f"{t}/".startswith(f"{above}/"))
+
+
+def _count_properties(manifest: Manifest, name: str) -> dict[str, int]:
+    return _by_number(manifest.catalogue.counts(name_key(name.strip())))
+
+
+def _count_folders(manifest: Manifest, above: str) -> dict[str, int]:
+    """Return `vault/folder` with how many notes lie in it or below."""
+    above = above.strip("/ ")
+    counts: Counter[str] = Counter()
+    for vault, path, *_ in manifest.names():
+        folders = f"{vault}/{path}".split("/")[:-1]
+        counts.update(accumulate(folders, lambda one, other: f"{one}/{other}"))
+    return {
+        folder: notes
+        for folder, notes in sorted(counts.items())
+        if not above or f"{folder}/".startswith(f"{above}/") or f"/{above}/" in f"{folder}/"
+    }
+
+
+def _by_number(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    return dict(sorted(counts, key=lambda one: (-one[1], one[0])))
+
+
+_COUNTERS = {
+    "tags": _count_tags,
+    "properties": _count_properties,
+    "folders": _count_folders,
+    "vaults": _count_vaults,
+}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.run import LATENCY, Outcome
 from rag.exceptions import UsageError
+from rag.support.json_reports import hidden
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,11 +27,11 @@ class Difference:
     """A metric in two runs: `difference` is now less baseline, and lies between `low` and `high`
     (95 %), all rounded to six digits, so that what is judged is what is shown."""
 
-    baseline: float
-    now: float
     difference: float
     low: float
     high: float
+    baseline: float = hidden()
+    now: float = hidden()
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Differ
     return {
         # + 0.0 turns a negative zero into a plain one.
         name: Difference(
-            *(round(float(x), _DIGITS) + 0.0 for x in (was, became, became - was, least, most))
+            *(round(float(x), _DIGITS) + 0.0 for x in (became - was, least, most, was, became))
         )
         for name, (was, became, least, most) in zip(names, ends, strict=True)
     }

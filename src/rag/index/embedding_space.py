@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import EMBED_ANEW, IndexUnavailableError
 from rag.index.manifest import UNEMBEDDED, Manifest
+from rag.support.json_reports import hidden, inline, optional
 
 if TYPE_CHECKING:
     from rag.clients.protocols import EmbeddingProvider
@@ -67,13 +68,13 @@ class Embedded:
     :param runtime: what computed the vectors that it made; empty when not told.
     """
 
-    space: Space
+    space: Space = inline()
     chunks: int = 0
     embedded: int = 0
     unreadable: int = 0
     failed: int = 0
-    rate: float = 0.0
-    runtime: str = ""
+    rate: float = hidden(0.0)
+    runtime: str = optional("")
 
     @property
     def lacking(self) -> int:
@@ -94,15 +95,6 @@ class Embedded:
     def is_partial(self) -> bool:
         """Whether so many have none that it shows."""
         return self.share < _NEARLY_ALL
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all facts as one flat mapping, but for how fast that was, and what computed the
-        vectors only where that was told."""
-        facts = _flat(self)
-        del facts["rate"]
-        if not self.runtime:
-            del facts["runtime"]
-        return facts
 
 
 def read_embedded(manifest: Manifest) -> Embedded | None:

@@ -13,6 +13,7 @@ from rag.index.embedding_space import (
     record_embedded,
 )
 from rag.index.manifest import UNEMBEDDED
+from rag.support.json_reports import hidden
 
 if TYPE_CHECKING:
     from rag.indexing.index_writer import IndexWriter
@@ -36,10 +37,10 @@ class EmbeddingReport:
     reused: int = 0
     unreadable: int = 0
     failed: dict[str, str] = field(default_factory=dict)
-    is_complete: bool = False
+    is_complete: bool = hidden(False)
     left: int = 0
-    rate: float = 0.0
-    runtime: str = ""
+    rate: float = hidden(0.0)
+    runtime: str = hidden("")
 
 
 def find_space(embeddings: EmbeddingProvider, provider: str = "") -> tuple[Space, int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from rag.support.json_reports import hidden, optional
+
 if TYPE_CHECKING:
     from rag.indexing.embedding_facts import EmbeddingReport
 
@@ -24,19 +26,25 @@ class VaultReport:
     """What a run did to one vault.
 
     `failed` and `problems` map paths to what was wrong, `notices` to what else is new of them.
+
+    :param added: how many notes are new.
+    :param chunks_written: how many chunks were made of them.
+    :param kept: how many notes stay though their folder is missing or empty.
+    :param paths: of a run that only looks: the notes that are `added`, `changed` and `deleted`.
     """
 
-    vault: str
+    vault: str = hidden()
     added: int = 0
     changed: int = 0
     deleted: int = 0
     unchanged: int = 0
-    chunks: int = 0
+    chunks_written: int = 0
     kept: int = 0
     problem: str = ""
     failed: dict[str, str] = field(default_factory=dict)
     problems: dict[str, list[str]] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, list[str]] = optional(factory=dict)
 
     @property
     def total(self) -> int:
@@ -48,16 +56,19 @@ class VaultReport:
 class RunReport:
     """What a run did.
 
+    :param notes: how many the index holds.
+    :param published: whether the index changed.
+    :param embedding: what embedding did, where it was wanted and there is a model.
     :param model_failed: whether a model of this machine failed, so that notes are found by words.
     """
 
     vaults: dict[str, VaultReport] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
-    published: bool = False
     notes: int = 0
     chunks: int = 0
+    published: bool = False
     embedding: EmbeddingReport | None = None
-    model_failed: bool = False
+    notices: list[str] = field(default_factory=list)
+    model_failed: bool = hidden(False)
 
     @property
     def touched(self) -> bool:

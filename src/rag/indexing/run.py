@@ -214,7 +214,7 @@ class IndexRun:
                         self._store_row(failed_row(None, changes.vault, file, why))
                     report.problems |= {r.path: r.problems for r in part.rows if r.problems}
                     report.added += len(part.rows)
-                    report.chunks += part.chunks
+                    report.chunks_written += part.chunks
         finally:
             self.writer.directory.clear_parts()
         return True
@@ -278,7 +278,7 @@ class IndexRun:
             self.writer.write(chunks[start : start + _BATCH_CHUNKS])
         self.writer.store.delete_documents(gone)
         self.manifest.commit_write(read.row for read, _ in batch)
-        report.chunks += len(chunks)
+        report.chunks_written += len(chunks)
 
     def _delete(self, changes: Changes, report: VaultReport) -> None:
         for start in range(0, len(changes.deleted), _BATCH_CHUNKS):

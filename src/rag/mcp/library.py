@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FOR_REQUESTS = "rag.mcp.requests"
 _FOR_NOTES = (
     *("rag.answers.prompt_injection", "rag.app.interpretation_text"),
-    *("rag.app.notes.lines", "rag.app.overview", "rag.app.refresh", "rag.app.search"),
+    *("rag.app.notes.lines", "rag.app.refresh", "rag.app.search"),
     *("rag.app.status", "rag.indexing.child_writer", "rag.indexing.run"),
 )
 _FOR_ANSWERS = ("rag.app.ask",)

@@ -7,6 +7,7 @@ from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, unquote
 
+from rag.app.notes import get_note
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.calls import TEMPLATE, ArgumentError, MissingResourceError
 from rag.mcp.library import Library
@@ -56,7 +57,7 @@ def read_resource(library: Library, uri: object) -> dict[str, Any]:
     try:
         vault, path = read_address(uri)
         with library.reader() as workspace:
-            report = workspace.get_note(f"{vault}/{path}", [vault])
+            report = get_note(workspace.config, f"{vault}/{path}", [vault])
     except BrokenTextError:
         raise
     except (ArgumentError, NotFoundError) as error:

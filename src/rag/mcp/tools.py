@@ -12,9 +12,10 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rag.app.interpretation_text import interpretation_line, missing_words
-from rag.app.notes import Limits
-from rag.app.notes.lines import MatchingLines, holds_text, is_task
+from rag.app.interpretation_text import missing_words
+from rag.app.notes import Limits, get_note
+from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
+from rag.app.notes.names import notes_like
 from rag.app.requests import LinksRequest
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.calls import ArgumentError, Call
@@ -68,6 +69,8 @@ _LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|#]+)[^\[\]]*\]\]$")
 
 def search(library: Library, asked: Search, call: Call) -> Result:
     """Search by words and meaning, by filters alone, or for lines; return one page."""
+    from rag.app.search import search as find
+
     filters, skipped = _filters(asked), _skipped(asked)
     queries = [*dict.fromkeys(one for one in (asked.query, *asked.queries) if one.strip())]
     if sum(map(bool, (queries, asked.text.strip(), asked.tasks))) > 1:
@@ -81,7 +84,7 @@ def search(library: Library, asked: Search, call: Call) -> Result:
         for query in queries or [""]:
             call.check()
             request = replace(asked, query=query, filters=filters, top_k=end + 1)
-            reports.append(workspace.search(request))
+            reports.append(find(workspace, request))
     hits = _best(reports, asked.order in ("", "score"))
     notices = noted(_search_notices(reports))
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
@@ -144,7 +147,7 @@ def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
     for report in reports:
         response = report.response
         if report.plan:
-            yield f"understood as: {interpretation_line(report.plan)}"
+            yield f"understood as: {report.plan.understood}"
         for word, meant in response.corrections.items():
             yield f'searched for "{meant}": no note holds "{word}"'
         yield from missing_words(response.missing)
@@ -160,7 +163,7 @@ def _search_lines(
     named = f"{asked.tasks} tasks" if asked.tasks else f'lines with "{brief(text, 200)}"'
     matches: list[MatchingLines] = []
     with library.reader() as workspace:
-        for match in workspace.lines_with(test, filters, asked.order.replace("score", "")):
+        for match in matching_lines(workspace, test, filters, asked.order.replace("score", "")):
             call.check()
             matches.append(match)
     if not matches:
@@ -220,7 +223,7 @@ def get(library: Library, asked: Get, call: Call) -> Result:
     with library.reader() as workspace:
         note = _note_name(workspace, asked.note)
         if asked.outline:
-            return _outline(workspace.get_note(note))
+            return _outline(get_note(workspace.config, note))
         read = _read(workspace, note, part, min(asked.max_lines, _MOST_READ))
     return _shown(*read, ROOM - 1_500)
 
@@ -231,7 +234,11 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
         raise ArgumentError("give notes or glob, one of them")
     texts: list[str] = []
     with library.reader() as workspace:
-        names = workspace.notes_like(asked.glob) if asked.glob else [*dict.fromkeys(asked.notes)]
+        names = [*dict.fromkeys(asked.notes)]
+        if asked.glob:
+            with workspace.manifest() as manifest:
+                rows = [named.note.row for named in notes_like(manifest, asked.glob)]
+            names = [f"{row.vault}/{row.path}" for row in rows]
         if not names:
             raise NotFoundError(f"no note's path matches {asked.glob!r}", hint="Try another glob.")
         left, chosen = min(asked.max_chars, ROOM - 100), names[:_MOST_NOTES]
@@ -278,27 +285,32 @@ def _read(
     """Read lines of a note, or of a part of it (`#heading`, `:line`), without what instructs."""
     link = _LINK.match(note) if part else None
     called = f"{link['target'] if link else note}{part}"
-    report = workspace.get_note(called, limits=Limits(most))
+    report = get_note(workspace.config, called, limits=Limits(most))
     before: list[str] = []  # of the paragraph that the part begins in: an order may begin there
-    if report.first > 1 and part:
+    if report.line_start > 1 and part:
         row = report.note.row
-        above = workspace.get_note(f"{row.vault}/{row.path}", limits=Limits(report.first - 1)).lines
+        above = get_note(
+            workspace.config, f"{row.vault}/{row.path}", limits=Limits(report.line_start - 1)
+        ).lines
         while above and above[-1].strip():
             before.insert(0, above.pop())
-    lines = clean_lines([*before, *report.lines], report.first - len(before))
-    return [line for line in lines if line.number >= report.first], report
+    lines = clean_lines([*before, *report.lines], report.line_start - len(before))
+    return [line for line in lines if line.number >= report.line_start], report
 
 
 def _shown(lines: list[Line], report: NoteReport, most: int) -> Result:
     """Return a note, as far as `most` characters of its lines go."""
-    row, end = report.note.row, report.first + len(report.lines) + report.more - 1
+    row, end = report.note.row, report.line_start + len(report.lines) + report.more - 1
     lines = lines if report.lines else []
     wide = len(str(lines[-1].number)) if lines else 1
     body = fitting((f"{line.number:>{wide}}  {line.text}" for line in lines), most)
     last = lines[len(body) - 1].number if body else 0
     if body and len(body[0]) > most:
         body = [f"{body[0][:most]}… (cut: the line is longer than there is room for)"]
-    facts = [f"lines {report.first}-{last or end} of {row.lines}", *_facts(row.tags, row.created)]
+    facts = [
+        f"lines {report.line_start}-{last or end} of {row.lines}",
+        *_facts(row.tags, row.created),
+    ]
     if report.notice:
         body.append(f"Note: {report.notice}")
     more = last and last < end
@@ -346,11 +358,15 @@ def related(library: Library, asked: Related, call: Call) -> Result:
         call.check()
         note = _note_name(workspace, asked.note)
         if asked.links:
-            walk = workspace.links(LinksRequest(note, asked.links, asked.depth or 1))
-            links = listed([_link(step) for step in walk.steps], walk.total)
+            from rag.app.notes.links import walk_links
+
+            walk = walk_links(workspace.config, LinksRequest(note, asked.links, asked.depth or 1))
+            links = listed([_link(step) for step in walk.links], walk.total)
             head = "Links, the nearest first." if links else "The note has no such links."
             return Result(head, links)
-        report = workspace.related(replace(asked, note=note))
+        from rag.app.related import related as find_related
+
+        report = find_related(workspace, replace(asked, note=note))
     notices = [*report.notices]
     if report.left_out:
         notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
@@ -395,6 +411,8 @@ def _link(step: Step) -> str:
 
 def ask(library: Library, asked: Ask, call: Call) -> Result:
     """Answer a question."""
+    from rag.app.ask import ask as answer_question
+
     if not asked.question.strip():
         raise ArgumentError("question is empty")
     written, request = 0, replace(asked, filters=_filters(asked))
@@ -411,7 +429,9 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
     call.progress("searching the notes", at_once=True)
     with library.reader() as workspace:
         # A model that somebody listens to can be stopped.
-        answer = workspace.ask(request, on_text=lambda text: None, on_piece=on_piece).answer
+        answer = answer_question(
+            workspace, request, on_text=lambda text: None, on_piece=on_piece
+        ).answer
     call.check()
     notices = noted(answer.notices)
     sources = [
@@ -439,11 +459,13 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
 
 def status(library: Library, asked: Status, call: Call) -> Result:
     """Return the state of the index, or what its notes have, with counts."""
+    from rag.app.status import read_status
+
     if asked.of and not asked.list:
         raise ArgumentError("of goes with list")
     with library.reader() as workspace:
         if not asked.list:
-            return _state(workspace.status())
+            return _state(read_status(workspace.config))
         counts = workspace.count_notes(asked.list, asked.of)
     named = f"{asked.list} of {brief(asked.of)!r}" if asked.of else asked.list
     if not counts:
@@ -455,14 +477,18 @@ def status(library: Library, asked: Status, call: Call) -> Result:
 
 def _state(report: StatusReport) -> Result:
     age = "not known to be up to date"
-    if report.changed is not None:
-        age = f"{plural(report.changed, 'note')} changed since" if report.changed else "up to date"
-    made = report.embedded
+    index = report.index
+    if index.changed is not None:
+        age = f"{plural(index.changed, 'note')} changed since" if index.changed else "up to date"
+    made = index.embedding
     meaning = "no embeddings: notes are found by words"
     if made and made.embedded:
         chunks = plural(made.readable, "chunk")
         meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
-    vaults = [f"vault {name(v.name)}: {plural(v.notes, 'note')}, {v.path}" for v in report.vaults]
+    vaults = [
+        f"vault {name(key)}: {plural(v.notes, 'note')}, {v.path}"
+        for key, v in report.vaults.items()
+    ]
     vaults += [f"vault {name(vault)}: not indexed yet" for vault in report.not_indexed]
     wrong = [
         f"  {place(one.vault, one.path)}: {name('; '.join(one.problems))}"
@@ -470,10 +496,10 @@ def _state(report: StatusReport) -> Result:
     ]
     problems = f"{plural(len(wrong), 'note')} could not be read as meant:" if wrong else ""
     lines = [
-        f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}",
-        f"indexed {report.indexed_at}, {age}",
+        f"{plural(index.notes, 'note')} in {plural(index.chunks, 'chunk')}",
+        f"indexed {index.indexed_at}, {age}",
         meaning,
-        f"index {report.path}",
+        f"index {index.path}",
     ]
     data = joined(*lines, listed(vaults), problems, listed(wrong[:20], len(wrong)))
-    return Result("", data, meta={"rag/index": report.path})
+    return Result("", data, meta={"rag/index": index.path})

@@ -183,4 +183,6 @@ def _to_result(report: VaultReport) -> IndexingResult:
     errors = [f"{path}: {why}" for path, why in report.failed.items()]
     if report.problem:
         errors.append(report.problem)
-    return IndexingResult(report.total, report.added + report.changed, report.chunks, errors)
+    return IndexingResult(
+        report.total, report.added + report.changed, report.chunks_written, errors
+    )

@@ -10,11 +10,12 @@ from rag.answers.prompt_texts import Source
 from rag.context.formatters import role_of
 from rag.context.models import ContextItem, ContextResult, SourceType
 from rag.qa.plugin_steps import OwnSteps, rank_of
+from rag.support.json_reports import hidden, nullable, optional
 
 _NO_ROOM = "no room"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ShownItem:
     """A piece of the prompt, or what was to be one.
 
@@ -34,14 +35,14 @@ class ShownItem:
     priority: int
     tokens: int
     label: str
-    content: str
-    number: int = 0
-    cited: int = 0
+    number: int = nullable(0)
+    cited: int = nullable(0)
     cut: bool = False
-    why: str = ""
-    rank: int = 0
-    found_by: list[str] = field(default_factory=list)
-    added: list[tuple[int, int]] = field(default_factory=list)
+    why: str = nullable("")
+    content: str
+    rank: int = hidden(0)
+    found_by: list[str] = optional(factory=list)
+    added: list[tuple[int, int]] = optional(factory=list)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from rag.search.modes import SearchMode
+from rag.support.json_reports import optional
 from rag.vault.properties import Property
 
 
@@ -58,7 +59,7 @@ class TermScore:
     field: str
     term: str
     score: float
-    forms: tuple[str, ...] = ()
+    forms: tuple[str, ...] = optional(())
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class ChunkScore:
     terms: list[TermScore]
     meaning: float = 0.0
     cosine: float = 0.0
-    variants: dict[str, float] = field(default_factory=dict)
+    variants: dict[str, float] = optional(factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Explanation:
     bonus: float
     fields: dict[str, float]
     chunks: list[ChunkScore]
-    kept: bool = False
+    kept: bool = optional(False)
 
 
 @dataclass

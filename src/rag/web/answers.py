@@ -19,8 +19,8 @@ from rag.answers.sentence_stream import BLANK, FENCE, Unit, UnitSplitter
 from rag.answers.verdicts import Progress
 from rag.app.ask import AnswerReport
 from rag.app.chat import TurnReport
-from rag.app.schema import to_json
 from rag.exceptions import RAGError
+from rag.support.json_reports import to_json
 from rag.web.reports import encode, event
 
 # Marks of verification behind a sentence, such as `[1?]`, are written as citations while the text
@@ -30,7 +30,7 @@ _MARK = re.compile(r"\[(\^?)(\d{1,3})\]")
 
 
 class Listener(Protocol):
-    """What a request is given that streams: see `rag.app.workspace.Workspace.ask`."""
+    """What a request is given that streams: see `rag.app.ask.ask`."""
 
     def on_text(self, text: str) -> None: ...
     def on_progress(self, progress: Progress) -> None: ...

@@ -16,8 +16,13 @@ from starlette.routing import Route
 
 from rag import __version__
 from rag.app.ask import AnswerReport
-from rag.app.chat import TurnReport
-from rag.app.notes import Limits
+from rag.app.ask import ask as answer
+from rag.app.chat import Chat, TurnReport
+from rag.app.notes import Limits, get_note, get_notes
+from rag.app.related import related
+from rag.app.search import search
+from rag.app.status import read_status
+from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.exceptions import RAGError
 from rag.mcp.library import Library
@@ -107,32 +112,32 @@ class Api:
     async def search(self, request: Request) -> Response:
         """Search."""
         asked = requests.from_query(requests.Search, request.query_params).request()
-        return report_response(await self.read(lambda workspace: workspace.search(asked)))
+        return report_response(await self.read(lambda workspace: search(workspace, asked)))
 
     async def note(self, request: Request) -> Response:
         """Read a note."""
         requests.from_query(requests.Note, request.query_params)
         name, limits = request.path_params["id"], Limits(_LINE)
-        report = await self.read(lambda workspace: workspace.get_note(name, limits=limits))
+        report = await self.read(lambda one: get_note(one.config, name, limits=limits))
         return report_response(report)
 
     async def related(self, request: Request) -> Response:
         """Find related notes."""
         query = requests.from_query(requests.Related, request.query_params)
         asked = query.request(request.path_params["id"])
-        return report_response(await self.read(lambda workspace: workspace.related(asked)))
+        return report_response(await self.read(lambda workspace: related(workspace, asked)))
 
     async def status(self, request: Request) -> Response:
         """Return the state of the index."""
         asked = requests.from_query(requests.Status, request.query_params)
-        report = await self.read(lambda one: one.status(asked.links, asked.vectors))
+        report = await self.read(lambda one: read_status(one.config, asked.links, asked.vectors))
         return report_response(report)
 
     async def batch(self, request: Request) -> Response:
         """Read several notes."""
         asked = requests.from_body(requests.Batch, await request.body())
         limits = Limits(asked.lines)
-        report = await self.read(lambda one: one.get_notes(asked.notes, limits=limits))
+        report = await self.read(lambda one: get_notes(one.config, asked.notes, limits=limits))
         return report_response(report)
 
     async def ask(self, request: Request) -> Response:
@@ -142,7 +147,8 @@ class Api:
         def work(listener: Listener) -> AnswerReport:
             self.library.wait_for_answers()
             with self.library.reader(is_fresh=False) as workspace:
-                return workspace.ask(
+                return answer(
+                    workspace,
                     asked,
                     on_text=listener.on_text,
                     on_progress=listener.on_progress,
@@ -159,7 +165,10 @@ class Api:
 
         def work(listener: Listener) -> TurnReport:
             self.library.wait_for_answers()
-            with self.library.reader(is_fresh=False) as workspace, workspace.chat(begin) as chat:
+            with (
+                self.library.reader(is_fresh=False) as workspace,
+                Chat(workspace.config, begin) as chat,
+            ):
                 return chat.ask(
                     asked.question, on_text=listener.on_text, on_progress=listener.on_progress
                 )
@@ -174,7 +183,7 @@ class Api:
         def run() -> object:
             self.library.wait_for_notes()
             with self.library.reader(is_fresh=False) as workspace:
-                return workspace.sync(asked)
+                return sync(workspace.config, asked)
 
         loop = asyncio.get_running_loop()
         report = await loop.run_in_executor(self._index_pool, run)

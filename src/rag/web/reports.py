@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from rag.app.schema import to_json
 from rag.exceptions import RAGError
+from rag.support.json_reports import to_json
 
 # The status of an error, by its kind; of others it is 500.
 _STATUS = {

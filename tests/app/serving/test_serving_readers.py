@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag.app.requests import SearchRequest
+from rag.app.search import search
 from rag.app.serving.readers import Readers
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
@@ -26,7 +27,7 @@ def folder(write_notes: Callable[..., Path], refresh: Refresh) -> Path:
 
 def found(readers: Readers, query: str) -> int:
     with readers.reader() as workspace:
-        return workspace.search(SearchRequest(query)).response.total
+        return search(workspace, SearchRequest(query)).response.total
 
 
 def test_a_new_snapshot_is_read_by_the_next_request(
@@ -43,11 +44,11 @@ def test_a_new_snapshot_is_read_by_the_next_request(
 def test_a_request_keeps_its_snapshot_to_its_end(config: RAGConfig, folder: Path, refresh: Refresh):
     readers = Readers(config)
     with readers.reader() as workspace:
-        assert workspace.search(SearchRequest("wombat")).response.total == 1
+        assert search(workspace, SearchRequest("wombat")).response.total == 1
         (folder / "Old.md").unlink()
         (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
         refresh(work=folder)
-        assert workspace.search(SearchRequest("wombat")).response.total == 1
+        assert search(workspace, SearchRequest("wombat")).response.total == 1
     assert found(readers, "wombat") == 0
     readers.close()
 
@@ -56,7 +57,7 @@ def test_one_that_is_given_back_after_the_end_is_closed(config: RAGConfig, folde
     readers = Readers(config)
     with readers.reader() as workspace:
         readers.close()
-        assert workspace.search(SearchRequest("wombat")).response.total == 1
+        assert search(workspace, SearchRequest("wombat")).response.total == 1
     with readers.reader() as another:
         assert another is not workspace
 
@@ -75,8 +76,8 @@ def test_the_reader_that_was_prepared_is_lent_first(config: RAGConfig, folder: P
     readers = Readers(config)
     readers.prepare()
     with readers.reader() as first, readers.reader() as second:
-        assert first.search(SearchRequest("wombat")).response.total == 1
-        assert second.search(SearchRequest("wombat")).response.total == 1
+        assert search(first, SearchRequest("wombat")).response.total == 1
+        assert search(second, SearchRequest("wombat")).response.total == 1
     readers.close()
 
 
@@ -94,7 +95,7 @@ def test_what_was_published_since_it_was_prepared_is_read(
 def test_a_reader_is_lent_again_after_a_query_that_failed(config: RAGConfig, folder: Path):
     readers = Readers(config)
     with pytest.raises(QueryError), readers.reader() as first:
-        first.search(SearchRequest(""))
+        search(first, SearchRequest(""))
     with readers.reader() as second:
         assert second is first
     readers.close()
@@ -143,6 +144,6 @@ def test_a_fresh_reader_reads_what_was_just_written(config: RAGConfig, folder: P
     assert found(readers, "wombat") == 1
     (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
     with readers.reader(is_fresh=True) as workspace:
-        assert workspace.search(SearchRequest("quokka")).response.total == 1
+        assert search(workspace, SearchRequest("quokka")).response.total == 1
     assert readers.changed == 0
     readers.close()

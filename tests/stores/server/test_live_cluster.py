@@ -14,7 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from rag.app.doctor import run_checks
 from rag.app.requests import SearchRequest, SyncRequest
+from rag.app.search import search
+from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
 
@@ -62,12 +65,12 @@ def machine(home: Path, store: StoreConfig | None = None) -> RAGConfig:
 
 def index(config: RAGConfig, notes: Path) -> None:
     with Workspace(config) as workspace:
-        workspace.sync(SyncRequest([notes]))
+        sync(workspace.config, SyncRequest([notes]))
 
 
 def scores(config: RAGConfig, query: str) -> dict[str, float]:
     with Workspace(config) as workspace:
-        found = workspace.search(SearchRequest(query, top_k=20)).response.results
+        found = search(workspace, SearchRequest(query, top_k=20)).response.results
     return {result.title: result.score for result in found}
 
 
@@ -101,7 +104,7 @@ def test_each_node_is_the_same_index_to_every_machine(
         through = replace(store, url=address)
         assert scores(machine(tmp_path / f"reader {at}", through), "armadillo seven") == wanted
         with Workspace(machine(tmp_path / "owner", through)) as workspace:
-            assert not workspace.sync(SyncRequest()).run.touched
+            assert not sync(workspace.config, SyncRequest()).run.touched
     assert len([*(tmp_path / "owner").glob("index-*")]) == 1
 
 
@@ -119,5 +122,5 @@ def test_doctor_counts_the_copies(tmp_path: Path, notes: Path, store: StoreConfi
     config = machine(tmp_path / "owner", store)
     index(config, notes)
     with Workspace(config) as workspace:
-        [check] = [check for check in workspace.checks() if check.name == "shards"]
+        [check] = [check for check in run_checks(workspace.config) if check.name == "shards"]
     assert (check.status, "6 shards, 2 copies of each" in check.message) == ("pass", True)

@@ -24,6 +24,7 @@ from rag.clients.protocols import EmbeddingProvider, ModelProvider, ModelView, S
 from rag.config import settings
 from rag.exceptions import ModelError, ModelMissingError, RAGError
 from rag.index.embedding_space import maker, other_model
+from rag.support.json_reports import to_json
 from rag.support.vector_digest import may_be_same, shortened
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens
@@ -133,7 +134,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
             status: Status = "fail" if examination.without_vectors == "fail" else "pass"
             yield CheckResult("vectors", status, "none: search is by words", _MAKE)
         return
-    facts = embedded.to_json()
+    facts = to_json(embedded)
     facts["digest"] = shortened(embedded.space.digest)
     if not provider.is_configured:
         message = f"there, and not used: search by meaning needs {provider.lacking}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from errno import ELOOP
 from itertools import accumulate
 from pathlib import Path
@@ -15,6 +15,7 @@ from rag.exceptions import UPDATE_INDEX, NotFoundError, UsageError
 from rag.index.links.tables import Link
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
+from rag.support.json_reports import hidden, optional
 from rag.vault.chunk_lines import chunk_lines, joined_line
 
 NOT_HERE = (
@@ -22,34 +23,68 @@ NOT_HERE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NoteReport:
-    """A note and some of its lines, of which `first` is the number of the first.
+    """A note, or some of its lines.
 
-    :param notice: what is to be known of the lines.
-    :param part: which lines were asked for, as it is written after a note's name.
-    :param more: how many of them are left out, where a limit was given.
+    :param id: `rag get ID` prints it. It stays as long as the note has its path.
+    :param file: where the note is on disk.
+    :param created: a day, or a day and a time; empty where it is not known.
+    :param links: what it links to, as it is written.
     :param backlinks: the links of other notes to it.
+    :param problems: what is wrong with it.
+    :param line_start: the first line of `content`, from 1 in the file.
+    :param notice: what is to be known of the lines.
+    :param more: how many lines are left out, where a limit was given.
+    :param part: which lines were asked for, as it is written after a note's name.
     """
 
-    note: FoundNote
-    lines: list[str]
-    first: int
-    notice: str = ""
-    part: str = ""
-    more: int = 0
-    backlinks: list[Link] = field(default_factory=list)
+    id: str
+    vault: str
+    path: str
+    file: Path
+    title: str
+    aliases: list[str]
+    tags: list[str]
+    created: str
+    modified: str
+    links: list[str]
+    backlinks: list[Link]
+    problems: list[str]
+    line_start: int
+    line_end: int
+    content: str
+    notice: str
+    more: int = optional(0)
+    part: str = hidden()
+    lines: list[str] = hidden()
+    note: FoundNote = hidden()
+
+
+@dataclass(frozen=True)
+class UnknownNote:
+    """A name that no note answers to, or several do.
+
+    :param suggestions: notes that may be meant.
+    """
+
+    name: str
+    message: str
+    hint: str
+    suggestions: list[str]
 
 
 @dataclass(frozen=True)
 class NotesReport:
     """Notes that were asked for together.
 
+    :param unknown: names that no note answers to.
     :param several: whether more than one was asked for, or a pattern.
     """
 
     notes: list[NoteReport]
-    several: bool
+    unknown: list[UnknownNote] = optional(factory=list)
+    several: bool = hidden(False)
 
 
 @dataclass(frozen=True)
@@ -94,25 +129,33 @@ def get_notes(
 ) -> NotesReport:
     """Read several notes, each once; a name may be a pattern of paths (`daily/2026-11-*`).
 
-    :raises NotFoundError: as `get_note`, for the first name that nothing answers to.
+    A name that nothing answers to is among `unknown`, where there are others.
+
+    :raises NotFoundError: as `get_note`, where no name is that of a note.
     """
     parts: dict[tuple[str, str, str, Lines | None], tuple[Named, list[Link]]] = {}
-    several = len(names) > 1
+    several, unknown = len(names) > 1, list[tuple[str, NotFoundError]]()
     with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
         for name in names:
             try:
                 notes = [find_named(manifest, name, list(vaults) if vaults else None, folder)]
-            except NotFoundError:
+            except NotFoundError as error:
                 if not (notes := notes_like(manifest, name, vaults)):
-                    raise
+                    unknown.append((name, error))
+                    continue
                 several = True
             for named in notes:
                 row = named.note.row
                 backlinks = manifest.links.links_to(row)
                 parts[row.vault, row.path, named.heading, named.lines] = named, backlinks
-    limits = limits or Limits()
-    return NotesReport([_read(config, *part, limits) for part in parts.values()], several)
+    if not parts:
+        raise unknown[0][1]
+    return NotesReport(
+        [_read(config, *part, limits or Limits()) for part in parts.values()],
+        [UnknownNote(name, str(one), one.hint, one.suggestions) for name, one in unknown],
+        several,
+    )
 
 
 def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:
@@ -134,8 +177,24 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
     part = f"#{named.heading}" if named.heading else ""
     if named.lines:
         part = f":{span.start + 1}-{span.start + len(chosen)}"
-    more = len(chosen) - len(kept)
-    return NoteReport(note, kept, span.start + 1, notice, part, more, backlinks)
+    row, first = note.row, span.start + 1
+    return NoteReport(
+        **{name: getattr(row, name) for name in _OF_ROW},
+        file=note.file,
+        links=[*row.links],
+        backlinks=backlinks,
+        line_start=first,
+        line_end=max(first, first + len(kept) - 1),
+        content="\n".join(kept),
+        notice=notice,
+        more=len(chosen) - len(kept),
+        part=part,
+        lines=kept,
+        note=note,
+    )
+
+
+_OF_ROW = ("id", "vault", "path", "title", "aliases", "tags", "created", "modified", "problems")
 
 
 def _within(lines: list[str], limits: Limits) -> list[str]:

@@ -19,7 +19,7 @@ from rag.search.results import QueryFilters, SearchResult
 from rag.search.understanding.query_understanding import understand
 
 if TYPE_CHECKING:
-    from rag.app.snapshot import Snapshot
+    from rag.app.workspace import Workspace
     from rag.index.note_rows import NoteRow
 
 _TASK = r"\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[{}\](?:\s|$)"
@@ -41,14 +41,14 @@ def line_text(result: SearchResult) -> str:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Lines of a note, of which `first` is the number of the first."""
+    """Lines of a note, of which `line_start` is the number of the first."""
 
-    first: int
+    line_start: int
     lines: list[str]
 
 
 def read_excerpts(
-    snapshot: Snapshot, results: Sequence[SearchResult], around: int
+    snapshot: Workspace, results: Sequence[SearchResult], around: int
 ) -> list[Excerpt]:
     """Return the lines around each result.
 
@@ -59,7 +59,7 @@ def read_excerpts(
     return [_excerpt(snapshot, result, around) for result in results]
 
 
-def _excerpt(snapshot: Snapshot, result: SearchResult, around: int) -> Excerpt:
+def _excerpt(snapshot: Workspace, result: SearchResult, around: int) -> Excerpt:
     lines, first = _unchanged_lines(snapshot, result), 1
     if not lines:
         lines, first = own_lines(result), result.line_start
@@ -68,7 +68,7 @@ def _excerpt(snapshot: Snapshot, result: SearchResult, around: int) -> Excerpt:
     return Excerpt(first + start, lines[start : at + around + 1])
 
 
-def _unchanged_lines(snapshot: Snapshot, result: SearchResult) -> list[str]:
+def _unchanged_lines(snapshot: Workspace, result: SearchResult) -> list[str]:
     """Return the lines of a result's file; none when it was changed since, or is not here."""
     note = snapshot.note(result.vault, result.file_path)
     with suppress(OSError, RAGError):
@@ -102,7 +102,7 @@ def is_task(state: str) -> Test:
 
 
 def matching_lines(
-    snapshot: Snapshot, test: Test, filters: QueryFilters | None, order: str = ""
+    snapshot: Workspace, test: Test, filters: QueryFilters | None, order: str = ""
 ) -> Iterator[MatchingLines]:
     """Yield the notes that filters let through and that have matching lines, newest first.
 

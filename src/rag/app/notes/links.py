@@ -12,6 +12,7 @@ from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.index.links.matching import NamedNote
 from rag.index.links.tables import Link, LinkTables
+from rag.support.json_reports import inline
 
 OUT, IN, BOTH = "out", "in", "both"
 DEEPEST = 3
@@ -19,23 +20,27 @@ DEEPEST = 3
 
 @dataclass(frozen=True)
 class Step:
-    """A link that was walked: how many steps from the note, and which way."""
+    """A link that was walked.
+
+    :param depth: how many links it is from the note.
+    :param direction: `out` or `in`.
+    """
 
     depth: int
     direction: str
-    link: Link
+    link: Link = inline()
 
 
 @dataclass(frozen=True)
 class LinksReport:
     """The links that lead from a note, or to it, the nearest first.
 
-    :param total: how many there are; `steps` has no more than were asked for.
+    :param total: how many there are; `links` has no more than were asked for.
     """
 
     note: NoteRef
     direction: str
-    steps: list[Step]
+    links: list[Step]
     total: int
 
 

@@ -6,10 +6,10 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes.names import NoteRef, find_named
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from haystack import Document
 
     from rag.app.requests import RelatedRequest
-    from rag.app.snapshot import Snapshot
+    from rag.app.workspace import Workspace
     from rag.index.manifest import Manifest
     from rag.index.note_rows import NoteRow
     from rag.stores.base.document_store import BaseDocumentStore
@@ -132,10 +132,6 @@ class RelatedReport:
     elapsed_ms: int
     index: IndexState
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as schema 1 has it."""
-        return {**asdict(self), "index": self.index.to_json()}
-
 
 class _Candidate(NamedTuple):
     """A note that may be related: its id, its score, what tells of it, and the chunks that do, the
@@ -148,7 +144,7 @@ class _Candidate(NamedTuple):
     chunks: Sequence[str]
 
 
-def related(snapshot: Snapshot, request: RelatedRequest) -> RelatedReport:
+def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
     """Find notes related to one: by its sentences where they have embeddings, by its weightiest
     words, and by the names in its front matter. What repeats in many notes counts next to nothing.
 

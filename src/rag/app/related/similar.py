@@ -26,7 +26,7 @@ from rag.stores.base.document_embeddings import cosines_of
 
 if TYPE_CHECKING:
     from rag.app.requests import SearchRequest
-    from rag.app.snapshot import Snapshot
+    from rag.app.workspace import Workspace
     from rag.config import RAGConfig
     from rag.index.note_rows import NoteRow
     from rag.search.filters import Filter
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LEAST = 100  # chunks that are ranked
 
 
-def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> SearchResponse:
+def similar_notes(snapshot: Workspace, name: str, request: SearchRequest) -> SearchResponse:
     """Return the notes whose chunks are nearest to the mean direction of a note's, of which lines
     that many notes repeat count nothing; no model is asked.
 

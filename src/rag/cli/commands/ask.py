@@ -88,6 +88,7 @@ def ask(
     rag ask "How many notes are tagged runbook?"
     echo "What is a Pod?" | rag ask - --json
     """
+    from rag.app.ask import ask as answer_question
     from rag.app.requests import AskRequest
     from rag.app.workspace import Workspace
     from rag.cli.render.answer import AnswerPrinter, exit_code, more_notes, print_window
@@ -111,7 +112,7 @@ def ask(
             workspace.state, question=request.question, sources=not no_sources, quiet=quiet
         )
         answering = _shown(
-            workspace.ask,
+            partial(answer_question, workspace),
             printer,
             workspace.state,
             out,
@@ -228,14 +229,13 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
+    from rag.app.chat import Chat, kept_sessions
     from rag.app.requests import ChatRequest
-    from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
     check_model(model, no_model)
-    workspace = Workspace(config)
     if list_all:
-        _print_sessions(workspace.sessions(), json)
+        _print_sessions(kept_sessions(config), json)
         return
     if go_on and session_id:
         raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
@@ -252,7 +252,7 @@ def chat(
         plan=plan,
     )
     out = Output("json" if json else "text", quiet)
-    with workspace.chat(request) as chat:
+    with Chat(config, request) as chat:
         talk = _Conversation(chat, out, think, explain, sources=not no_sources, plan=bool(plan))
         code = talk.run()
     if code and not _interactive():
@@ -263,8 +263,9 @@ def _print_sessions(report: SessionsReport, as_json: bool) -> None:
     if as_json:
         print_report(report)
     for session in [] if as_json else report.sessions:
-        first = shortened(session.turns[0].question, 60) if session.turns else ""
-        print_line(f"{session.id}  {len(session.turns):>3}  {first}".rstrip())
+        asked = session.questions
+        first = shortened(asked[0], 60) if asked else ""
+        print_line(f"{session.id}  {len(asked):>3}  {first}".rstrip())
         for notice in session.notices:
             say(notice)
     if not report.sessions:
@@ -410,31 +411,31 @@ class _Conversation:
 
             raise no_facts()
         else:
-            for number, fact in enumerate(report.facts, 1):
-                print_line(f"{number:>3}  {' '.join(clean(fact.content).split())}")
+            for fact in report.facts:
+                print_line(f"{fact.number:>3}  {' '.join(clean(fact.text).split())}")
         return 0 if report.facts else 1
 
     def _remember(self, text: str) -> int:
         report = self.chat.remember(text)
-        return self._done(report, f"remembered: {report.text}")
+        return self._done(report, f"remembered: {report.remembered}")
 
     def _forget(self, which: str) -> int:
         report = self.chat.forget(which)
-        return self._done(report, f"forgotten: {report.text}")
+        return self._done(report, f"forgotten: {report.forgotten}")
 
     def _sources(self, _: str) -> int:
         report = self.chat.sources()
         if self.out.as_json:
             print_report(report)
-        elif report.sources is None:
+        elif report.results is None:
             raise NotFoundError("there is no answer yet", hint="Ask something first.")
-        elif not report.sources:
+        elif not report.results:
             raise NotFoundError("the last answer has no sources")
         else:
             from rag.cli.render.answer import print_sources
             from rag.cli.render.terminal import make_console
 
-            print_sources(make_console(), report.sources, self.chat.state)
+            print_sources(make_console(), report.results, self.chat.state)
         return 0 if report.sources else 1
 
     def _clear(self, _: str) -> int:

@@ -74,6 +74,7 @@ def evaluate(
     rag eval questions.jsonl --compare before.json   exit code 1 when it is worse
     rag eval questions.jsonl --modes lexical,hybrid
     """
+    from rag.app.evaluate import evaluate as run
     from rag.app.requests import EvaluateRequest
     from rag.app.workspace import Workspace
     from rag.evaluation.baseline import load_runs
@@ -84,13 +85,13 @@ def evaluate(
     baseline = None if compare is None else load_runs(compare)
     request = EvaluateRequest(asked, wanted, transforms or None, vaults, baseline, save)
     with Workspace(config) as workspace:
-        report = workspace.evaluate(request, partial(_shown, quiet=quiet or json))
+        report = run(workspace, request, partial(_shown, quiet=quiet or json))
     _warn(report, vaults, quiet, notices=not (quiet or json))
     if json:
         print_report(report)
     else:
         _print(report)
-    if report.worse:
+    if report.is_worse:
         raise typer.Exit(1)
 
 
@@ -131,20 +132,20 @@ def _warn(
 
     :param notices: say also what the searches gave notice of.
     """
-    for one in report.modes if notices else ():
+    for one in report.runs if notices else ():
         for notice in one.run.notices:
             say(notice)
     if not quiet:
         warn_if_stale(report.index)
-    if unknown := report.modes[0].run.unknown:
+    if unknown := report.runs[0].run.unknown:
         names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
         where = f"vault {', '.join(vaults)}" if vaults else "the index"
         verb = "names" if len(unknown) == 1 else "name"
         count = plural(len(unknown), "question")
         say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
-    for one in report.modes:
-        if one.comparison:
-            _warn_of_comparison(one.comparison, one.run.mode, one.compared_with)
+    for one in report.runs:
+        if one.compared:
+            _warn_of_comparison(one.compared, one.run.mode, one.compared_with)
 
 
 def _warn_of_comparison(found: Comparison, mode: str, before: str) -> None:
@@ -178,7 +179,7 @@ def _print(report: EvaluationReport) -> None:
     from rag.evaluation.run import score_auc, summaries
 
     console = make_console()
-    for position, one in enumerate(report.modes):
+    for position, one in enumerate(report.runs):
         if position:
             print_line("")
         figures = summaries(one.run.outcomes)
@@ -190,11 +191,11 @@ def _print(report: EvaluationReport) -> None:
         auc = score_auc(one.run.outcomes)
         if auc is not None:
             print_line(f"{_AUC}: {auc:.3f} (area under the curve)")
-        if one.comparison:
+        if one.compared:
             print_line("")
-            console.print(_comparison_table(one.comparison))
+            console.print(_comparison_table(one.compared))
             print_line("")
-            print_line(_verdict(one.comparison))
+            print_line(_verdict(one.compared))
 
 
 def _table(first: str, columns: Iterable[str]) -> Table:

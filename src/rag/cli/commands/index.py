@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from rag.app.requests import SyncRequest
-    from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
-    from rag.indexing.changes import Changes
+    from rag.app.sync import ShowProgress, SyncCopy, SyncReport
     from rag.indexing.reports import Progress, RunReport
 
 _SURE = 3.0  # seconds after which the time that is left can be told
@@ -67,7 +66,7 @@ def index(
     rag index --to-server          copy the index to the server of store.url
     """
     from rag.app.requests import SyncRequest
-    from rag.app.workspace import Workspace
+    from rag.app.sync import copy_index, preview_sync, sync
 
     config = load_settings(config_file)
     is_watched = sys.stderr.isatty() and not (quiet or json)
@@ -76,16 +75,15 @@ def index(
         folders or [], name, prune, rebuild, embed, wait, quiet, take_over, seconds
     )
     _check(request, dry_run, to_server)
-    with Workspace(config) as workspace:
-        if to_server:
-            _print_copy(workspace.copy_index(wait, _bars(quiet or json)), quiet, json)
-        elif dry_run:
-            _print_preview(workspace.preview_sync(request), json)
-        else:
-            report = workspace.sync(request, _bars(quiet or json))
-            _print(report, quiet, json)
-            if report.run.incomplete:
-                raise typer.Exit(5)
+    if to_server:
+        _print_copy(copy_index(config, wait, _bars(quiet or json)), quiet, json)
+    elif dry_run:
+        _print_preview(preview_sync(config, request), json)
+    else:
+        report = sync(config, request, _bars(quiet or json))
+        _print(report, quiet, json)
+        if report.run.incomplete:
+            raise typer.Exit(5)
 
 
 def _check(request: SyncRequest, dry_run: bool, to_server: bool) -> None:
@@ -124,7 +122,7 @@ def _print_copy(found: SyncCopy, quiet: bool, json: bool) -> None:
         print_line(
             f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}"
             f" ({report.embedded:,} with vectors{there}) copied to {report.url},"
-            f" collection {report.collection} ({found.seconds:.1f} s)"
+            f" collection {report.collection} ({found.elapsed_ms / 1000:.1f} s)"
         )
 
 
@@ -201,7 +199,7 @@ def _print(found: SyncReport, quiet: bool, json: bool) -> None:
     problems = sum(len(vault.problems) for vault in report.vaults.values())
     if problems and not quiet:
         line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
-    print_line(f"{line} ({found.seconds:.1f} s)")
+    print_line(f"{line} ({found.elapsed_ms / 1000:.1f} s)")
 
 
 def _say_problems(report: RunReport, quiet: bool) -> None:
@@ -240,21 +238,18 @@ def _embedded(report: RunReport) -> Iterator[str]:
         yield f"{plural(done.left, 'chunk')} left to the next run{left}"
 
 
-def _print_preview(report: SyncPreview, json: bool) -> None:
+def _print_preview(report: SyncReport, json: bool) -> None:
     if json:
         print_report(report)
         return
-    for changes in report.changes:
-        for mark, paths in zip("+~-", _paths(changes), strict=True):
+    vaults = report.run.vaults.values()
+    for vault in vaults:
+        for mark, paths in zip("+~-", vault.paths.values(), strict=True):
             for path in paths:
-                print_line(f"{mark} {changes.vault}/{path}")
-        if changes.problem:
-            say(f"rag: vault {changes.vault!r}: {changes.problem}")
-    counts = ([len(paths) for paths in _paths(changes)] for changes in report.changes)
-    added, changed, deleted = map(sum, zip(*counts, strict=True))
+                print_line(f"{mark} {vault.vault}/{path}")
+        if vault.problem:
+            say(f"rag: vault {vault.vault!r}: {vault.problem}")
+    added, changed, deleted = (
+        sum(getattr(vault, what) for vault in vaults) for what in ("added", "changed", "deleted")
+    )
     print_line(f"would index {added:,} new and {changed:,} changed, forget {deleted:,}")
-
-
-def _paths(changes: Changes) -> tuple[list[str], list[str], list[str]]:
-    added = [file.path for file in changes.added]
-    return added, [file.path for file in changes.changed], sorted(changes.deleted)

@@ -22,7 +22,7 @@ from rag.cli.render.console import (
     say_notice,
     visible,
 )
-from rag.exceptions import UsageError
+from rag.exceptions import NotFoundError, UsageError
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def get(
 
     A path may begin at the vault or at the working folder. What a limit leaves out is counted in
     a last line. With --json several notes are one object with the list `notes`; so are those of a
-    pattern, however many they are.
+    pattern, however many they are. A name that no note has is told, and the others are printed;
+    the exit code is then 1.
 
     \b
     rag get "On-call handover"
@@ -70,31 +71,34 @@ def get(
     rag get 'daily/2026-11-*' Glossary --max-lines 40
     rag get 用語集 --paths               print where it is
     """
-    from rag.app.notes import Limits
-    from rag.app.workspace import Workspace
+    from rag.app.notes import Limits, get_notes
 
     out = chosen_output(output_format, json=json, paths=paths, among=NOTE_FORMATS)
     config = load_settings(config_file)
     if not all(note.strip() for note in notes):
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
-    with Workspace(config) as workspace:
-        report = workspace.get_notes(notes, vaults, Path.cwd(), Limits(max_lines, max_bytes))
+    report = get_notes(config, notes, vaults, Path.cwd(), Limits(max_lines, max_bytes))
+    for unknown in report.unknown:
+        say(f"rag: {unknown.message}")
+        for suggestion in unknown.suggestions:
+            say(f"  {suggestion}")
     if out.as_json:  # which has the file too, as with a search
         print_report(report if report.several else report.notes[0])
     elif out.names_files:
-        for file in dict.fromkeys(one.note.file for one in report.notes):
+        for file in dict.fromkeys(one.file for one in report.notes):
             print_file(file, nul=out.format == "paths0")
     else:
         for number, one in enumerate(report.notes):
             if number:
                 print_text("")
             _print_note(one, is_headed=report.several)
+    if report.unknown:
+        raise typer.Exit(NotFoundError.exit_code)
 
 
 def _print_note(report: NoteReport, *, is_headed: bool) -> None:
     if is_headed:
-        row = report.note.row
-        print_line(f"==> {row.vault}/{row.path}{report.part} <==")
+        print_line(f"==> {report.vault}/{report.path}{report.part} <==")
     if report.notice:
         say(f"rag: {report.notice}")
     for line in report.lines:
@@ -169,6 +173,7 @@ def related(
     rag related 用語集 --vault エンジニア --json
     rag related Glossary --links in      what links to it, with the lines
     """
+    from rag.app.related import related as find_related
     from rag.app.requests import LinksRequest, RelatedRequest
     from rag.app.workspace import Workspace
 
@@ -200,7 +205,7 @@ def related(
         folder=Path.cwd(),
     )
     with Workspace(load_settings(config_file)) as workspace:
-        report = workspace.related(request)
+        report = find_related(workspace, request)
     if not quiet:
         warn_if_stale(report.index)
         for notice in report.notices:
@@ -226,18 +231,17 @@ def _refuse(option: str, how: str) -> None:
 
 def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
     """Print the links of a note."""
-    from rag.app.workspace import Workspace
+    from rag.app.notes.links import walk_links
 
-    with Workspace(load_settings(config_file)) as workspace:
-        report = workspace.links(request)
+    report = walk_links(load_settings(config_file), request)
     if json:
         print_report(report)
     else:
-        for step in report.steps:
+        for step in report.links:
             print_line(f"{'  ' * (step.depth - 1)}{link_line(step.link)}")
-        if more := report.total - len(report.steps):
+        if more := report.total - len(report.links):
             say(f"{plural(more, 'more link')} left out by --top-k")
-    if not report.steps:
+    if not report.links:
         if not json:
             say(f"{report.note.title!r} has no such links")
         raise typer.Exit(1)

@@ -15,7 +15,7 @@ from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.app.audit import AuditReport, RecordReport, Replay
-    from rag.app.transform_preview import TransformReport
+    from rag.app.plan import TransformReport
     from rag.query.planner.audit_log import AuditRecord
     from rag.search.results import SearchedVariant
 
@@ -49,6 +49,7 @@ def plan(
     rag plan 先週の会議のメモ --json
     """
     from rag.app.interpretation_text import interpretation_line, missing
+    from rag.app.plan import plan as make_plan
     from rag.app.requests import PlanRequest
     from rag.app.workspace import Workspace
 
@@ -57,19 +58,19 @@ def plan(
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     request = PlanRequest(read_query(words), filters, model, no_model)
     with Workspace(config) as workspace:
-        report = workspace.plan(request)
+        report = make_plan(workspace, request)
     for notice in [] if quiet else report.notices:
         say(notice)
-    if report.plan is None:
+    if report.intent is None:
         raise typer.Exit(1)
     if json:
         print_report(report)
     else:
         from rag.cli.render.results import print_plan
 
-        print_line(interpretation_line(report.plan))
-        print_plan(report.plan, 2)
-        for text in [] if quiet else missing(report.plan, report.index):
+        print_line(interpretation_line(report.intent))
+        print_plan(report.intent, 2)
+        for text in [] if quiet else missing(report.intent, report.index):
             say(text)
     if not (report.is_usual or quiet):
         say("`rag search` takes these words as they are; with --plan it filters so.")
@@ -94,11 +95,10 @@ def transform(
     rag transform "how do we undo a release" --transform step-back
     rag transform "tag:ops rolback"
     """
-    from rag.app.workspace import Workspace
+    from rag.app.plan import plan_search
 
     query = read_query(words)
-    with Workspace(load_settings(config_file)) as workspace:
-        report = workspace.preview_transforms(query, transforms or None)
+    report = plan_search(load_settings(config_file), query, transforms or None)
     for notice in () if quiet else report.notices:
         say(notice)
     if json:
@@ -161,18 +161,18 @@ def audit(
     rag audit mwq7q1aj               show a record with all that models said
     rag audit --replay mwq7q1aj
     """
-    from rag.app.workspace import Workspace
+    from rag.app.audit import find_record, list_records
+    from rag.app.audit import replay as plan_again
 
     if bool(record_id) + (replay is not None) + bool(last or since) > 1:
         raise UsageError("ID, --replay and --last or --since exclude each other", hint="Use one.")
     config = load_settings(config_file)
-    with Workspace(config) as workspace:
-        if replay is not None:
-            _print_replay(workspace.replay(replay), json)
-        elif record_id:
-            _print_record(workspace.audit_record(record_id), json)
-        else:
-            _print_records(workspace.audit(last, since), config.planner.audit, json)
+    if replay is not None:
+        _print_replay(plan_again(config, find_record(config, replay).record), json)
+    elif record_id:
+        _print_record(find_record(config, record_id), json)
+    else:
+        _print_records(list_records(config, last, since), config.planner.audit, json)
 
 
 def _print_records(report: AuditReport, is_on: bool, as_json: bool) -> None:
@@ -223,9 +223,7 @@ def _print_record(report: RecordReport, as_json: bool) -> None:
     if as_json:
         print_report(report)
         return
-    from rag.app.schema import to_json
-
-    for line in to_json_text(to_json(report)["record"], indent=2).split("\n"):
+    for line in to_json_text(report.record.to_json(), indent=2).split("\n"):
         print_line(line)
 
 
@@ -236,9 +234,9 @@ def _print_replay(report: Replay, as_json: bool) -> None:
         for notice in report.notices:
             say(notice)
         if report.same:
-            print_line(f"{report.record.id}: the same plan")
-        for name, before, now in report.differences:
-            print_line(f"{name}: {_brief(before)}, now {_brief(now)}")
+            print_line(f"{report.id}: the same plan")
+        for one in report.differences:
+            print_line(f"{one.field}: {_brief(one.stored)}, now {_brief(one.replayed)}")
     if not report.same:
         raise typer.Exit(1)
 

@@ -112,6 +112,7 @@ def search(
     rag search "notes tagged runbook about the error budget" --plan
     """
     from rag.app.requests import SearchRequest
+    from rag.app.search import search as find
     from rag.app.workspace import Workspace
 
     out = chosen_output(output_format, json=json, paths=paths, quiet=quiet)
@@ -142,7 +143,7 @@ def search(
             hint="Say what to look for; `rag search --help` lists the filters.",
         )
     with Workspace(config) as workspace:
-        report = workspace.search(request)
+        report = find(workspace, request)
     if not quiet:
         _print_warnings(report, out, wanted=bool(plan))
     results = out.printed(report.response.results)
@@ -177,10 +178,10 @@ def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
     """
     warn_if_stale(report.index)
     print_corrections(report.response.corrections)
-    if report.plan:
+    if report.intent:
         from rag.cli.render.results import print_interpretation
 
-        print_interpretation(report.plan, report.index, wanted=wanted, data=out.is_data)
+        print_interpretation(report.intent, report.index, wanted=wanted, data=out.is_data)
     for notice in report.notices:
         say_notice(notice)
 
@@ -191,8 +192,8 @@ def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None
 
     response = report.response
     if explain:
-        if report.plan:
-            render.print_plan(report.plan)
+        if report.intent:
+            render.print_plan(report.intent)
         lines = [*render.searched_lines(response.route, response.variants)]
         if took := response.timings.get("transforms"):
             lines.append(f"transforms took {took:,.0f} ms")

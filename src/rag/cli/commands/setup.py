@@ -16,7 +16,6 @@ from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.setup import SetupReport
-    from rag.app.workspace import Workspace
 
 _HEADING = "Written by `rag init`: what is not as by default. `rag config` lists all."
 _MEANING = {
@@ -120,9 +119,9 @@ def config(
     found = RAGConfig() if defaults else load_settings(config_file, may_ask=False)
     shown = values(found)
     if json:
-        from rag.app.settings import SettingsReport
+        from rag.app.settings import settings_report
 
-        print_report(SettingsReport(found))
+        print_report(settings_report(found))
         return
     width = max(map(len, settings()))
     for name, value in shown.items():
@@ -142,18 +141,19 @@ vault = typer.Typer(
 @vault.command("list")
 def list_vaults(json: opt.Json = False, config_file: opt.ConfigFile = None) -> None:
     """List the vaults, with their folders and how many notes are indexed."""
-    with _workspace(config_file) as workspace:
-        report = workspace.vaults()
-    _say(report.notice)
-    _say(report.index_notice)
+    from rag.app.vaults import list_vaults as known_vaults
+
+    report = known_vaults(load_settings(config_file))
+    for notice in report.notices:
+        _say(notice)
     if json:
         print_report(report)
         return
     if not report.vaults:
         print_line("no vaults yet: `rag index FOLDER` makes one")
-    for one in report.vaults:
+    for name, one in report.vaults.items():
         notes = "notes unknown" if one.notes is None else plural(one.notes, "note")
-        print_line(f"{one.name}  {notes}  {one.path}")
+        print_line(f"{name}  {notes}  {one.path}")
 
 
 @vault.command("add")
@@ -163,10 +163,11 @@ def add(
     config_file: opt.ConfigFile = None,
 ) -> None:
     """Register a folder; the next `rag index` reads it."""
-    with _workspace(config_file) as workspace:
-        added = workspace.add_vault(folder, name)
+    from rag.app.vaults import add_vault
+
+    added = add_vault(load_settings(config_file), folder, name)
     _say(added.notice)
-    print_line(f"vault {added.name!r} is registered; `rag index` reads it")
+    print_line(f"vault {added.vault!r} is registered; `rag index` reads it")
 
 
 @vault.command("rename")
@@ -180,12 +181,13 @@ def rename(
     config_file: opt.ConfigFile = None,
 ) -> None:
     """Give a vault another name; its notes are indexed again under it."""
-    with _workspace(config_file) as workspace:
-        renamed = workspace.rename_vault(name, wanted)
+    from rag.app.vaults import rename_vault
+
+    renamed = rename_vault(load_settings(config_file), name, wanted)
     _say(renamed.notice)
     if not quiet:
         notes = plural(renamed.notes, "note")
-        print_line(f"vault {name!r} is {renamed.name!r} now ({notes})")
+        print_line(f"vault {name!r} is {renamed.vault!r} now ({notes})")
 
 
 @vault.command("remove")
@@ -197,18 +199,13 @@ def remove(
     config_file: opt.ConfigFile = None,
 ) -> None:
     """Take a vault out of the index; its files are left alone."""
-    with _workspace(config_file) as workspace:
-        gone = workspace.remove_vault(name)
+    from rag.app.vaults import remove_vault
+
+    gone = remove_vault(load_settings(config_file), name)
     _say(gone.notice)
     if not quiet:
         notes = plural(gone.notes, "note")
-        print_line(f"vault {gone.name!r} is removed ({notes}); its files are untouched")
-
-
-def _workspace(config_file: Path | None) -> Workspace:
-    from rag.app.workspace import Workspace
-
-    return Workspace(load_settings(config_file))
+        print_line(f"vault {gone.vault!r} is removed ({notes}); its files are untouched")
 
 
 def _say(notice: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,10 +43,9 @@ def status(
     rag status --problems
     rag status --problems --links
     """
-    from rag.app.workspace import Workspace
+    from rag.app.status import read_status
 
-    with Workspace(load_settings(config_file)) as workspace:
-        found = workspace.status(links, problems)
+    found = read_status(load_settings(config_file), links, problems)
     if json:
         print_report(found)
     elif problems or links:
@@ -59,27 +57,27 @@ def status(
 
 
 def _print(found: StatusReport) -> None:
-    changed = found.changed
+    index, changed = found.index, found.index.changed
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
-    _say(f"index     {found.path} ({found.size / 1e6:.1f} MB)")
-    if found.server:
-        silent = "" if found.server.answers else " (it does not answer: this is what is known here)"
-        _say(f"server    {found.server.url}, collection {found.server.collection}{silent}")
-    if found.writer:
-        who = "this machine" if found.writer.here else found.writer.name
-        _say(f"written   by {who}, since {found.writer.since}")
-    if found.writer and not found.writer.here:
+    _say(f"index     {index.path} ({index.bytes / 1e6:.1f} MB)")
+    if index.server:
+        silent = "" if index.server.answers else " (it does not answer: this is what is known here)"
+        _say(f"server    {index.server.url}, collection {index.server.collection}{silent}")
+    if index.writer:
+        who = "this machine" if index.writer.here else index.writer.name
+        _say(f"written   by {who}, since {index.writer.since}")
+    if index.writer and not index.writer.here:
         age = "as it was published there"
     elif changed is None:
         age = "unknown if stale"
-    _say(f"indexed   {found.indexed_at}, {age}")
-    _say(f"notes     {found.notes:,} in {plural(found.chunks, 'chunk')}")
-    for line in _embedding(found.embedded) if found.embedded else ():
+    _say(f"indexed   {index.indexed_at}, {age}")
+    _say(f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}")
+    for line in _embedding(index.embedding) if index.embedding else ():
         _say(line)
-    for vault in found.vaults:
+    for name, vault in found.vaults.items():
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
-        _say(f"  {vault.name}  {plural(vault.notes, 'note')}  {vault.path}{away}")
+        _say(f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}")
         for notice in vault.notices:
             _say(f"    {notice}")
     for name in found.not_indexed:
@@ -105,15 +103,15 @@ def _embedding(made: Embedded) -> Iterator[str]:
 
 
 def _print_problems(found: StatusReport) -> None:
-    lacking = found.without_vectors or {}
+    lacking = found.without_vectors or []
     if not (found.problems or lacking):
         print_line("no problems")
     for note in found.problems:
         mark = "not read: " if note.failed else ""
         for problem in note.problems:
             print_line(f"{note.vault}/{note.path}: {mark}{problem}")
-    for (vault, path), chunks in islice(lacking.items(), _MOST):
-        print_line(f"{vault}/{path}: {plural(chunks, 'chunk')} without a vector")
+    for one in lacking[:_MOST]:
+        print_line(f"{one.vault}/{one.path}: {plural(one.chunks, 'chunk')} without a vector")
     if len(lacking) > _MOST:
         print_line(f"and {len(lacking) - _MOST:,} more notes")
     if lacking:
@@ -121,13 +119,13 @@ def _print_problems(found: StatusReport) -> None:
 
 
 def _print_links(found: StatusReport) -> None:
-    if found.wrong_links is None:
+    if found.links is None:
         return
     from rag.cli.commands.notes import link_line
 
-    if not found.wrong_links:
+    if not found.links:
         print_line("every link leads to one note")
-    for link in found.wrong_links:
+    for link in found.links:
         print_line(link_line(link))
 
 
@@ -151,15 +149,14 @@ def doctor(
     rag doctor -q                  only what is wrong
     rag doctor --json
     """
-    from rag.app.doctor import DoctorReport
-    from rag.app.workspace import Workspace
+    from rag.app.doctor import DoctorReport, run_checks
     from rag.cli.render.terminal import make_console
 
     config = load_config(config_file)
     say_key(config)
     console = make_console()
     report = DoctorReport([])
-    for check in Workspace(config).checks():
+    for check in run_checks(config):
         report.checks.append(check)
         if not json and not (quiet and check.status == "pass"):
             _print_check(console, check)

@@ -67,7 +67,7 @@ def _trust(place: Path, json: bool) -> None:
     if json:
         from rag.app.settings import TrustReport
 
-        print_report(TrustReport(project.file, project.asks))
+        print_report(TrustReport(project.file, project.asks, bool(project.asks)))
         return
     if not project.asks:
         print_line(visible(f"{project.file} asks for nothing that takes trust"))
@@ -100,9 +100,9 @@ def _remove(place: Path, json: bool) -> None:
 def _list(json: bool) -> None:
     files = TrustList.load().files
     if json:
-        from rag.app.settings import TrustListReport
+        from rag.app.settings import trust_list
 
-        print_report(TrustListReport(files))
+        print_report(trust_list(files))
         return
     for path, entry in files.items():
         print_line(visible(f"{'trusted' if entry.trusted else 'refused'}  {entry.since}  {path}"))

@@ -34,11 +34,6 @@ _LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be n
 # -- data, on stdout -----------------------------------------------------------------------
 
 
-def _print_json(data: dict[str, Any]) -> None:
-    """Print one JSON object with the schema's version first."""
-    sys.stdout.write(to_json_text({"schema": SCHEMA, **data}) + "\n")
-
-
 def to_json_text(value: Any, indent: int | None = None) -> str:
     """Return JSON that shows other scripts as they are, and escapes what steers a terminal."""
     return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
@@ -46,9 +41,14 @@ def to_json_text(value: Any, indent: int | None = None) -> str:
 
 def print_report(report: object) -> None:
     """Print a report, or an error, as the one JSON object of `--json`."""
-    from rag.app.schema import to_json
+    sys.stdout.write(json_line(report) + "\n")
 
-    _print_json(to_json(report))
+
+def json_line(report: object) -> str:
+    """Return a report, or a part of one, as JSON with the schema's version first."""
+    from rag.support.json_reports import to_json
+
+    return to_json_text({"schema": SCHEMA, **to_json(report)})
 
 
 def print_line(text: str, indent: int = 0) -> None:

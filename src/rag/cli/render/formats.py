@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from rag.app.notes.lines import Excerpt, line_text
-from rag.app.schema.results import results_to_json
-from rag.cli.render.console import print_data, to_json_text
+from rag.cli.render.console import json_line, print_data
 from rag.text.sanitize import visible
 
 if TYPE_CHECKING:
+    from rag.app.results import Result
     from rag.app.search import SearchReport
-    from rag.search.results import SearchResult
 
 _SNIPPET = 240  # characters
 _COLUMNS = (
     "rank score vault path title heading line line_start line_end tags created file text gone"
 )
+_ATTRIBUTES = "vault path title line line_start line_end created file"  # of a result, in XML
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 # What XML 1.0 cannot hold in any form; and what a terminal or a parser would take for something
 # else, which it holds by number.
@@ -37,36 +37,37 @@ def print_format(name: str, report: SearchReport, full: bool) -> None:
     print_data("".join(_WRITERS[name](report, full)))
 
 
-def _bodies(report: SearchReport, full: bool) -> Iterator[tuple[int, SearchResult, str]]:
-    """Yield rank and result, and what is shown of its text."""
+def _bodies(report: SearchReport, full: bool) -> Iterator[tuple[Result, str]]:
+    """Yield each result, and what is shown of its text."""
     from rag.cli.render.results import snippet_text
 
-    for rank, result in enumerate(report.response.results, 1):
-        if report.excerpts:
-            body = "\n".join(report.excerpts[rank - 1].lines)
+    response = report.response
+    for result, found in zip(report.results, response.results, strict=True):
+        if result.context:
+            body = "\n".join(result.context.lines)
         elif full:
             body = result.content
         else:
-            body = snippet_text(result, report.response.searched, _SNIPPET).plain
-        yield rank, result, body
+            body = snippet_text(found, response.searched, _SNIPPET).plain
+        yield result, body
 
 
 def _jsonl(report: SearchReport, full: bool) -> Iterator[str]:
-    """Yield an object a line, with the whole chunk as in `--json`."""
-    for found in results_to_json(report):
-        yield to_json_text(found) + "\n"
+    """Yield an object a line: the results of `--json`, each with the version of the schema."""
+    for result in report.results:
+        yield json_line(result) + "\n"
 
 
 def _csv(report: SearchReport, full: bool) -> Iterator[str]:
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS.split())
-    for rank, one, body in _bodies(report, full):
+    for one, body in _bodies(report, full):
         writer.writerow(
             (
-                *(rank, round(one.score, 6), one.vault, one.file_path, one.title),
+                *(one.rank, round(one.score, 6), one.vault, one.path, one.title),
                 *(" › ".join(one.heading), one.line, one.line_start, one.line_end),
-                *(" ".join(one.tags), one.created, report.index.file(one), body),
+                *(" ".join(one.tags), one.created, one.file, body),
                 "true" if one.gone else "",
             )
         )
@@ -75,13 +76,13 @@ def _csv(report: SearchReport, full: bool) -> Iterator[str]:
 
 def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
     """Yield a numbered list of links, each with its text as a quotation."""
-    for rank, one, body in _bodies(report, full):
-        address = report.index.link(one)
-        where = " › ".join([f"{one.vault}/{one.file_path}:{one.line}", *one.heading[1:]])
+    addresses = map(report.index.link, report.response.results)
+    for (one, body), address in zip(_bodies(report, full), addresses, strict=True):
+        where = " › ".join([f"{one.vault}/{one.path}:{one.line}", *one.heading[1:]])
         score = f" ({one.score:.2f})" if one.score else ""
         gone = " (gone)" if one.gone else ""
         title = _as_markdown(one.title)
-        yield f"{rank}. [{title}]({address}){score} {_as_markdown(where)}{gone}\n\n"
+        yield f"{one.rank}. [{title}]({address}){score} {_as_markdown(where)}{gone}\n\n"
         yield "".join(f"   > {_harmless(line)}".rstrip() + "\n" for line in body.split("\n"))
         yield "\n"
 
@@ -97,26 +98,15 @@ def _harmless(text: str) -> str:
 
 
 def _xml(report: SearchReport, full: bool) -> Iterator[str]:
-    response = report.response
-    root = ElementTree.Element("results", schema="1", query=_xml_text(response.query))
-    root.set("total", str(response.total))
-    for rank, one, body in _bodies(report, full):
-        said = {
-            "rank": str(rank),
-            "score": f"{one.score:.6f}",
-            "vault": one.vault,
-            "path": one.file_path,
-            "title": one.title,
-            "line": str(one.line),
-            "line_start": str(one.line_start),
-            "line_end": str(one.line_end),
-            "created": one.created,
-            "file": str(report.index.file(one)),
-            **({"gone": "true"} if one.gone else {}),
-        }
-        element = ElementTree.SubElement(root, "result")
-        for name, value in said.items():
-            element.set(name, _xml_text(value))
+    root = ElementTree.Element("results", schema="1", query=_xml_text(report.query))
+    root.set("total", str(report.total))
+    for one, body in _bodies(report, full):
+        element = ElementTree.SubElement(root, "result", rank=str(one.rank))
+        element.set("score", f"{one.score:.6f}")
+        for name in _ATTRIBUTES.split():
+            element.set(name, _xml_text(str(getattr(one, name))))
+        if one.gone:
+            element.set("gone", "true")
         for name, values in (("heading", one.heading), ("tag", one.tags), ("text", [body])):
             for value in values:
                 ElementTree.SubElement(element, name).text = _xml_text(value)
@@ -132,15 +122,17 @@ def _xml_text(text: str) -> str:
 def _lines(report: SearchReport, full: bool) -> Iterator[str]:
     """Yield `path:line:text` for each hit that is there; lines around it as `path-line-text`, as
     grep does."""
-    there = [(number, one) for number, one in enumerate(report.response.results) if not one.gone]
-    for place, (number, one) in enumerate(there):
-        file = str(report.index.file(one)).replace("\n", visible("\n"))
-        excerpt = report.excerpts[number] if report.excerpts else None
-        if excerpt is None:
-            excerpt = Excerpt(one.line, [line_text(one)])
-        elif place:
+    there = [
+        pair
+        for pair in zip(report.results, report.response.results, strict=True)
+        if not pair[0].gone
+    ]
+    for number, (one, found) in enumerate(there):
+        file = one.file.replace("\n", visible("\n"))
+        if one.context and number:
             yield "--\n"
-        for line, text in enumerate(excerpt.lines, excerpt.first):
+        excerpt = one.context or Excerpt(one.line, [line_text(found)])
+        for line, text in enumerate(excerpt.lines, excerpt.line_start):
             mark = ":" if line == one.line else "-"
             yield f"{file}{mark}{line}{mark}{text}\n"
 

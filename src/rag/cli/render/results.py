@@ -93,8 +93,8 @@ def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator
     result, query = report.response.results[rank - 1], report.response.searched
     if report.excerpts:
         around = report.excerpts[rank - 1]
-        digits = len(str(around.first + len(around.lines)))
-        for number, line in enumerate(around.lines, around.first):
+        digits = len(str(around.line_start + len(around.lines)))
+        for number, line in enumerate(around.lines, around.line_start):
             yield Text().append(f"{number:>{digits}}  ", "dim").append_text(_line(line, query))
     elif full:
         yield from (_line(line, query) for line in clean(result.content).split("\n"))

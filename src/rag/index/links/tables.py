@@ -12,7 +12,7 @@ import posixpath
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rag.index.links.matching import NamedNote, leads_to_a_file, link_key, matching_notes
 from rag.index.links.names import spelling_key
@@ -38,6 +38,23 @@ class Link(NamedTuple):
     def is_clear(self) -> bool:
         """Whether it leads to one note."""
         return len(self.notes) == 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `from`, the note with the link (`vault`, `path`, `title`), the `line` where it
+        stands, its `target`, its `state` (`ok`, `ambiguous` or `broken`), and `to`, the notes that
+        it may mean."""
+        source, *notes = [
+            {"vault": one.vault, "path": one.path, "title": one.title}
+            for one in (self.source, *self.notes)
+        ]
+        state = "ok" if self.is_clear else "ambiguous" if notes else "broken"
+        return {
+            "from": source,
+            "line": self.line,
+            "target": self.target,
+            "state": state,
+            "to": notes,
+        }
 
 
 class LinkTables:

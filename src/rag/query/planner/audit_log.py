@@ -101,6 +101,11 @@ class AuditRecord(BaseModel):
             catalogue=catalogue,
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as it is kept."""
+        found: dict[str, Any] = json.loads(encoded(self))
+        return found
+
     @property
     def trace(self) -> Trace:
         """What models and tools said."""

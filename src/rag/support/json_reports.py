@@ -1,0 +1,112 @@
+"""The JSON of reports, schema 1: dataclasses whose fields are named and ordered as it has them.
+
+pydantic would write the same, but takes 70 ms to import and 50 to read the types, longer than most
+commands that print JSON run. `docs/json.md` lists the fields, from the types and their docstrings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from datetime import date
+from os import PathLike, fspath
+from typing import Any
+
+from rag.exceptions import RAGError
+
+_MARK = "json"
+OPTIONAL, NULLABLE, HIDDEN, INLINE = "optional", "nullable", "hidden", "inline"
+_DIGITS = 6  # of fractions
+
+
+def optional(default: Any = MISSING, factory: Any = MISSING) -> Any:
+    """Return a field that is left out of the JSON where it has its default."""
+    return _marked(OPTIONAL, default, factory)
+
+
+def nullable(default: Any = MISSING) -> Any:
+    """Return a field that is `null` in the JSON where it is empty."""
+    return _marked(NULLABLE, default)
+
+
+def hidden(default: Any = MISSING, factory: Any = MISSING) -> Any:
+    """Return a field that is for front-ends, and not in the JSON."""
+    return _marked(HIDDEN, default, factory)
+
+
+def inline(default: Any = MISSING) -> Any:
+    """Return a field whose own fields stand in its place; none where it is `None`."""
+    return _marked(INLINE, default)
+
+
+def _marked(mark: str, default: Any, factory: Any = MISSING) -> Any:
+    given = {"default": default, "default_factory": factory}
+    kept = {name: value for name, value in given.items() if value is not MISSING}
+    return field(metadata={_MARK: mark}, **kept)
+
+
+def mark_of(one: Field[Any]) -> str:
+    """Return how a field is written; "" where it is written as it is."""
+    return str(one.metadata.get(_MARK, ""))
+
+
+def name_in_json(one: Field[Any]) -> str:
+    """Return the name of a field in the JSON: `from` for `from_`, which Python has for itself."""
+    return one.name.removesuffix("_")
+
+
+def to_json(report: object) -> dict[str, Any]:
+    """Return a report, or the error that ended a request, as schema 1 has it.
+
+    :raises TypeError: for what is neither.
+    """
+    if isinstance(report, RAGError):
+        near = getattr(report, "suggestions", None)
+        return {"error": {**_error(report), **({"suggestions": near} if near else {})}}
+    if not is_dataclass(report):
+        raise TypeError(f"no report: {type(report).__name__}")
+    written: dict[str, Any] = _plain(report)
+    return written
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if is_dataclass(value):
+        return dict(_members(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not hasattr(value, "model_dump"):
+        return [_plain(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if isinstance(value, RAGError):
+        return _error(value)
+    return value.model_dump(mode="json")  # of pydantic, which the planner's types are made with
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of each field of a dataclass that is written."""
+    for one in fields(value):
+        held, mark = getattr(value, one.name), mark_of(one)
+        if mark == HIDDEN or (mark == OPTIONAL and held == _default(one)):
+            continue
+        if mark == INLINE:
+            yield from () if held is None else _plain(held).items()
+        else:
+            yield name_in_json(one), None if mark == NULLABLE and not held else _plain(held)
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _error(error: RAGError) -> dict[str, str]:
+    return {"kind": error.kind, "message": str(error), "hint": error.hint}
