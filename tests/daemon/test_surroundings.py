@@ -62,7 +62,7 @@ class TestStreams:
         f"RAG_CONFIG=<(echo) {PLAIN}",
         *(f"{other} {' '.join(RAG)} get backups" for other in ("nice -n 3", "taskset -c 0")),
         f"ulimit -n 500; {PLAIN}",
-        *(f"{RAG[0]} {option} -m {PLAIN}" for option in ("-O", "-X dev", "-W ignore", "-s", "-u")),
+        *(f"{RAG[0]} {option} -m {PLAIN}" for option in ("-O", "-X dev", "-s")),
     ],
 )
 def test_what_cannot_be_handed_over_makes_it_cold(shell, library, line):

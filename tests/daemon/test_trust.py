@@ -123,15 +123,12 @@ class TestPlanted:
         return target
 
     @as_root
-    @pytest.mark.parametrize("command", ["warm --start", "warm --status", "warm --stop"])
-    def test_nothing_is_made_through_them(self, target, command):
-        done = subprocess.run(
-            [sys.executable, "-m", "rag", *command.split()], capture_output=True, timeout=60
-        )
+    def test_nothing_is_made_through_them(self, target):
+        start = [sys.executable, "-m", "rag", "warm", "--start"]
+        done = subprocess.run(start, capture_output=True, timeout=60)
         assert [*target.iterdir()] == []
-        if command == "warm --start":
-            assert done.returncode == 1
-            assert b"is a link of user" in done.stderr or b"no folder of yours" in done.stderr
+        assert done.returncode == 1
+        assert b"is a link of user" in done.stderr or b"no folder of yours" in done.stderr
 
     @as_root
     def test_nobody_is_killed_through_them(self, target):

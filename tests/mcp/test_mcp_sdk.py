@@ -14,7 +14,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from rag.mcp.protocol import HANDSHAKE, MODERN, TEMPLATE
+from rag.mcp.calls import TEMPLATE
+from rag.mcp.protocol import HANDSHAKE, MODERN
 
 Work = Callable[[Client], Awaitable[None]]
 TOOLS = {
@@ -52,7 +53,9 @@ def text(result: types.CallToolResult) -> str:
     return content.text
 
 
-def test_every_tool_is_listed_and_gives_what_it_says(connected: Callable[[Work], None]):
+def test_tools_resources_and_prompts_are_listed_and_give_what_they_say(
+    connected: Callable[[Work], None],
+):
     async def work(client: Client) -> None:
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == [*TOOLS]
@@ -60,14 +63,6 @@ def test_every_tool_is_listed_and_gives_what_it_says(connected: Callable[[Work],
             result = await client.call_tool(name, arguments)
             assert not result.is_error
             assert "ackup" in text(result) or name in ("status", "get_many")
-
-    connected(work)
-
-
-def test_mistakes_are_answered_in_words_and_unknown_tools_refused(
-    connected: Callable[[Work], None],
-):
-    async def work(client: Client) -> None:
         result = await client.call_tool("search", {"words": "backups"})
         assert result.is_error
         assert "the arguments are: query, queries" in text(result)
@@ -75,11 +70,6 @@ def test_mistakes_are_answered_in_words_and_unknown_tools_refused(
             await client.call_tool("find", {})
         assert refused.value.error.code == -32602
 
-    connected(work)
-
-
-def test_resources_are_read_and_completed(connected: Callable[[Work], None]):
-    async def work(client: Client) -> None:
         [template] = (await client.list_resource_templates()).resource_templates
         assert template.uri_template == TEMPLATE
         assert (await client.list_resources()).resources == []
@@ -92,17 +82,12 @@ def test_resources_are_read_and_completed(connected: Callable[[Work], None]):
         typed, known = {"name": "path", "value": "Backu"}, {"vault": "work"}
         assert (await client.complete(reference, typed, known)).completion.values == ["Backups.md"]
 
-    connected(work)
-
-
-def test_prompts_are_listed_and_filled_in(connected: Callable[[Work], None]):
-    async def work(client: Client) -> None:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert names == ["ask_notes", "weekly_review", "find_related"]
         prompt = await client.get_prompt("find_related", {"note": "Backups"})
-        content = prompt.messages[0].content
-        assert isinstance(content, types.TextContent)
-        assert '"Backups"' in content.text
+        message = prompt.messages[0].content
+        assert isinstance(message, types.TextContent)
+        assert '"Backups"' in message.text
 
     connected(work)
 
