@@ -70,10 +70,6 @@ class WarmError(Exception):
     """There can be no warm process here; the message says why."""
 
 
-class NoRequestError(Exception):
-    """The client went away, or did not say what it wants."""
-
-
 # -- the parent ----------------------------------------------------------------------------
 
 
@@ -331,25 +327,22 @@ class Request:
     streams: list[int]
 
 
-def receive(connection: socket.socket) -> Request:
-    """Read a request.
-
-    :raises NoRequestError: when none comes, or half of one.
-    """
+def receive(connection: socket.socket) -> Request | None:
+    """Return the request that comes; `None` when none comes, or half of one."""
     connection.settimeout(None)  # it comes at once, or when a stopped client goes on
     try:
         head, streams, _, _ = socket.recv_fds(connection, 4, 3)
         wanted = int.from_bytes(head, "big")
         if len(head) < 4 or len(streams) < 3 or wanted > _MOST:
-            raise NoRequestError
+            return None
         text = bytearray()
         while len(text) < wanted:
             more = connection.recv(wanted - len(text))
             if not more:
-                raise NoRequestError
+                return None
             text += more
-    except OSError as error:
-        raise NoRequestError from error
+    except OSError:
+        return None
     numbers, folder, *rest = bytes(text).split(b"\0")
     count, mask, *ignored = map(int, numbers.split())
     variables = [entry.partition(b"=") for entry in rest[count:]]
@@ -368,9 +361,8 @@ def run(connection: socket.socket) -> NoReturn:
 
     The process has just been forked, with its signals blocked and at their defaults.
     """
-    try:
-        request = receive(connection)
-    except NoRequestError:
+    request = receive(connection)
+    if request is None:
         os._exit(0)
     try:
         _take_over(request)

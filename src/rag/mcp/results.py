@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.exceptions import RAGError
 from rag.text.data_delimiters import fenced, unused_code
-from rag.text.messages import brief, plural
+from rag.text.messages import brief, plural, shortened
 from rag.text.sanitize import without_controls
 
 LONGEST = 20_000  # characters of a result; clients refuse some 25,000 tokens
@@ -65,7 +65,7 @@ class Result:
     def text(self) -> str:
         """What a model is given, at most `LONGEST` characters."""
         data = as_data(self.data) if self.data else ""
-        parts = (brief_text(self.head, _HEAD), data, brief_text(self.tail, _TAIL))
+        parts = (shortened(self.head, _HEAD), data, shortened(self.tail, _TAIL))
         return "\n".join(filter(None, parts))
 
     def with_tail(self, more: str) -> Result:
@@ -87,14 +87,9 @@ class Line(NamedTuple):
 
 def as_data(text: str) -> str:
     """Return text of notes between two lines with a code of this call's own, called data."""
-    text = brief_text(text, ROOM)
+    text = shortened(text, ROOM)
     code = unused_code([text], os.urandom(8).hex())
     return f"{_DATA.format(code=code)}\n{fenced(text, code)}"
-
-
-def brief_text(text: str, most: int) -> str:
-    """Return a text, cut where it is too long."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def fitting(blocks: Iterable[str], most: int = ROOM - 1_000) -> list[str]:
@@ -122,7 +117,7 @@ def listed_names(counts: Mapping[str, int]) -> str:
     """Return the names of vaults with how many notes each has, on a line."""
     shown = [f"{name(vault)} ({plural(notes, 'note')})" for vault, notes in counts.items()]
     more = [f"… and {len(shown) - _MOST_VAULTS} more"] if len(shown) > _MOST_VAULTS else []
-    return brief_text(", ".join(shown[:_MOST_VAULTS] + more), 1_000)
+    return shortened(", ".join(shown[:_MOST_VAULTS] + more), 1_000)
 
 
 def joined(*texts: object) -> str:

@@ -26,7 +26,6 @@ from rag.mcp.results import (
     ROOM,
     Line,
     Result,
-    brief_text,
     clean,
     clean_lines,
     error_lines,
@@ -39,7 +38,7 @@ from rag.mcp.results import (
     place,
 )
 from rag.search.matching_line import excerpt
-from rag.text.messages import brief, plural
+from rag.text.messages import brief, plural, shortened
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import outline
 
@@ -247,7 +246,7 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
             share = max(min(left, 200), left // (len(chosen) - number))
             if left < 100:
                 break
-            texts.append(brief_text(_one_of_many(workspace, note, share), share))
+            texts.append(shortened(_one_of_many(workspace, note, share), share))
             left -= len(texts[-1]) + 2
     more = len(names) - len(texts)
     tail = f"… and {more} more: name a narrower glob, or fewer notes." if more else ""
@@ -450,7 +449,7 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
     elif answer.sources:
         sure = f" (confidence {answer.confidence:.2f})" if round(answer.confidence, 2) else ""
         head = f"Quoted from the notes{sure}; cite [n] by its line."
-    text = brief_text(clean(answer.text), _ANSWER)
+    text = shortened(clean(answer.text), _ANSWER)
     return Result(head, joined(text, sources and f"\n{listed(sources)}", notices))
 
 
