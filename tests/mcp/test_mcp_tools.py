@@ -361,6 +361,7 @@ def hostile(build_index: Callable[..., RAGConfig]) -> Iterator[Tool]:
         ("Near: A (--min-score 0 shows them)", "Near: A (min_score 0 shows them)"),
         ("Near: A (--all shows them)", "Near: A"),
         ("It is long. For one answer: --top-k 5", "It is long."),
+        ('no note holds "--force".', 'no note holds "--force".'),
         ("Search by words: --mode lexical.", "Search by words: mode lexical."),
         ("Run `rag index --embed`.", "For the user: Run `rag index --embed`."),
     ],
