@@ -434,7 +434,7 @@ class TestHostileNotes:
         [stand_in] = re.findall(r"masked-\w+", listing)
         read = inside(hostile("get", note=stand_in))
         assert read.splitlines()[1] == stand_in
-        assert f"{stand_in}\n" in hostile("get_many", notes=[stand_in])
+        assert f"{stand_in}\n" in hostile("get_many", notes=[f"{stand_in}:3"])
         assert "no such links" in hostile("related", note=stand_in, links="out")
 
     def test_the_rest_of_a_list_is_counted(self, hostile: Tool):

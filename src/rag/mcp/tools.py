@@ -273,8 +273,9 @@ def _note_name(workspace: Workspace, given: str) -> str:
     if note.startswith("rag://"):
         return "/".join(read_address(note))
     if note.startswith(MASKED):
-        names = ((one.vault, one.path) for one in workspace.note_names())
-        return next(("/".join(one) for one in names if masked_name(*one) == note), note)
+        for one in workspace.note_names():
+            if note.startswith(stand_in := masked_name(one.vault, one.path)):
+                return f"{one.vault}/{one.path}{note.removeprefix(stand_in)}"
     return note
 
 
