@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.index.background import unit_vectors
@@ -33,7 +34,8 @@ _NEIGHBOURS, _COMPARED = 20, 60  # chunks for each of them, and for all of them 
 _BEST = 2  # of the note's sentences, those nearest to one of another note, that count
 _COHORT = 20  # notes that tell how near a sentence is to others anyway
 _SAME = 0.95  # a sentence that many notes have one as near to is part of a template
-_OFFERED = 6  # sentences of a note, from which its passages are taken
+_KEPT = 10  # sentences of another note, those nearest, that are compared
+_OFFERED = 6  # of them, from which its passages are taken
 _OUT = -9.0  # less than any nearness
 _LETTER = re.compile(r"[^\W_]")  # a line without any begins no sentence
 _NUMBER = re.compile(r"\d+")
@@ -143,32 +145,33 @@ def near_in_meaning(
     note_of_chunk |= _neighbours(store, ours, [*vectors.values()], filters, limit)
     vectors |= _vectors(store, [chunk for chunk in note_of_chunk if chunk not in vectors])
     order = sorted((note_of_chunk[chunk], chunk) for chunk in vectors)
-    if not order:
-        return {}
-    theirs = np.concatenate([vectors[chunk] for _, chunk in order])
-    places = [(note, chunk, at) for note, chunk in order for at in range(len(vectors[chunk]))]
-    notes, starts, note_of = np.unique(
-        [note for note, _, _ in places], return_index=True, return_inverse=True
-    )
-    cosines = ours @ theirs.T
-    to_ours: Array = np.maximum.reduceat(cosines, starts, axis=1)  # sentence x note
-    to_theirs: Array = np.maximum.reduceat(theirs @ theirs.T, starts, axis=1)
-    to_theirs[np.arange(len(places)), note_of] = cosines.max(axis=0)  # for its own the asked one
-
     others = {chunk.id: chunk for chunk in alike}
     rest = [chunk for _, chunk in order if chunk not in others]
     others |= {chunk.id: chunk for chunk in store.get_documents(rest)}
     lines = RepeatedLines([*chunks, *others.values()])
     our_lines = [r for c in chunks if c.id in own for r in lines.sentences(c, len(own[c.id]))]
-    their_lines = [
-        is_repeated
-        for _, chunk in order
-        for is_repeated in lines.sentences(others[chunk], len(vectors[chunk]))
+    places = [
+        (note, chunk, at)
+        for note, chunk in order
+        for at, is_repeated in enumerate(lines.sentences(others[chunk], len(vectors[chunk])))
+        if not is_repeated
     ]
+    if not places:
+        return {}
+    theirs = np.stack([vectors[chunk][at] for _, chunk, at in places])
+    cosines = ours @ theirs.T
+    kept = _nearest_of_each([note for note, _, _ in places], cosines.max(axis=0))
+    places, theirs, cosines = [places[at] for at in kept], theirs[kept], cosines[:, kept]
+    notes, starts, note_of = np.unique(
+        [note for note, _, _ in places], return_index=True, return_inverse=True
+    )
+    to_ours: Array = np.maximum.reduceat(cosines, starts, axis=1)  # sentence x note
+    to_theirs: Array = np.maximum.reduceat(theirs @ theirs.T, starts, axis=1)
+    to_theirs[np.arange(len(places)), note_of] = cosines.max(axis=0)  # for its own the asked one
     worth = cosines - (_near_anyway(to_ours, ours, background)[:, None] / 2)
     worth -= _near_anyway(to_theirs, theirs, background)[None, :] / 2
-    worth[_repeated(to_ours, our_lines)] = _OUT
-    worth[:, _repeated(to_theirs, their_lines)] = _OUT
+    worth[_repeated(to_ours) | np.array(our_lines, bool)] = _OUT
+    worth[:, _repeated(to_theirs)] = _OUT
 
     by_note: Array = np.maximum.reduceat(worth, starts, axis=1)
     best = np.argsort(-by_note, axis=0)[:_BEST]
@@ -186,6 +189,15 @@ def near_in_meaning(
         if nearest:
             nearness[note] = Nearness(float(scores[at]), float(likeness[at]), nearest)
     return nearness
+
+
+def _nearest_of_each(notes: Sequence[str], nearness: Array) -> list[int]:
+    """Return the places of the sentences of each note that are nearest, in order."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for at in (-nearness).argsort(kind="stable").tolist():
+        if len(places[notes[at]]) < _KEPT:
+            places[notes[at]].append(at)
+    return sorted(chain.from_iterable(places.values()))
 
 
 def _vectors(store: BaseDocumentStore, ids: Sequence[str]) -> dict[str, Array]:
@@ -235,13 +247,10 @@ def _near_anyway(nearness: Array, sentences: Array, background: Background | Non
     return mean
 
 
-def _repeated(nearness: Array, in_lines: Sequence[bool]) -> Array:
-    """Return which sentences other notes repeat, by their lines or in meaning.
+def _repeated(nearness: Array) -> Array:
+    """Return which sentences other notes repeat in meaning.
 
     :param nearness: sentence x note.
     """
-    import numpy as np
-
-    many = max(3, min(_MANY, nearness.shape[1]))
-    repeated: Array = ((nearness > _SAME).sum(axis=1) >= many) | np.array(in_lines, bool)
+    repeated: Array = (nearness > _SAME).sum(axis=1) >= max(3, min(_MANY, nearness.shape[1]))
     return repeated
