@@ -145,11 +145,6 @@ class TestLooking:
         found = find_vaults([empty_home])
         assert near in found.vaults and far not in found.vaults and found.whole
 
-    def test_a_place_within_a_place_is_looked_into_once(self, make_vault, empty_home):
-        vault = make_vault("Documents/Work")
-        found = find_vaults([empty_home / "Documents", empty_home, empty_home])
-        assert found.vaults == [vault]
-
     def test_the_usual_places_are_the_working_folder_and_some_below_the_home(self, empty_home):
         places = usual_places(Path("/here"))
         assert places[0] == Path("/here") and places[-1] == empty_home

@@ -272,17 +272,6 @@ class TestChunks:
         chunks = results(config, index)["chunks"]
         assert says(chunks, "fail", "looked at, 1 lost", "--rebuild")
 
-    def test_of_a_large_index_a_sample_from_everywhere_is_looked_at(
-        self, config: RAGConfig, write_notes: Callable[..., Path], refresh: Callable[..., Any]
-    ) -> None:
-        notes = {f"{at:03}.md": f"# Note {at}\n\nword{at}\n" for at in range(100)}
-        refresh(work=write_notes("work", notes))
-        examination = Examination(config, has_index=True)
-        [chunks] = index.check_chunks(examination)
-        assert chunks.facts["sample"] == 40
-        names = sorted(document.meta["file_path"] for document in examination.sample)
-        assert len(names) == 40 and names[0] == "000.md" and names[-1] > "095.md"
-
     def test_a_store_that_cannot_be_opened_fails(self, config: RAGConfig, indexed: Path) -> None:
         current = IndexDirectory(config.index_dir).current()
         shutil.rmtree(config.index_dir / str(current) / "shard")

@@ -19,7 +19,6 @@ from rag.app.service import schedulers
 from rag.app.service.schedulers import (
     Job,
     agent,
-    call,
     crontab_line,
     interval_text,
     next_run,
@@ -139,11 +138,3 @@ def test_a_crontab_names_the_intervals_near_one_that_it_cannot_say(text: str, ne
     with pytest.raises(UsageError, match=f"cannot say every {text}") as caught:
         crontab_line(job("/x"), parse_interval(text))
     assert near in caught.value.hint
-
-
-def test_programs_are_told_by_how_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = call(["/bin/sh", "-c", "cat; echo broken >&2; exit 3"], b"\xe9")
-    assert (ran.returncode, ran.stdout, ran.stderr) == (3, "\udce9", "broken")
-    assert "cannot be run" in call(["/nowhere"]).stderr
-    monkeypatch.setattr("rag.app.service.schedulers._PATIENCE", 0)
-    assert call(["/bin/sh", "-c", "read x"]).stderr == "/bin/sh has not answered for 0 seconds"
