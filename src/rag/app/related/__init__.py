@@ -244,7 +244,7 @@ class _Note:
             chunks = [chunk for chunk, *_ in nearness.nearest] if nearness else []
             chunks += shared.chunks if shared else []
             chunks += [hit.id for hit in named if hit.note == one]
-            score = 1 / (1 + math.exp(-min(odds, _SUREST)))
+            score = round(1 / (1 + math.exp(-min(odds, _SUREST))), 6)
             candidates.append(_Candidate(one, score, nearness, tells, chunks))
         return by, sorted(candidates, key=lambda one: (-one.score, one.id))
 
@@ -330,7 +330,7 @@ class _Note:
         )
         return RelatedNote(
             rank,
-            round(candidate.score, 6),
+            candidate.score,
             row.id,
             row.vault,
             row.path,
