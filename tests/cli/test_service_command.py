@@ -351,7 +351,7 @@ class TestChoosing:
             with subtests.test(name):
                 ran = rag("service", "install", "--with", name, "--dry-run")
                 assert ran.code == 0
-                assert f" {what}\n" in ran.out
+                assert f" {what}\n" in ran.out and "\\t" not in ran.out
                 assert f"{name} cannot be used here: {name}: there is no program" in ran.err
         ran = rag("service", "install", "--dry-run")
         assert (ran.code, "no scheduler works here" in ran.err) == (0, True)

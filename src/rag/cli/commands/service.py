@@ -78,7 +78,7 @@ def install(
             verb, what = next(iter(step.items()))
             print_line(f"would {verb} {shlex.join(step['run']) if 'run' in step else what}")
             for line in (step.get("text") or step.get("line", "")).splitlines():
-                print_line(f"  {line}".rstrip(), 4)
+                print_line(f"  {line.expandtabs(2)}".rstrip(), 4)
     else:
         verb = "replaced" if report.scheduler in report.replaced else "installed"
         print_line(f"{verb} {service.SCHEDULERS[report.scheduler].job}: every {report.every}")
