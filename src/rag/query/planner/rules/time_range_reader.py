@@ -5,7 +5,7 @@ writing, of spans ("notes from March", "since 2024-05", 3月のメモ) or of wha
 ("meetings today", "what happened on 3 May 2025"); a year alone needs words of notes. What is asked
 about ("what happened in 1945"), how something is done and trouble ("sync not working since
 yesterday"), a time that is the topic ("songs about the past year") and what lies ahead are left in
-the query. *Recently* and 最近 are the last 30 days. `rag.query.planner.rules.relative_dates` says
+the query. *Recently* and 最近 are the last 30 days. `rag.query.planner.rules.time_mentions` says
 what each word means.
 """
 
@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple
 
 from rag.query.planner.plan import TimeWindow
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.relative_dates import find_mentions
 from rag.query.planner.rules.shared_patterns import (
     JA_NOTE,
     JA_WHAT_HAPPENED,
@@ -27,7 +26,7 @@ from rag.query.planner.rules.shared_patterns import (
     B,
     E,
 )
-from rag.query.planner.rules.time_mention import TimeMention
+from rag.query.planner.rules.time_mentions import TimeMention, find_mentions
 from rag.query.planner.time_windows import window_name
 
 _EDITS = "modified|updated|edited|changed|revised|touched"

@@ -8,9 +8,8 @@ from datetime import date
 from typing import NamedTuple
 
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.relative_dates import find_mentions
 from rag.query.planner.rules.shared_patterns import B, E
-from rag.query.planner.rules.time_mention import TimeMention
+from rag.query.planner.rules.time_mentions import TimeMention, find_mentions
 from rag.query.planner.rules.time_range_reader import around_mention, blurred, speaks_of_notes
 
 _UNTOLD = re.compile(
