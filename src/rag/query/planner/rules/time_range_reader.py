@@ -1,4 +1,5 @@
-"""The window of time that a query asks for, in English and Japanese.
+"""The window of time that a query asks for, in English and Japanese, or words for one that no rule
+can tell: "the holidays", 年末, "the end of last month".
 
 A time counts when it stands by itself for one ("last week", 先週) or beside words of notes, of
 writing, of spans ("notes from March", "since 2024-05", 3月のメモ) or of what happens then
@@ -12,7 +13,7 @@ what each word means.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
@@ -113,6 +114,15 @@ _BLURRED_JA = re.compile(
     "の?(?:終わり|おわり|半ば|なかば|中頃|初め|はじめ|始め|[上中下]旬|末|初|頭)"
 )
 
+# Times of notes that no rule can tell: "the holidays", 年末.
+_UNTOLD = re.compile(
+    rf"{B}(?:christmas|easter|thanksgiving|halloween|new year's(?: eve)?|the holidays"
+    rf"|the other day|(?:a while|some time|long) ago|mid-[a-z]{{3,9}}){E}"
+    "|年末年始|年末|年始|お?正月|お盆|ゴールデンウィーク|クリスマス|先日|この前|こないだ"
+    "|[上中下]旬|月末|月初|数(?:日|週間|か月|年)前|しばらく前"
+)
+_AROUND = re.compile(rf"{B}(?:around|about) +$")
+
 
 class FoundTime(NamedTuple):
     """A window, and from where to where it is spoken of."""
@@ -139,15 +149,15 @@ def find_time(text: str, today: date) -> FoundTime | None:
     What is not wanted ("not from last week") is no window, unless all other days are one.
     """
     mentions = list(find_mentions(text, today))
-    about_notes = speaks_of_notes(text)
+    about_notes = _speaks_of_notes(text)
     if _HOW.search(text) or (not about_notes and _TROUBLE.search(text)):
         return None
     asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
     after = 0
     for index, mention in enumerate(mentions):
-        if index < after or blurred(text, mention) or text.startswith("という", mention.end):
+        if index < after or _blurred(text, mention) or text.startswith("という", mention.end):
             continue
-        around = around_mention(text, mention)
+        around = _around_mention(text, mention)
         if _linked(text, mentions[index : index + 2], around):
             after = index + 2
             found = _span(text, mention, mentions[index + 1], around, today)
@@ -158,12 +168,12 @@ def find_time(text: str, today: date) -> FoundTime | None:
     return None
 
 
-def speaks_of_notes(text: str) -> bool:
+def _speaks_of_notes(text: str) -> bool:
     """Return whether words of notes, or of writing them, stand in a text."""
     return _ABOUT_NOTES.search(text) is not None
 
 
-def blurred(text: str, mention: TimeMention) -> tuple[int, int] | None:
+def _blurred(text: str, mention: TimeMention) -> tuple[int, int] | None:
     """Return from where to where a text speaks of some part of a time: "the end of last month",
     先月末. Nobody knows its days."""
     start = max(0, mention.start - 30)
@@ -196,7 +206,7 @@ def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
 Days = tuple[date | None, date | None]
 
 
-def around_mention(text: str, mention: TimeMention) -> Context:
+def _around_mention(text: str, mention: TimeMention) -> Context:
     """Return what stands around a time mention: words such as "since", and of writing."""
     before = _BEFORE.search(text[max(0, mention.start - 50) : mention.start])
     start, end, word = mention.start, mention.end, ""
@@ -283,7 +293,7 @@ def _span(
     first, last = _same_year(first, last)
     if not (first.days and last.days) or last.days.last < first.days.first:
         return None
-    after = around_mention(text, last)
+    after = _around_mention(text, last)
     days = (first.exact or first.days.first, last.exact or last.days.last)
     edited = around.edited or after.edited
     return FoundTime(around.start, after.end, _window(days, edited, today))
@@ -342,3 +352,34 @@ def _apply(word: str, mention: TimeMention) -> Days | None:
 def _window(days: Days, edited: bool, today: date) -> TimeWindow:
     field: Literal["created", "modified"] = "modified" if edited else "created"
     return TimeWindow(name=window_name(*days, today), first=days[0], last=days[1], field=field)
+
+
+class TimeSlot(NamedTuple):
+    """From where to where a time is spoken of, with and without the words that lead to it.
+
+    :ivar edited: whether notes changed then.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    edited: bool
+
+
+def find_slot(text: str, today: date) -> TimeSlot | None:
+    """Return the first time in a text in lower case that notes are from, and nobody knows."""
+    if not _speaks_of_notes(text):
+        return None
+    for first, last in _untold(text, today):
+        lead = _AROUND.search(text, max(0, first - 20), first)
+        at = lead.start() if lead else first
+        around = _around_mention(text, TimeMention(at, last, "untold", "vague"))
+        if not negation(text, around.start, around.end):
+            return TimeSlot(around.start, around.end, first, last, around.edited)
+    return None
+
+
+def _untold(text: str, today: date) -> Iterator[tuple[int, int]]:
+    yield from filter(None, (_blurred(text, mention) for mention in find_mentions(text, today)))
+    yield from (found.span() for found in _UNTOLD.finditer(text))
