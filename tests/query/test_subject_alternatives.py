@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.subject_alternatives import alternatives
+from rag.query.note_questions import alternatives
 
 
 @pytest.mark.parametrize(

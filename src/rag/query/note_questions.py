@@ -14,7 +14,7 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from rag.query.subject_alternatives import alternatives
+from rag.query.syntax import condition_spans
 from rag.vault.sentences import goes_on
 
 _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
@@ -165,6 +165,18 @@ _JA_LEFT = re.compile(
 _LONGEST = 300  # characters; nobody asks for notes in more
 _END = re.compile(r"[\s?？!！.。…]+$")
 _SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]\.(?= [A-Z])")
+
+# Alternatives in the subject: "flour, butter or milk".
+_HIRAGANA = "\u3041-\u3096"
+_JOINED = re.compile(
+    # What is quoted is passed over. 静か, 3か月: not every か joins two words.
+    '"[^"]*"|“[^”]*”|「[^」]*」'
+    r"|(?P<or>,? +or +(?:about |on |the words? )?|[、 ]?(?:または|もしくは|あるいは|それとも)、?"
+    rf"|(?<=[^{_HIRAGANA}\s静豊確僅遥])か(?=[^{_HIRAGANA}\s月所国条年]))"
+    "|(?P<comma>, +|、)",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(r"either (?=\S)", re.IGNORECASE)
 
 
 class Asked(StrEnum):
@@ -333,3 +345,30 @@ def _names_time(rest: str, today: date) -> bool:
     from rag.query.planner.rules.time_range_reader import find_time  # most questions do without it
 
     return find_time(f"notes{rest.lower()}", today) is not None
+
+
+def alternatives(subject: str) -> list[str]:
+    """Return the alternatives of a subject, each with the conditions of the query syntax that
+    stand in it; none where it has no "or".
+
+    >>> alternatives("flour, butter or milk -Tom")
+    ['flour -Tom', 'butter -Tom', 'milk -Tom']
+    >>> alternatives("フェリーかバス"), alternatives("the ferry")
+    (['フェリー', 'バス'], [])
+    """
+    if not any(match["or"] for match in _JOINED.finditer(subject)):
+        return []
+    conditions, rest, at = [], "", 0
+    for start, end in condition_spans(subject):
+        conditions.append(subject[start:end])
+        rest, at = rest + subject[at:start], end
+    rest = _EITHER.sub("", (rest + subject[at:]).strip(), count=1)
+    parts, at = [], 0
+    for match in _JOINED.finditer(rest):
+        if match.lastgroup:
+            parts.append(rest[at : match.start()].strip())
+            at = match.end()
+    parts.append(rest[at:].strip())
+    if len(parts) < 2 or not all(parts):  # an "or" of the query syntax, or of a filter
+        return []
+    return [" ".join([part, *conditions]) for part in parts]

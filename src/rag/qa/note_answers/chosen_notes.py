@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rag.query.note_questions import Asked, NoteQuestion, subject_of
-from rag.query.subject_alternatives import alternatives
+from rag.query.note_questions import Asked, NoteQuestion, alternatives, subject_of
 from rag.query.syntax import condition_spans, parse_query
 from rag.search.components.note_ranker import Hit, first_chunks
 from rag.search.filter_listing import CHUNKS_PER_NOTE

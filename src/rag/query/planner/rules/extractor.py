@@ -16,9 +16,8 @@ from rag.query.planner.rules.name_resolver import Resolver
 from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.rationale import reasoning_of, subject_of
 from rag.query.planner.rules.residual_text import residual_text
-from rag.query.planner.rules.tag_vault_reader import SlotReader, Slots
+from rag.query.planner.rules.slot_reader import SlotReader, Slots, read_titles
 from rag.query.planner.rules.time_range_reader import find_slot, find_time
-from rag.query.planner.rules.title_reader import read_titles
 from rag.query.planner.rules.unwanted_words import read_unwanted
 from rag.text.surrogates import without_halves
 

@@ -13,7 +13,7 @@ from rag.query.planner.rules.name_spans import Names
 from rag.query.planner.rules.negation import negation
 from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.shared_patterns import NOTE, B, E
-from rag.query.planner.rules.tag_vault_reader import MOST, matches
+from rag.query.planner.rules.slot_reader import MOST, matches
 from rag.query.planner.rules.time_mentions import find_mentions
 
 _WITH = re.compile(rf"{B}(?:with|whose|having|where|by|of)(?: +(?:the|an?))? +$")
