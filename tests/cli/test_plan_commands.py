@@ -33,9 +33,10 @@ def test_a_search_filters_by_the_time_that_a_plan_shows(rag, query):
     assert window["first"] and searched["plan"]["metadata"]["time_window"] == window
 
 
-def test_a_plan_says_what_a_search_filters_by_only_where_it_is_told_to(rag):
-    assert "with --plan it filters so" in rag("plan", "pricing this year").err
+def test_a_plan_says_what_a_search_filters_by_only_where_it_is_told_to(rag, monkeypatch):
     assert "--plan" not in rag("plan", QUERY).err
+    monkeypatch.setenv("RAG_PLANNER__PLAN", "never")
+    assert "with --plan it filters so" in rag("plan", QUERY).err
 
 
 class TestSearch:

@@ -27,52 +27,33 @@ class PrivatePart(NamedTuple):
 
 _COLLECTION = "haystack_integrations.document_stores.qdrant.document_store:QdrantDocumentStore."
 _OLLAMA_CHAT = "haystack_integrations.components.generators.ollama.chat.chat_generator:"
+_COMMANDS = "cli/framework/lazy_group.py"
 _OPENAI_CHAT = "haystack.components.generators.chat.openai:"
 
 PRIVATE_PARTS = (
     # Typer has its own copy of Click.
-    PrivatePart("typer:_click", "cli/app.py", "the errors of a wrong command line"),
-    PrivatePart("typer:_click", "cli/framework/lazy_group.py", "the types of commands"),
-    PrivatePart("typer:_click", "cli/framework/typer_parameters.py", "the types of parameters"),
+    PrivatePart("typer._click:Command", _COMMANDS, "the types of commands"),
+    PrivatePart("typer._click:Context", _COMMANDS, "the same"),
+    PrivatePart("typer._click.exceptions:ClickException", _COMMANDS, "wrong command lines as ours"),
+    PrivatePart("typer._click.exceptions:NoArgsIsHelpError", _COMMANDS, "the same"),
+    PrivatePart("typer._click.exceptions:NoSuchOption", _COMMANDS, "the same"),
     PrivatePart(
         "typer._click.globals:get_current_context",
-        "cli/framework/settings.py",
+        _COMMANDS,
         "what was typed, in a function that is not a command",
         "silent",
     ),
     PrivatePart(
-        "typer._completion_shared:get_completion_script",
-        "cli/framework/shell_files.py",
-        "completions as files, for packages",
-        "prog_name complete_var shell",
-    ),
-    PrivatePart(
-        "typer._completion_shared:_completion_scripts",
-        "cli/framework/typer_parameters.py",
-        "the first Tab in zsh",
-    ),
-    PrivatePart("typer:_completion_shared", "cli/framework/typer_parameters.py", "the same"),
-    PrivatePart(
         "typer._coercion:RuntimeParam",
-        "cli/framework/typer_parameters.py",
+        _COMMANDS,
         "60 ms of imports less for each command: checks are made when they are needed",
     ),
     PrivatePart(
-        "typer._coercion:RuntimeParam._coerce_value",
-        "cli/framework/typer_parameters.py",
-        "the same",
-        "self value param ctx",
+        "typer._coercion:RuntimeParam._coerce_value", _COMMANDS, "the same", "self value param ctx"
     ),
-    PrivatePart("typer._coercion:TypeDescriptor", "cli/framework/typer_parameters.py", "the same"),
-    PrivatePart(
-        "typer._coercion:build_runtime_param",
-        "cli/framework/typer_parameters.py",
-        "the same",
-        "descriptor",
-    ),
-    PrivatePart(
-        "typer.core:TyperOption._runtime_param", "cli/framework/typer_parameters.py", "the same"
-    ),
+    PrivatePart("typer._coercion:TypeDescriptor", _COMMANDS, "the same"),
+    PrivatePart("typer._coercion:build_runtime_param", _COMMANDS, "the same", "descriptor"),
+    PrivatePart("typer.core:TyperOption._runtime_param", _COMMANDS, "the same"),
     # Haystack's chat generators, over our transport.
     PrivatePart(
         f"{_OPENAI_CHAT}_convert_chat_completion_chunk_to_streaming_chunk",
