@@ -106,7 +106,8 @@ class Gate:
         if answer.has_begun:
             raise error
         with suppress(TimeoutError):
-            await error_response(error)(scope, receive, answer)
+            is_page = scope["path"] == "/" and "text/html" in Headers(scope=scope).get("accept", "")
+            await error_response(error, is_page)(scope, receive, answer)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers = Headers(scope=scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from typing import Any
 
 from starlette.responses import Response
@@ -26,6 +27,10 @@ _HEADERS = {
     408: {"Connection": "close"},  # the body is not read
     413: {"Connection": "close"},
 }
+_PAGE = (
+    '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    "<title>rag</title><h1>{}</h1><p>{}</p>"
+)
 
 
 class RequestError(RAGError):
@@ -47,10 +52,16 @@ def report_response(report: object) -> Response:
     return Response(encode(report), media_type="application/json")
 
 
-def error_response(error: RAGError) -> Response:
-    """Return the answer that an error is, with the status of its kind."""
+def error_response(error: RAGError, is_page: bool = False) -> Response:
+    """Return the answer that an error is, with the status of its kind.
+
+    :param is_page: whether a browser shows it to somebody.
+    """
     status = error.status if isinstance(error, RequestError) else _STATUS.get(error.kind, 500)
     headers = _HEADERS.get(status, {})
+    if is_page:
+        text = _PAGE.format(*map(escape, (str(error), error.hint)))
+        return Response(text, status, headers, media_type="text/html")
     return Response(encode(error), status, headers, media_type="application/json")
 
 

@@ -25,6 +25,7 @@ from rag.support.memory_limits import limit_arenas
 from rag.web.access import Access, read_token, token_file
 from rag.web.app import Api, make_app
 from rag.web.gate import Gate, Limits
+from rag.web.pages import page_routes
 
 PORT = 7420
 _MOST = 256  # connections; of more, the one that has waited longest goes
@@ -67,7 +68,7 @@ class Server:
         cookie = f"rag_{address.port}"
         api = Api(self.library, self.access, cookie)
         host = "" if address.socket else address.host
-        gate = Gate(make_app(api), self.access, host, cookie, limits)
+        gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
         self._server = _Uvicorn(
             uvicorn.Config(
                 gate,

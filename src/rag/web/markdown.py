@@ -1,0 +1,299 @@
+"""A note as HTML: CommonMark with tables, and what Obsidian adds; raw HTML is shown as text.
+
+Nothing in the result runs, and nothing is fetched but pictures of the vault, by a route of ours.
+Blocks carry the number of their line in `data-line`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from rag.text.sanitize import without_controls
+from rag.vault.frontmatter import split_front_matter
+from rag.vault.suffixes import MARKDOWN
+
+PICTURES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".avif": "image/avif",
+    ".bmp": "image/bmp",
+    ".svg": "image/svg+xml",
+}
+_OUTSIDE = ("http", "https", "mailto", "obsidian")
+_WIKI = re.compile(r"(!?)\[\[([^\[\]|\n]+?)\\?(?:\|([^\[\]\n]*))?\]\]")
+_CALLOUT = re.compile(r"\[!([\w-]{1,40})\][+-]?[ \t]*(.*)")
+_TASK = re.compile(r"\[([ xX/-])\]\s")
+_TAG = re.compile(r"#([^\W\d_][\w/-]*|[\w/-]*[^\W\d_][\w/-]*)")
+_MATH = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?! )(?P<line>[^$\n]+?)(?<! )\$(?!\d)", re.DOTALL)
+_BETWEEN = re.compile(r"(==)(?! )(.+?)(?<! )==|(%%)(.*?)%%", re.DOTALL)
+_WIDTH = re.compile(r"\d{1,4}(?:x\d{1,4})?$")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a note: its level, its text and its line."""
+
+    level: int
+    text: str
+    line: int
+
+
+@dataclass
+class Page:
+    """A note as HTML, its headings, and what its front matter says."""
+
+    html: str
+    headings: list[Heading] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+def render(lines: list[str], vault: str, path: str) -> Page:
+    """Return a note as HTML.
+
+    :param lines: all of its file.
+    """
+    if not path.lower().endswith(MARKDOWN):
+        return Page(f"<pre>{escape(without_controls(chr(10).join(lines)))}</pre>")
+    front = split_front_matter(lines)
+    body = "\n".join(lines[front.body_line :])
+    env: dict[str, Any] = {"vault": vault, "path": path, "shift": front.body_line + 1}
+    tokens = _MARKDOWN.parse(without_controls(body), env)
+    html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
+    properties = {str(name): _worded(value) for name, value in front.fields.items()}
+    return Page(html, [*_headings(tokens, env["shift"])], properties)
+
+
+def note_address(note: str, vault: str = "", line: int = 0) -> str:
+    """Return the address of a note in the page.
+
+    :param vault: where a name is looked for first.
+    """
+    asked = {"note": note, "in": vault, "line": line or ""}
+    return "/?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def is_picture(name: str) -> bool:
+    """Return whether a file is a picture by its name."""
+    return posixpath.splitext(name)[1].lower() in PICTURES
+
+
+def _worded(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_worded, value))
+    return "" if value is None else without_controls(str(value))
+
+
+def _headings(tokens: Sequence[Token], shift: int) -> Iterator[Heading]:
+    for token, inline in pairwise(tokens):
+        if token.type == "heading_open" and token.map:
+            text = "".join(child.content for child in inline.children or ())
+            yield Heading(int(token.tag[1]), text, token.map[0] + shift)
+
+
+# -- what Obsidian adds ----------------------------------------------------------------
+
+
+def _wiki_links(state: StateInline, silent: bool) -> bool:
+    """`[[note#heading|words]]`, and `![[picture.png|200]]`."""
+    found = _WIKI.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        embeds, target, words = found.groups()
+        target = target.strip()
+        if embeds and is_picture(target):
+            token = state.push("image", "img", 0)
+            token.attrs = {"src": quote(target), "alt": ""}
+            token.content = "" if words and _WIDTH.match(words) else words or target
+            token.children = []
+        else:
+            vault, path = state.env["vault"], state.env["path"]
+            name = target if not target.startswith("#") else f"{vault}/{path}{target}"
+            state.push("link_open", "a", 1).attrs = {
+                "href": note_address(name, vault),
+                "class": "embed" if embeds else "wiki",
+            }
+            state.push("text", "", 0).content = words or target.lstrip("#").replace("#", " › ")
+            state.push("link_close", "a", -1)
+    state.pos = found.end()
+    return True
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    """`$x^2$` and `$$…$$`, shown as they are written."""
+    found = _MATH.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent:
+        token = state.push("code_inline", "code", 0)
+        token.content = (found["block"] or found["line"]).strip()
+        token.attrs = {"class": "math block" if found["block"] else "math"}
+    state.pos = found.end()
+    return True
+
+
+def _marks(state: StateInline, silent: bool) -> bool:
+    """`==marked==`, and `%%comments%%`, which are left out."""
+    found = _BETWEEN.match(state.src, state.pos, state.posMax)
+    if not found:
+        return False
+    if not silent and found[1]:
+        state.push("mark_open", "mark", 1)
+        state.push("text", "", 0).content = found[2]
+        state.push("mark_close", "mark", -1)
+    state.pos = found.end()
+    return True
+
+
+def _tags(state: StateInline, silent: bool) -> bool:
+    """`#tag`, which leads to the notes that have it."""
+    before = state.src[state.pos - 1] if state.pos else " "
+    found = _TAG.match(state.src, state.pos, state.posMax)
+    if not found or not before.isspace():
+        return False
+    if not silent:
+        href = f"/?{urlencode({'tag': found[1]})}"
+        state.push("link_open", "a", 1).attrs = {"href": href, "class": "tag"}
+        state.push("text", "", 0).content = found[0]
+        state.push("link_close", "a", -1)
+    state.pos = found.end()
+    return True
+
+
+def _callouts(state: StateCore) -> None:
+    """Make blocks of `> [!note] title` callouts, and boxes of `- [ ]`."""
+    tokens = state.tokens
+    for at, token in enumerate(tokens):
+        inline = tokens[at + 2].children if at + 2 < len(tokens) else None
+        if not inline or inline[0].type != "text":
+            continue
+        first = inline[0]
+        if token.type == "blockquote_open" and (found := _CALLOUT.match(first.content)):
+            kind = found[1].lower()
+            token.attrs = {"class": f"callout callout-{kind}"}
+            first.content = found[2] or kind.capitalize()
+            tokens[at + 1].attrs = {"class": "callout-title"}
+            _split_title(tokens, at + 1)
+        elif token.type == "list_item_open" and (found := _TASK.match(first.content)):
+            token.attrs = {"class": "task done" if found[1] in "xX" else "task"}
+            first.content = first.content[found.end() :]
+
+
+def _split_title(tokens: list[Token], at: int) -> None:
+    """Part the title of a callout from the text that follows it in the same paragraph."""
+    inline = tokens[at + 1]
+    children = inline.children or []
+    end = next((n for n, one in enumerate(children) if one.type.endswith("break")), None)
+    if end is None:
+        return
+    rest = Token("inline", "", 0, children=children[end + 1 :], content="")
+    inline.children = children[:end]
+    opening = Token("paragraph_open", "p", 1, block=True, map=tokens[at].map)
+    tokens[at + 3 : at + 3] = [opening, rest, Token("paragraph_close", "p", -1, block=True)]
+
+
+def _number_lines(state: StateCore) -> None:
+    """Give blocks the numbers of their lines, and alignments as classes: styles are not taken."""
+    for token in state.tokens:
+        if token.map and token.nesting >= 0 and token.type != "inline":
+            token.attrSet("data-line", str(token.map[0] + state.env["shift"]))
+        if style := token.attrs.pop("style", None):
+            token.attrSet("class", str(style).rpartition(":")[2])
+
+
+# -- links and pictures ----------------------------------------------------------------
+
+
+class _Renderer(RendererHTML):
+    def link_open(
+        self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]
+    ) -> str:
+        """Return the beginning of a link: to a note in the page, or out of it in a tab of its
+        own."""
+        token = tokens[at]
+        if "class" not in token.attrs:  # of Markdown, not a wiki link
+            token.attrs = _link(str(token.attrs.get("href", "")), env)
+        return str(self.renderToken(tokens, at, options, env))  # type: ignore[arg-type]
+
+    def image(self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]) -> str:
+        """Return a picture of the vault; one from elsewhere is a link, which nobody follows
+        unasked."""
+        token = tokens[at]
+        source = str(token.attrs.get("src", ""))
+        words = token.content or posixpath.basename(unquote(source))
+        if urlsplit(source).scheme or source.startswith("//"):
+            attrs = _link(source, env)
+            inner = "".join(f' {name}="{escape(str(value))}"' for name, value in attrs.items())
+            return f"<a{inner}>{escape(words)}</a>"
+        asked = urlencode({"note": f"{env['vault']}/{env['path']}", "name": unquote(source)})
+        address, alt = escape(f"/page/image?{asked}"), escape(words)
+        return f'<img src="{address}" alt="{alt}" loading="lazy">'
+
+    def fence(self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]) -> str:
+        """Return a block of code, with its language as a label."""
+        token = tokens[at]
+        language = escape(token.info.strip().partition(" ")[0][:40])
+        line = escape(str(token.attrs.get("data-line", "")))
+        code = escape(token.content)
+        return f'<pre data-line="{line}" data-language="{language}"><code>{code}</code></pre>\n'
+
+
+def _link(href: str, env: Mapping[str, Any]) -> dict[str, str | int | float]:
+    scheme = urlsplit(href).scheme.lower()
+    if scheme in _OUTSIDE or href.startswith("//"):
+        return {
+            "href": href,
+            "target": "_blank",
+            "rel": "noopener noreferrer nofollow",
+            "class": "out",
+        }
+    if scheme:
+        return {"class": "dead"}
+    path, _, heading = unquote(href).partition("#")
+    folder = posixpath.dirname(env["path"])
+    inner = posixpath.normpath(posixpath.join(folder, path)) if path else env["path"]
+    name = f"{env['vault']}/{inner}{f'#{heading}' if heading else ''}"
+    return {"href": note_address(name, env["vault"]), "class": "wiki"}
+
+
+class _Markdown(MarkdownIt):
+    def validateLink(self, url: str) -> bool:
+        """Return whether an address may stand in a link at all."""
+        try:
+            scheme = urlsplit(url.strip()).scheme.lower()
+        except ValueError:
+            return False
+        return not scheme or scheme in _OUTSIDE
+
+
+def _make() -> MarkdownIt:
+    made = _Markdown("commonmark", {"html": False}, renderer_cls=_Renderer)
+    made.enable(["table", "strikethrough"])
+    made.inline.ruler.before("link", "wiki_link", _wiki_links)
+    made.inline.ruler.before("escape", "math", _math)
+    made.inline.ruler.before("emphasis", "mark", _marks)
+    made.inline.ruler.before("emphasis", "tag", _tags)
+    made.core.ruler.push("callouts", _callouts)
+    made.core.ruler.push("lines", _number_lines)
+    for character in "=%#":  # where text ends, so that a rule may begin
+        made.inline.add_terminator_char(character)
+    return made
+
+
+_MARKDOWN = _make()
