@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full integration lint types bench peers crash embedding-crash faults warm warm-load wheel try-wheel index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full browser integration lint types bench peers crash embedding-crash faults warm warm-load wheel try-wheel index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -90,11 +90,23 @@ bench: install
 peers: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 
+# The page in a real browser, and its pictures in docs/images/: apt-get install chromium fonts-noto-cjk
+browser: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@mkdir -p docs/images
+	IMAGES=docs/images $(BIN)/python -m pytest tests/browser
+
 crash: install
 	$(BIN)/python benchmarks/crash.py
 
 # The same while the built-in model embeds: some ten minutes.
-embedding-crash: install
+embedding-# The page in a real browser, and its pictures in docs/images/: apt-get install chromium fonts-noto-cjk
+browser: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@mkdir -p docs/images
+	IMAGES=docs/images $(BIN)/python -m pytest tests/browser
+
+crash: install
 	$(BIN)/python benchmarks/embedding_crash.py
 
 # Attackers, power cuts, damage, full disks: tries and failures of each, in under 20 minutes.
