@@ -139,11 +139,6 @@ class TestSeveralNotes:
         out = rag("get", "daily/2026-11-*", "--paths").out
         assert out == f"{folder}/daily/2026-11-01.md\n{folder}/daily/2026-11-02.md\n"
 
-    def test_one_that_is_not_there_ends_it_before_anything_is_printed(self, rag, folder):
-        ran = rag("get", "C# notes", "zebra")
-        assert (ran.code, ran.out) == (1, "")
-        assert "'zebra'" in ran.err
-
     def test_a_pattern_that_nothing_matches_gives_1(self, rag, folder):
         assert rag("get", "daily/2031-*").code == 1
 
@@ -168,3 +163,18 @@ class TestLimits:
     def test_a_limit_that_is_not_reached_is_not_spoken_of(self, rag, folder):
         out = rag("get", "C# notes", "--max-lines", "99", "--max-bytes", "9999").out
         assert out == NOTES["C# notes.md"]
+
+
+def test_a_name_that_no_note_has_is_told_and_the_others_are_printed(rag, folder):
+    ran = rag("get", "What is it?", "Glosary", "daily/2026-11-01.md")
+    assert ran.code == 1
+    assert (
+        ran.out
+        == "==> work/What is it?.md <==\n# What is it?\n\n==> work/daily/2026-11-01.md <==\nfirst\n"
+    )
+    assert "no note called 'Glosary'" in ran.err
+    found = rag("get", "What is it?", "Glosary", "--json")
+    assert found.code == 1
+    assert [note["path"] for note in found.json["notes"]] == ["What is it?.md"]
+    [unknown] = found.json["unknown"]
+    assert unknown["name"] == "Glosary" and any("Glossary" in one for one in unknown["suggestions"])

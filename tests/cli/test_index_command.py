@@ -243,6 +243,19 @@ class TestDryRun:
             "would index 1 new and 1 changed, forget 1",
         ]
 
+<<<<<<< ours
+=======
+    def test_its_json_has_the_types_of_a_run_and_the_paths(self, rag, indexed):
+        (indexed / "new.md").write_text("new")
+        looked = rag("index", "--dry-run", "--json").json
+        ran = rag("index", "--json").json
+        assert looked.pop("dry_run") is True
+        paths = looked["vaults"]["work"].pop("paths")
+        assert paths == {"added": ["new.md"], "changed": [], "deleted": []}
+        assert types(looked) == types(ran)
+        assert looked["vaults"]["work"]["added"] == ran["vaults"]["work"]["added"] == 1
+
+>>>>>>> theirs
     def test_it_writes_nothing_where_nothing_was(self, rag, notes):
         assert rag("index", notes, "--dry-run").code == 0
         assert not load_config().data_dir.exists()
@@ -319,3 +332,10 @@ def test_a_folder_that_appears_in_vaults_dir_is_taken_in_with_a_word_once(
         " `rag vault remove later` takes it out\n"
     )
     assert "vaults_dir" not in rag("index").err
+
+
+def types(found):
+    """Return JSON with the name of its type in the place of each value."""
+    if isinstance(found, dict):
+        return {name: types(value) for name, value in found.items()}
+    return type(found).__name__

@@ -55,8 +55,8 @@ def test_a_plan_that_leaves_out_no_more_than_words_narrows(
 def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> None:
     report = search(workspace, SearchRequest("notes tagged crypto but not bitcoin"))
     assert {result.file_path for result in report.response.results} == {"a.md", "b.md"}
-    assert report.plan and report.plan.lists
-    assert [named.words for named in report.plan.plan.out_of_scope] == ["bitcoin"]
+    assert report.intent and report.intent.lists
+    assert [named.words for named in report.intent.plan.out_of_scope] == ["bitcoin"]
 
 
 def test_nor_is_it_when_the_filters_are_let_go(workspace: Workspace) -> None:

@@ -170,13 +170,13 @@ class AnswerReport:
     elapsed_ms: int
     index: IndexState
     plan: Plan | None = optional(None)
-    context: Context | None = inline(None)
+    context: ShownContext | None = inline(None)
     request: AskRequest = hidden()
     answer: Answer = hidden()
 
 
 @dataclass(frozen=True)
-class Context:
+class ShownContext:
     """What a model was shown; `null` when none was asked."""
 
     context: WindowReport | None
@@ -237,7 +237,7 @@ def ask(
         elapsed_ms=round((time.monotonic() - started) * 1000),
         index=opening.state,
         plan=plan_of(opening.plan, answer.relaxed),
-        context=Context(answer.context) if request.explain else None,
+        context=ShownContext(answer.context) if request.explain else None,
         request=request,
         answer=answer,
     )

@@ -19,7 +19,7 @@ from rag.support.json_reports import hidden, inline, optional
 
 if TYPE_CHECKING:
     from rag.answers.verdicts import Progress
-    from rag.app.ask import Context, WrittenAnswer
+    from rag.app.ask import ShownContext, WrittenAnswer
     from rag.qa.answer import Answer
     from rag.qa.conversation import Conversation
     from rag.search.planned_query import Intent
@@ -43,7 +43,7 @@ class TurnReport:
     asked: str
     written: WrittenAnswer = inline()
     plan: Plan | None = optional(None)
-    context: Context | None = inline(None)
+    context: ShownContext | None = inline(None)
     answer: Answer = hidden()
 
 
@@ -215,7 +215,7 @@ class Chat:
         :param on_plan: is given how the question was planned, if it was.
         :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
         """
-        from rag.app.ask import Context, written_answer
+        from rag.app.ask import ShownContext, written_answer
 
         self._before, self._plan, self._on_plan = self._plan, None, on_plan
         answer = self._conversation.ask(
@@ -231,7 +231,7 @@ class Chat:
             asked=self.session.turns[-1].asked,
             written=written_answer(answer, self.state, self._request.think),
             plan=plan_of(self._plan, answer.relaxed),
-            context=Context(answer.context) if self._request.explain else None,
+            context=ShownContext(answer.context) if self._request.explain else None,
             answer=answer,
         )
 
