@@ -125,6 +125,7 @@ warm-load: install
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml
 	$(BIN)/python -m rag.cli.framework.reference > docs/commands.md
+	$(BIN)/python -m rag.app.json_reference > docs/json.md
 	$(BIN)/mkdocs build --strict --quiet
 	@echo 'Read it:  $(BIN)/python -m http.server --bind 127.0.0.1 --directory site'
 

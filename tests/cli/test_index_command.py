@@ -243,8 +243,6 @@ class TestDryRun:
             "would index 1 new and 1 changed, forget 1",
         ]
 
-<<<<<<< ours
-=======
     def test_its_json_has_the_types_of_a_run_and_the_paths(self, rag, indexed):
         (indexed / "new.md").write_text("new")
         looked = rag("index", "--dry-run", "--json").json
@@ -255,7 +253,6 @@ class TestDryRun:
         assert types(looked) == types(ran)
         assert looked["vaults"]["work"]["added"] == ran["vaults"]["work"]["added"] == 1
 
->>>>>>> theirs
     def test_it_writes_nothing_where_nothing_was(self, rag, notes):
         assert rag("index", notes, "--dry-run").code == 0
         assert not load_config().data_dir.exists()

@@ -1,12 +1,14 @@
 """The documentation is made from the program, and cannot drift from it."""
 
+import json
 import re
 from pathlib import Path
 
 import typer
 
+from rag.app.json_reference import reference as json_reference
 from rag.cli.app import app
-from rag.cli.framework.reference import reference
+from rag.cli.framework.reference import all_commands, reference
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -14,6 +16,31 @@ REPO = Path(__file__).resolve().parents[2]
 def test_the_command_reference_is_what_the_program_says():
     written = (REPO / "docs" / "commands.md").read_text("utf-8")
     assert written == reference(), "run `make docs`"
+
+
+def test_the_page_of_json_fields_is_what_the_types_say():
+    assert (REPO / "docs" / "json.md").read_text("utf-8") == json_reference(), "run `make docs`"
+
+
+def test_the_page_of_json_fields_names_every_field_that_a_command_prints():
+    page, golden = json_reference(), sorted((REPO / "tests" / "cli" / "golden").iterdir())
+    for file in golden:
+        command = file.stem.split("-")[0]
+        section = page.partition(f"## rag {command}\n")[2].partition("\n## ")[0]
+        for line in re.findall(r"^{.*", file.read_text("utf-8"), re.MULTILINE):
+            printed = json.loads(re.sub(r": N\b", ": 0", line.replace("…", ""))).keys() - {
+                "schema",
+                "error",
+            }
+            if command != "doctor":  # whose report says in words what it holds
+                assert printed <= {*re.findall(r"^\| `(\w+)`", section, re.MULTILINE)}, file.name
+
+
+def test_every_command_has_json_and_an_example():
+    for name, command in all_commands():
+        options = {parameter.name for parameter in command.params}
+        assert options & {"json", "output_format"}, name
+        assert f"    rag {name.split()[0]}" in f"    {command.help}".replace("\n", "\n    "), name
 
 
 def test_the_readme_names_every_command():

@@ -83,3 +83,24 @@ class TestHelp:
         ran = rag("help", "bogus")
         assert (ran.code, ran.out) == (2, "")
         assert "bogus" in ran.err
+
+
+def test_a_folder_of_vaults_dir_with_the_name_of_a_registered_vault_is_told(
+    rag, indexed, tmp_path, monkeypatch
+):
+    (tmp_path / "project" / "work").mkdir(parents=True)
+    (tmp_path / "project" / "work" / "Other.md").write_text("# Other\n")
+    monkeypatch.setenv("RAG_VAULTS_DIR", str(tmp_path / "project"))
+    for command in ("index", "vault list"):
+        ran = rag(*command.split())
+        assert f"{tmp_path / 'project' / 'work'} is passed over: 'work' is" in ran.err
+        assert "`rag index --name NAME" in ran.err
+
+
+def test_a_change_of_vaults_has_json(rag, indexed, tmp_path):
+    (tmp_path / "more").mkdir()
+    empty = "its folder holds no .md files yet"
+    added = rag("vault", "add", tmp_path / "more", "--json").json
+    assert added == {"schema": 1, "vault": "more", "notes": 0, "notice": empty}
+    assert rag("vault", "rename", "work", "office", "--json").json["vault"] == "office"
+    assert rag("vault", "remove", "office", "--json").json["notes"] == 3

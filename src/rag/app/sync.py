@@ -32,6 +32,7 @@ from rag.index.vault_registry import (
     configured_vaults,
     known_vaults,
     overlaps,
+    vaults_passed_over,
 )
 from rag.stores import open_directory
 from rag.support.json_reports import inline, optional
@@ -213,6 +214,8 @@ def _refresh(
         run.report.notices.append(registry.notice)
     if is_changed or registry.notice:  # all folders at once, and only when none is refused
         registry.save()
+    if not named:
+        run.report.notices += vaults_passed_over(config, registry)
     _tell_overlaps(run, known, named)
     _tell_appeared(run, config, wanted, indexed)
     for vault, root in wanted.items():

@@ -13,7 +13,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
-from rag.index.vault_registry import Registry, known_vaults, unknown_vault
+from rag.index.vault_registry import Registry, known_vaults, unknown_vault, vaults_passed_over
 from rag.stores import open_directory
 from rag.support.json_reports import hidden
 from rag.vault.readers import is_note
@@ -70,7 +70,8 @@ def list_vaults(config: RAGConfig) -> VaultsReport:
         name: KnownVault(path, None if wrong else counts.get(name, (0, 0))[0])
         for name, path in found.items()
     }
-    return VaultsReport(vaults, [*filter(None, [registry.notice, wrong])])
+    passed_over = vaults_passed_over(config, registry)
+    return VaultsReport(vaults, [*filter(None, [registry.notice, wrong]), *passed_over])
 
 
 def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:

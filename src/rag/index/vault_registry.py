@@ -162,6 +162,17 @@ def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> di
     return dict(sorted({**found, **registry.vaults}.items()))
 
 
+def vaults_passed_over(config: RAGConfig, registry: Registry) -> Iterator[str]:
+    """Yield a sentence for each folder of `vaults_dir` whose name another, registered vault has."""
+    named = {*registry.vaults.values()}
+    for name, path in _folders(config).items():
+        if name in registry.vaults and name not in registry.removed and path not in named:
+            yield (
+                f"{path} is passed over: {name!r} is the vault {registry.vaults[name]}; give it"
+                f" another name: `rag index --name NAME {quote(str(path))}`"
+            )
+
+
 def known_vaults(
     config: RAGConfig, indexed: Mapping[str, str | Path], registry: Registry | None = None
 ) -> dict[str, Path]:

@@ -21,8 +21,11 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from rag.app.index_state import FILE, OBSIDIAN, link_to
-from rag.app.notes import Limits
+from rag.app.notes import Limits, get_note
+from rag.app.related import related
 from rag.app.requests import RelatedRequest
+from rag.app.search import search
+from rag.app.status import read_status
 from rag.exceptions import NotFoundError, RAGError
 from rag.search.matching_line import excerpt
 from rag.search.results import QueryFilters
@@ -99,7 +102,7 @@ class _Pages:
         if not asked.query.strip() and asked.filters == QueryFilters():
             asked = replace(asked, filters=QueryFilters(paths=["**"]))  # the newest of all
         texts = _texts(request)
-        report = await self._api.read(lambda workspace: workspace.search(asked))
+        report = await self._api.read(lambda workspace: search(workspace, asked))
         return HTMLResponse("".join(_results(report, texts)))
 
     async def note(self, request: Request) -> Response:
@@ -111,8 +114,8 @@ class _Pages:
         def work(workspace: Workspace) -> str:
             report = _find(workspace, name, vault)
             row = report.note.row
-            whole = workspace.get_note(f"{row.vault}/{row.path}", limits=_LIMITS)
-            at = line or (report.first if report.part else 0)
+            whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
+            at = line or (report.line_start if report.part else 0)
             page = render(whole.lines, row.vault, row.path)
             return "".join(_note(whole, page, at, workspace, texts))
 
@@ -122,7 +125,7 @@ class _Pages:
         """Return the notes related to one."""
         asked = RelatedRequest(request.query_params.get("note", ""), limit=6)
         texts = _texts(request)
-        report = await self._api.read(lambda workspace: workspace.related(asked))
+        report = await self._api.read(lambda workspace: related(workspace, asked))
         return HTMLResponse("".join(_related(report, texts)))
 
     async def filters(self, request: Request) -> Response:
@@ -138,7 +141,7 @@ class _Pages:
     async def status(self, request: Request) -> Response:
         """Return the state of the index."""
         texts = _texts(request)
-        report = await self._api.read(lambda workspace: workspace.status())
+        report = await self._api.read(lambda workspace: read_status(workspace.config))
         return HTMLResponse("".join(_status(report, texts)))
 
     async def image(self, request: Request) -> Response:
@@ -146,7 +149,7 @@ class _Pages:
         note, name = request.query_params.get("note", ""), request.query_params.get("name", "")
 
         def work(workspace: Workspace) -> tuple[bytes, str]:
-            found = workspace.get_note(note, limits=Limits(0)).note
+            found = get_note(workspace.config, note, limits=Limits(0)).note
             return self._picture(found.root, Path(found.row.path).parent, normalize("NFC", name))
 
         content, kind = await self._api.read(work)
@@ -199,10 +202,10 @@ def _find(workspace: Workspace, name: str, vault: str) -> NoteReport:
     """Return what is called so, in a vault first."""
     if vault:
         try:
-            return workspace.get_note(name, [vault], limits=Limits(0))
+            return get_note(workspace.config, name, [vault], limits=Limits(0))
         except RAGError:
             pass
-    return workspace.get_note(name, limits=Limits(0))
+    return get_note(workspace.config, name, limits=Limits(0))
 
 
 @cache
@@ -381,14 +384,15 @@ def _buttons(kind: str, choices: dict[str, str]) -> Iterable[str]:
 
 
 def _status(report: StatusReport, texts: Texts) -> Iterator[str]:
-    changed, made = report.changed, report.embedded
+    index = report.index
+    changed, made = index.changed, index.embedding
     age = texts["unknown"] if changed is None else texts["fresh"]
     state = "stale" if changed or changed is None else "fresh"
     if changed:
         age = _counted(texts, "changed", changed)
     facts = [
-        _counted(texts, "notes", report.notes),
-        f"{texts['indexed']} {report.indexed_at[:16].replace('T', ' ')}",
+        _counted(texts, "notes", index.notes),
+        f"{texts['indexed']} {index.indexed_at[:16].replace('T', ' ')}",
         f'<b class="{state}">{age}</b>',
         texts["byMeaning"] if made and made.embedded else texts["byWords"],
     ]

@@ -105,6 +105,10 @@ def status(json: Json = False) -> None:
     The exit code is 1 when nothing is installed, or when what is installed does not work: the
     program it runs is gone, its timer is stopped, no cron daemon runs, or its last run failed. It
     is 4 when a scheduler does not tell.
+
+    \b
+    rag service status
+    rag service status --json
     """
     from rag.app.service import read_service
 
@@ -135,6 +139,9 @@ def remove(json: Json = False) -> None:
     What somebody else wrote is left.
 
     The exit code is 4 when a scheduler does not tell whether it holds one, or does not give it up.
+
+    \b
+    rag service remove
     """
     from rag.app import service
 

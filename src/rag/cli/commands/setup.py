@@ -140,7 +140,12 @@ vault = typer.Typer(
 
 @vault.command("list")
 def list_vaults(json: opt.Json = False, config_file: opt.ConfigFile = None) -> None:
-    """List the vaults, with their folders and how many notes are indexed."""
+    """List the vaults, with their folders and how many notes are indexed.
+
+    \b
+    rag vault list
+    rag vault list --json
+    """
     from rag.app.vaults import list_vaults as known_vaults
 
     report = known_vaults(load_settings(config_file))
@@ -160,13 +165,22 @@ def list_vaults(json: opt.Json = False, config_file: opt.ConfigFile = None) -> N
 def add(
     folder: Annotated[Path, typer.Argument(help="A folder that holds .md files.")],
     name: Annotated[str, opt.value("--name", "NAME", "Its name; by default the folder's.")] = "",
+    json: opt.Json = False,
     config_file: opt.ConfigFile = None,
 ) -> None:
-    """Register a folder; the next `rag index` reads it."""
+    """Register a folder; the next `rag index` reads it.
+
+    \b
+    rag vault add ~/notes
+    rag vault add ~/notes --name work
+    """
     from rag.app.vaults import add_vault
 
     added = add_vault(load_settings(config_file), folder, name)
     _say(added.notice)
+    if json:
+        print_report(added)
+        return
     print_line(f"vault {added.vault!r} is registered; `rag index` reads it")
 
 
@@ -178,14 +192,21 @@ def rename(
     ],
     wanted: Annotated[str, typer.Argument(metavar="NEW", help="The name it gets.")],
     quiet: opt.Quiet = False,
+    json: opt.Json = False,
     config_file: opt.ConfigFile = None,
 ) -> None:
-    """Give a vault another name; its notes are indexed again under it."""
+    """Give a vault another name; its notes are indexed again under it.
+
+    \b
+    rag vault rename notes work
+    """
     from rag.app.vaults import rename_vault
 
     renamed = rename_vault(load_settings(config_file), name, wanted)
     _say(renamed.notice)
-    if not quiet:
+    if json:
+        print_report(renamed)
+    elif not quiet:
         notes = plural(renamed.notes, "note")
         print_line(f"vault {name!r} is {renamed.vault!r} now ({notes})")
 
@@ -196,14 +217,21 @@ def remove(
         str, typer.Argument(help="The vault's name.", autocompletion=opt.complete_vaults)
     ],
     quiet: opt.Quiet = False,
+    json: opt.Json = False,
     config_file: opt.ConfigFile = None,
 ) -> None:
-    """Take a vault out of the index; its files are left alone."""
+    """Take a vault out of the index; its files are left alone.
+
+    \b
+    rag vault remove work
+    """
     from rag.app.vaults import remove_vault
 
     gone = remove_vault(load_settings(config_file), name)
     _say(gone.notice)
-    if not quiet:
+    if json:
+        print_report(gone)
+    elif not quiet:
         notes = plural(gone.notes, "note")
         print_line(f"vault {gone.vault!r} is removed ({notes}); its files are untouched")
 
