@@ -1,9 +1,8 @@
-"""Folders, pipes and sockets in the place of files of the index: said, and never waited for."""
+"""Folders and pipes in the place of files of the index: said, and never waited for."""
 
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,15 +20,9 @@ def make_folder(path: Path) -> None:
     (path / "mine.txt").write_text("mine")
 
 
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))  # whose path may not be long
-
-
 KINDS: dict[str, Callable[[Path], None]] = {
     "a folder": make_folder,
     "a pipe": os.mkfifo,
-    "a socket": make_socket,
 }
 
 
