@@ -101,7 +101,7 @@ def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(clien
 def test_no_token_is_printed_whatever_goes_wrong(
     config: RAGConfig, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("rag.app.workspace.Workspace.status", lambda *_: 1 / 0)
+    monkeypatch.setattr("rag.web.app.read_status", lambda *_: 1 / 0)
     with serving(config) as client:
         link = client.server.link
         client.get(link.partition(str(client.port))[2])
@@ -237,7 +237,7 @@ def test_an_answer_that_takes_too_long_is_given_up(
     http_config: RAGConfig, monkeypatch: pytest.MonkeyPatch
 ):
     go_on = threading.Event()
-    monkeypatch.setattr("rag.app.workspace.Workspace.status", lambda *_: go_on.wait(30))
+    monkeypatch.setattr("rag.web.app.read_status", lambda *_: go_on.wait(30))
     with serving(http_config, Limits(answer=0.1)) as client:
         answer = client.get("/v1/status")
         go_on.set()

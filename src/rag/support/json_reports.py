@@ -79,6 +79,8 @@ def _plain(value: Any) -> Any:
         return value.to_json()
     if is_dataclass(value):
         return dict(_members(value))
+    if hasattr(value, "_asdict"):  # a named tuple
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not hasattr(value, "model_dump"):
