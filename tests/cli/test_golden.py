@@ -274,7 +274,8 @@ def test_the_json_is_as_it_was(
 
 
 def test_every_command_is_kept() -> None:
-    assert {line.split()[0] for _, lines, _ in CASES.values() for line in lines} == {*COMMANDS}
+    kept = {line.split()[0] for _, lines, _ in CASES.values() for line in lines}
+    assert {*COMMANDS} - kept == {"serve"}  # which prints addresses, and goes on
 
 
 def test_no_file_is_kept_for_nothing() -> None:
