@@ -44,8 +44,8 @@ _REPORTS = {
     "vault": "vaults.VaultsReport vaults.VaultChange",
     "config": "settings.SettingsReport",
     "trust": "settings.TrustReport settings.TrustListReport settings.TrustRemovedReport",
-    "init": "setup.plan.SetupReport",
-    "serve": "warm_process.WarmReport warm_process.StoppedReport",
+    "init": "setup.SetupReport",
+    "warm": "warm_process.WarmReport warm_process.StoppedReport",
     "service": "service.InstallReport service.RemovalReport service.ServiceReport",
     "mcp": "serving.program_start.ClientConfig",
 }
