@@ -69,8 +69,10 @@ def test_a_stale_answer_is_dropped(open_tab: OpenTab, client: Client):
     tab = open_tab(client)
     held: list[Any] = []
     tab.page.route("**/page/results?query=h&*", lambda route: held.append(route))
-    tab.type("holds")
-    tab.page.wait_for_timeout(50)  # the words after the first wait
+    with tab.page.expect_request("**/page/results?query=h&*"):
+        tab.type("h")
+    tab.type("olds")
+    tab.page.wait_for_timeout(50)  # what is typed after it waits
     assert asked(tab) == ["h"]
     held[0].continue_()
     tab.wait_for("#results strong", has_text="Glossary")
