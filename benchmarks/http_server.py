@@ -1,0 +1,150 @@
+"""The HTTP server: searches of several clients at once, and how soon the page shows what is typed.
+
+    python benchmarks/http_server.py [--notes 10000] [--seconds 60] [--rate 50] [--clients 8]
+    python benchmarks/http_server.py --keystrokes 300      in chromium; needs the extra `browser`
+
+The server runs by itself, as `rag serve --http` does. A latency counts from the moment at which a
+search was due, so that a server which falls behind shows it. Keystrokes are typed 90 ms apart, each
+into a page of results; the time is from the event of the key to the frame after its results stand
+in the page, on the page's own clock. Exit code 1 when a request failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import quantiles
+from urllib.parse import quote
+
+from measuring import memory_of_tree
+from vaults import make_vault, title_query
+
+_MB = 1 << 20
+_WARM_UP = 5  # seconds' worth of searches that are not counted
+# Notes each key, and the first frame after the results of its words are in the page.
+_WATCH = """() => {
+  const query = document.getElementById('query'), results = document.getElementById('results');
+  window.taken = []; window.typed = 0;
+  query.addEventListener('input', () => { window.typed = performance.now(); });
+  results.addEventListener('painted', () => {
+    const since = window.typed;
+    requestAnimationFrame(() => setTimeout(() => {
+      if (since) { window.taken.push(performance.now() - since); window.typed = 0; }
+    }));
+  });
+}"""
+
+
+def main() -> int:
+    """Measure, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--notes", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rate", type=float, default=50.0, help="searches a second of all")
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--keystrokes", type=int, default=0)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        make_vault(home / "vault", asked.notes, asked.notes * 0.002)
+        environment = {**os.environ, "HOME": folder, "RAG_DATA_DIR": str(home / "data")}
+        environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__PROVIDER": "ollama"}
+        environment["RAG_OLLAMA__ENABLED"] = "false"
+        index = [sys.executable, "-m", "rag", "index", str(home / "vault"), "--quiet"]
+        subprocess.run(index, env=environment, check=True)
+        with _server(environment, home) as (process, port, token):
+            if asked.keystrokes:
+                _measure_page(port, home / "data", asked.notes, asked.keystrokes)
+                return 0
+            return _measure_load(process, port, token, asked)
+
+
+@contextmanager
+def _server(environment: dict[str, str], home: Path) -> Iterator[tuple[int, int, str]]:
+    """Yield the process, the port and the token of a server."""
+    command = [sys.executable, "-m", "rag", "serve", "--http", "--port", "0"]
+    process = subprocess.Popen(command, env=environment, cwd=home, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout
+        port = int(process.stdout.readline().decode().rpartition(":")[2])
+        yield process.pid, port, (home / "data" / "http-token").read_text("ascii").strip()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _measure_load(process: int, port: int, token: str, asked: argparse.Namespace) -> int:
+    taken: list[float] = []
+    failed: list[str] = []
+    first, count = int(asked.rate * _WARM_UP), int(asked.rate * asked.seconds)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    for number in range(first):  # as long as it loads, and its caches are empty
+        _search(connection, token, title_query(number % asked.notes), failed)
+    before, begin = memory_of_tree(process) / _MB, time.monotonic()
+
+    def run(client: int) -> None:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        for number in range(client, count, asked.clients):
+            due = begin + number / asked.rate
+            time.sleep(max(0.0, due - time.monotonic()))
+            _search(connection, token, title_query((first + number) % asked.notes), failed)
+            taken.append((time.monotonic() - due) * 1000)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(asked.clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cuts = quantiles(taken, n=100)
+    print(f"{count} searches, {asked.rate:g} a second from {asked.clients} clients")
+    print(f"p50 {cuts[49]:.1f} ms  p99 {cuts[98]:.1f} ms  longest {max(taken):.1f} ms")
+    print(f"memory {before:.0f} -> {memory_of_tree(process) / _MB:.0f} MB  failed {len(failed)}")
+    return bool(failed)
+
+
+def _search(connection: HTTPConnection, token: str, query: str, failed: list[str]) -> None:
+    address = f"/v1/search?query={quote(query)}&top_k=10"
+    connection.request("GET", address, headers={"Authorization": f"Bearer {token}"})
+    answer = connection.getresponse()
+    found = json.loads(answer.read())
+    if answer.status != 200 or not found["results"]:
+        failed.append(query)
+
+
+def _measure_page(port: int, data: Path, notes: int, keystrokes: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from rag.web.access import Access, read_token
+
+    link = f"http://127.0.0.1:{port}/open?once={Access(read_token(data)).make_link()}"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
+        page = browser.new_page()
+        page.goto(link)
+        page.wait_for_selector("#results li")
+        page.evaluate(_WATCH)
+        number = 0
+        while len(page.evaluate("window.taken")) < keystrokes:
+            page.locator("#query").fill("")
+            page.locator("#query").press_sequentially(title_query(number % notes), delay=90)
+            number += 1
+        taken = page.evaluate("window.taken")
+        browser.close()
+    cuts = quantiles(taken, n=100)
+    print(f"{len(taken)} keystrokes: median {cuts[49]:.0f} ms  p95 {cuts[94]:.0f} ms")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
