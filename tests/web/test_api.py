@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -178,3 +179,30 @@ def test_the_description_has_every_route_that_takes_a_request(client: Client):
     }
     named = [one["name"] for one in described["paths"]["/v1/search"]["get"]["parameters"]]
     assert {"query", "tag", "from", "modified_to"} <= {*named}
+
+
+def test_the_description_has_every_field_of_the_reports(client: Client):
+    schemas = client.get("/openapi.json").json["components"]["schemas"]
+
+    def check(schema: dict[str, Any], value: Any) -> None:
+        """Fail where a value has a field that its schema has not, or lacks one it must have."""
+        kinds = schema.get("anyOf", [schema])
+        found = [schemas[one["$ref"][21:]] if "$ref" in one else one for one in kinds]
+        for one in found:
+            if isinstance(value, dict) and "properties" in one:
+                assert {*one["required"]} <= {*value} - {"schema"} <= {*one["properties"]}
+                for name in {*value} - {"schema"}:
+                    check(one["properties"][name], value[name])
+            if isinstance(value, list) and "items" in one:
+                for item in value:
+                    check(one["items"], item)
+
+    answers = {
+        "SearchReport": client.get("/v1/search?query=backups").json,
+        "NoteReport": client.get("/v1/notes/Backups").json,
+        "RelatedReport": client.get("/v1/notes/Backups/related?min_score=0").json,
+        "StatusReport": client.get("/v1/status").json,
+        "AnswerReport": client.post("/v1/ask", {"question": QUESTION}).events[-1][1],
+    }
+    for name, answer in answers.items():
+        check({"$ref": f"#/components/schemas/{name}"}, answer)

@@ -153,8 +153,8 @@ class _Page:
         """Yield the types of ours that an annotation names."""
         module = sys.modules[kind.__module__]
         for word in re.findall(r"\b[A-Z]\w+", annotation):
-            named = getattr(module, word, None) or _imported(word, module)
-            if isclass(named) and named.__module__.startswith("rag.") and word not in _NAMES:
+            named = class_named(word, module)
+            if named and named.__module__.startswith("rag.") and word not in _NAMES:
                 yield named
 
 
@@ -164,8 +164,10 @@ def _annotations(kind: type) -> dict[str, str]:
     return {name: text if isinstance(text, str) else text.__name__ for name, text in own.items()}
 
 
-def _imported(name: str, module: ModuleType) -> type | None:
-    """Return a class of the program that a module imports for type checkers alone."""
+def class_named(name: str, module: ModuleType) -> type | None:
+    """Return a class that a name means in a module, be it imported for type checkers alone."""
+    if isclass(named := getattr(module, name, None)):
+        return named
     line = rf"from (rag[\w.]*) import (?:\([^)]*|[^(\n]*)\b{name}\b"
     found = re.search(line, getsource(module))
     return getattr(import_module(found[1]), name) if found else None
