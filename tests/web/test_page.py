@@ -120,10 +120,11 @@ def test_the_page_speaks_the_language_of_the_browser(client: Client):
 
 
 def test_without_a_cookie_the_page_says_how_it_is_opened(client: Client):
-    answer = client.get("/", Authorization=None, Accept="text/html")
-    assert answer.status == 401
-    assert answer.headers["content-type"].startswith("text/html")
-    assert "rag serve --http --open" in answer.text
+    for path in ("/", "/open?once=1.2.3"):
+        answer = client.get(path, Authorization=None, Accept="text/html")
+        assert answer.status == 401
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "rag serve --http --open" in answer.text
 
 
 def test_matches_are_marked_and_lead_to_their_line(client: Client):

@@ -206,7 +206,7 @@ def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:
             error = RequestError(error.status_code, kind, told, "`/openapi.json` lists all.")
         elif not isinstance(error, RAGError):
             error = RequestError(500, "error", "the server failed at this request")
-        return error_response(error)
+        return error_response(error, request)
 
     handlers = dict.fromkeys((HTTPException, RAGError, Exception), refuse)
     return Starlette(routes=[*api.routes, *pages], exception_handlers=handlers)

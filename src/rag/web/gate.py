@@ -19,6 +19,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 
 from rag.exceptions import RAGError
 from rag.web.access import Access
@@ -106,8 +107,7 @@ class Gate:
         if answer.has_begun:
             raise error
         with suppress(TimeoutError):
-            is_page = scope["path"] == "/" and "text/html" in Headers(scope=scope).get("accept", "")
-            await error_response(error, is_page)(scope, receive, answer)
+            await error_response(error, Request(scope))(scope, receive, answer)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers = Headers(scope=scope)

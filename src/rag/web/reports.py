@@ -6,6 +6,7 @@ import json
 from html import escape
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from rag.exceptions import RAGError
@@ -52,14 +53,13 @@ def report_response(report: object) -> Response:
     return Response(encode(report), media_type="application/json")
 
 
-def error_response(error: RAGError, is_page: bool = False) -> Response:
-    """Return the answer that an error is, with the status of its kind.
-
-    :param is_page: whether a browser shows it to somebody.
-    """
+def error_response(error: RAGError, request: Request | None = None) -> Response:
+    """Return the answer that an error is, with the status of its kind; to who opens the page in a
+    browser, in words."""
     status = error.status if isinstance(error, RequestError) else _STATUS.get(error.kind, 500)
     headers = _HEADERS.get(status, {})
-    if is_page:
+    accepted = request.headers.get("accept", "") if request else ""
+    if request and request.url.path in ("/", "/open") and "text/html" in accepted:
         text = _PAGE.format(*map(escape, (str(error), error.hint)))
         return Response(text, status, headers, media_type="text/html")
     return Response(encode(error), status, headers, media_type="application/json")
