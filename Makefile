@@ -100,13 +100,7 @@ crash: install
 	$(BIN)/python benchmarks/crash.py
 
 # The same while the built-in model embeds: some ten minutes.
-embedding-# The page in a real browser, and its pictures in docs/images/: apt-get install chromium fonts-noto-cjk
-browser: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
-	@mkdir -p docs/images
-	IMAGES=docs/images $(BIN)/python -m pytest tests/browser
-
-crash: install
+embedding-crash: install
 	$(BIN)/python benchmarks/embedding_crash.py
 
 # Attackers, power cuts, damage, full disks: tries and failures of each, in under 20 minutes.
