@@ -22,6 +22,7 @@ from rag.index.vector_cache import VECTORS
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"\[(test_\w+)\]\(([\w./]+)\)")
+_LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
 _SECONDS = re.compile(r"\(\d+\.\d s\)")
 _SCORE = re.compile(r"\b0\.\d\d\b")
 _PAGES = sorted([*DOCS.glob("*.md"), *Path(__file__).parent.glob("*.md")])
@@ -30,6 +31,12 @@ _PAGES = sorted([*DOCS.glob("*.md"), *Path(__file__).parent.glob("*.md")])
 def blocks(page: Path, language: str) -> list[str]:
     """Return the code of a page, block by block."""
     return [code for name, code in _BLOCK.findall(page.read_text("utf-8")) if name == language]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what a link to a heading of a page ends with."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize(
@@ -85,6 +92,17 @@ def test_a_page_of_the_site_loads_nothing_from_elsewhere(site: Path):
     assert [
         file.name for file in site.rglob("*.css") if styles.search(file.read_text("utf-8"))
     ] == []
+
+
+def test_links_of_the_pages_for_newcomers_lead_somewhere():
+    root, lost = DOCS.parent, []
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        for target in _LINK.findall((root / name).read_text("utf-8")):
+            path, _, anchor = target.partition("#")
+            file = root / (path or name)
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                lost.append(f"{name}: {target}")
+    assert lost == []
 
 
 def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch: pytest.MonkeyPatch):
