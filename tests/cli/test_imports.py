@@ -29,37 +29,38 @@ SEARCH = f"{ENGINE} answers search query indexing pipeline_errors pipeline_parts
 ANSWER = f"{SEARCH} qa context plugins file_locks settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
+APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app clients disk_space file_locks http_transport index"
+    "init --dry-run": f"{FILES} {APP} clients disk_space file_locks http_transport index"
     " lazy_imports ollama regular_files runtime_folder sparse_files unicode_forms vault",
-    "index -q {library}": f"{MANIFEST} lazy_imports app clients stores haystack qdrant_edge"
+    "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
     " indexing memory_limits pipeline_errors pipeline_parts python_process",
-    "search backups": f"{SEARCH} app",
+    "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
-    "related Backups": f"{MANIFEST} lazy_imports app stores haystack qdrant_edge search query"
+    "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
     " answers clients indexing",
-    "ask backups": f"{ANSWER} app runtime_folder",
-    "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search"
+    "ask backups": f"{ANSWER} {APP} runtime_folder",
+    "plan backups": f"{ENGINE} {APP} file_locks indexing plugins query rapidfuzz search"
     " settings_repr",
-    "transform backups": f"{ENGINE} app plugins query search settings_repr",
-    "audit": f"{MANIFEST} app clients file_locks haystack lazy_imports plugins query rapidfuzz"
+    "transform backups": f"{ENGINE} {APP} plugins query search settings_repr",
+    "audit": f"{MANIFEST} {APP} clients file_locks haystack lazy_imports plugins query rapidfuzz"
     " search settings_repr stores",
-    "chat -q": f"{ANSWER} app",
-    "chat --list": f"{FILES} app file_locks qa regular_files unicode_forms vault",
-    "get Backups": f"{MANIFEST} app lazy_imports stores",
-    "status": f"{MANIFEST} indexing app lazy_imports stores",
-    "doctor": f"{ENGINE} app http_transport indexing ollama runtime_folder search vector_digest",
-    "eval questions.jsonl": f"{SEARCH} evaluation app",
+    "chat -q": f"{ANSWER} {APP}",
+    "chat --list": f"{FILES} {APP} file_locks qa regular_files unicode_forms vault",
+    "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
+    "status": f"{MANIFEST} indexing {APP} lazy_imports stores",
+    "doctor": f"{ENGINE} {APP} http_transport indexing ollama runtime_folder search vector_digest",
+    "eval questions.jsonl": f"{SEARCH} evaluation {APP}",
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",
     "serve --help": CONFIG,
-    "warm --status": f"{CONFIG} daemon runtime_folder",
-    "mcp --print-config cursor": f"{FILES} app mcp disk_space",
-    "vault list": f"{MANIFEST} app lazy_imports stores",
+    "warm --status": f"{CONFIG} app daemon runtime_folder",
+    "mcp --print-config cursor": f"{CONFIG} app mcp",
+    "vault list": f"{MANIFEST} {APP} lazy_imports stores",
     "vault --help": CONFIG,
-    "service status": f"{FILES} app",
+    "service status": f"{FILES} {APP}",
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.
 _BIG = {"haystack", "ollama"}

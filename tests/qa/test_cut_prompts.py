@@ -73,11 +73,6 @@ class TestByOllama:
         assert (answer.text, answer.model, answer.failure) == (TRUE, "small:latest", None)
         assert (answer.partial, answer.finish_reason) == (False, "stop")
 
-    def test_it_says_so_in_the_language_of_the_question(self, index: RAGConfig) -> None:
-        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
-            answer = ask(pipeline, "backups の保存期間は何日ですか？")
-        assert any("2,048 トークンだけです" in notice for notice in answer.notices)
-
     def test_where_more_than_one_note_was_shown_fewer_are_the_remedy(
         self, index: RAGConfig
     ) -> None:
