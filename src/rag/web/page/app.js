@@ -34,7 +34,7 @@ function showError(place, error) {
 
 // -- search as you type: one request at a time, then the newest words ----------------------------
 
-let isAsking = false, isComposing = false, asked = null, timer = 0;
+let isAsking = false, isComposing = false, asked = null;
 
 function filters() {
   const chosen = new URLSearchParams();
@@ -49,14 +49,9 @@ function filters() {
 function wanted() {
   const words = filters();
   if (state.mode === "search" && query.value.trim()) words.set("query", query.value.trim());
-  words.set("top_k", query.value.trim() ? "20" : "12");
+  words.set("top_k", query.value.trim() ? "15" : "12");
   if (!query.value.trim()) words.set("order", "modified");
   return words.toString();
-}
-
-function searchSoon() {
-  clearTimeout(timer);
-  timer = setTimeout(search, 10);
 }
 
 async function search() {
@@ -397,9 +392,9 @@ async function showFilters() {
 
 // -- hands -------------------------------------------------------------------------------------
 
-query.addEventListener("input", (event) => { if (!event.isComposing) searchSoon(); });
+query.addEventListener("input", (event) => { if (!event.isComposing) search(); });
 query.addEventListener("compositionstart", () => { isComposing = true; });
-query.addEventListener("compositionend", () => { isComposing = false; searchSoon(); });
+query.addEventListener("compositionend", () => { isComposing = false; search(); });
 $("mode-search").onclick = () => choose("search");
 $("mode-ask").onclick = () => choose("ask");
 $("new-chat").onclick = () => {
@@ -456,7 +451,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     if (state.note) closeNote();
     else if (document.activeElement !== query) query.focus();
-    else { query.value = ""; searchSoon(); }
+    else { query.value = ""; search(); }
   } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && (isTyping || at >= 0) && !results.hidden) {
     event.preventDefault();
     const next = at + (event.key === "ArrowDown" ? 1 : -1);
