@@ -33,8 +33,9 @@ APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} {APP} clients disk_space file_locks http_transport index"
-    " lazy_imports ollama regular_files runtime_folder sparse_files unicode_forms vault",
+    "init --dry-run": f"{FILES} app Stemmer background clients disk_space file_locks http_transport"
+    " index lazy_imports month_names ollama python_process regular_files runtime_folder sparse_files"
+    " unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
     " indexing memory_limits pipeline_errors pipeline_parts python_process",
     "search backups": f"{SEARCH} {APP}",
@@ -42,25 +43,26 @@ TABLE = {
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
     " answers clients indexing",
     "ask backups": f"{ANSWER} {APP} runtime_folder",
-    "plan backups": f"{ENGINE} {APP} file_locks indexing plugins query rapidfuzz search"
+    "plan backups": f"{ENGINE} {APP} answers file_locks indexing pipeline_errors plugins query"
+    " rapidfuzz search settings_repr",
+    "transform backups": f"{ENGINE} {APP} answers pipeline_errors plugins query rapidfuzz search"
     " settings_repr",
-    "transform backups": f"{ENGINE} {APP} plugins query search settings_repr",
     "audit": f"{MANIFEST} {APP} clients file_locks haystack lazy_imports plugins query rapidfuzz"
     " search settings_repr stores",
     "chat -q": f"{ANSWER} {APP}",
-    "chat --list": f"{FILES} {APP} file_locks qa regular_files unicode_forms vault",
+    "chat --list": f"{FILES} {APP} file_locks qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
-    "status": f"{MANIFEST} indexing {APP} lazy_imports stores",
+    "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
     "doctor": f"{ENGINE} {APP} http_transport indexing ollama runtime_folder search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP}",
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",
     "serve --help": CONFIG,
     "warm --status": f"{CONFIG} app daemon runtime_folder",
-    "mcp --print-config cursor": f"{CONFIG} app mcp",
+    "mcp --print-config cursor": f"{CONFIG} platformdirs app mcp",
     "vault list": f"{MANIFEST} {APP} lazy_imports stores",
     "vault --help": CONFIG,
-    "service status": f"{FILES} {APP}",
+    "service status": f"{CONFIG} durable_files app",
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.
 _BIG = {"haystack", "ollama"}

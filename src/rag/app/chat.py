@@ -7,19 +7,19 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rag.app.index_state import IndexState, check_vaults, open_state
-from rag.app.opening import Reading, read_question, with_model
 from rag.app.requests import ChatRequest, names_of
-from rag.app.results import Plan, plan_of
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
-from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, optional
 
+# The engine is imported with the first question: conversations are listed without it.
 if TYPE_CHECKING:
     from rag.answers.verdicts import Progress
     from rag.app.ask import ShownContext, WrittenAnswer
+    from rag.app.index_state import IndexState
+    from rag.app.opening import Reading
+    from rag.app.results import Plan
     from rag.qa.answer import Answer
     from rag.qa.conversation import Conversation
     from rag.search.planned_query import Intent
@@ -152,6 +152,9 @@ class Chat:
     """
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
+        from rag.app.index_state import check_vaults, open_state
+        from rag.app.opening import with_model
+
         self._config = with_model(config, request.model, request.no_model, request.think)
         self._request = request
         self._plan: Intent | None = None  # of the last question
@@ -188,6 +191,9 @@ class Chat:
 
         One that goes on from another keeps the time and the tags of that, whatever it asks.
         """
+        from rag.app.opening import read_question
+        from rag.search.results import QueryFilters
+
         filters = self._request.filters or QueryFilters()
         is_planned = goes_on and self._before is not None
         reading = read_question(store, self._config, question, filters, self._request, is_planned)
@@ -216,6 +222,7 @@ class Chat:
         :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
         """
         from rag.app.ask import ShownContext, written_answer
+        from rag.app.results import plan_of
 
         self._before, self._plan, self._on_plan = self._plan, None, on_plan
         answer = self._conversation.ask(
