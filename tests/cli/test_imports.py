@@ -33,8 +33,8 @@ APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app Stemmer background clients disk_space file_locks http_transport"
-    " index lazy_imports month_names ollama python_process regular_files runtime_folder sparse_files"
+    "init --dry-run": f"{FILES} app Stemmer background clients disk_space file_locks"
+    " http_transport index lazy_imports month_names ollama python_process regular_files runtime_folder sparse_files"
     " unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
     " indexing memory_limits pipeline_errors pipeline_parts python_process",
