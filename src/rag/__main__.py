@@ -71,7 +71,7 @@ def _run_cold(arguments: list[str]) -> int:
     from rag.cli.app import run
 
     code = leaving.finish(run(arguments))
-    if arguments[:1] not in (["warm"], ["serve"]) and all(map(os.isatty, range(3))):
+    if arguments[:1] not in (["warm"], ["serve"], ["watch"]) and all(map(os.isatty, range(3))):
         from rag.daemon.control import start_after
 
         start_after()

@@ -96,7 +96,7 @@ def prepared(server, notes, rag, empty_home, monkeypatch) -> None:
 
 def test_every_command_is_among_them():
     known = {command for command, *_ in COMMANDS.values()}
-    assert {*ALL} - known == {"serve", "warm"}  # which speak to sockets of this machine
+    assert {*ALL} - known == {"serve", "warm", "watch"}  # which speak to this machine
 
 
 @pytest.mark.sampled

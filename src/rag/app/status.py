@@ -8,6 +8,7 @@ from json import loads
 from typing import Any
 
 from rag.app.index_state import count_changed, is_stale
+from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.links.tables import Link
@@ -122,6 +123,7 @@ class StatusReport:
     :param not_indexed: vaults that are configured and not in it.
     :param links: links that no note answers to, or several do, where they were asked for.
     :param without_vectors: notes of which chunks have no vector, where they were asked for.
+    :param watcher: what keeps the index up to date, where `rag watch` runs or ended unexpectedly.
     """
 
     index: IndexStatus
@@ -130,6 +132,7 @@ class StatusReport:
     problems: list[NoteProblems]
     links: list[Link] | None = optional(None)
     without_vectors: list[NoteWithoutVectors] | None = optional(None)
+    watcher: WatcherStatus | None = optional(None)
 
 
 def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -> StatusReport:
@@ -167,6 +170,7 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
             ],
             links=[*manifest.links.wrong_links()] if links else None,
             without_vectors=_without_vectors(config, manifest) if vectors else None,
+            watcher=read_watcher(config),
         )
 
 

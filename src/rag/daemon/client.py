@@ -68,10 +68,11 @@ def hand_over(arguments: list[str]) -> int | None:
 
 
 def _can_be_handed_over(arguments: list[str]) -> bool:
-    """`warm` governs the warm process, and `serve` and `mcp` go on for long. A command that names a
-    file descriptor of this process needs this process, and completion is installed for the shell
-    that started it."""
-    if arguments[:1] in (["serve"], ["warm"], ["mcp"]) or _OF_THE_SHELL & {*arguments[:1]}:
+    """`warm` governs the warm process, and `serve`, `watch` and `mcp` go on for long. A command
+    that names a file descriptor of this process needs this process, and completion is installed for
+    the shell that started it."""
+    alone = {"serve", "watch", "warm", "mcp"} | _OF_THE_SHELL
+    if alone & {*arguments[:1]}:
         return False
     if None in (sys.stdin, sys.stdout, sys.stderr):
         return False

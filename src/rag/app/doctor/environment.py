@@ -1,4 +1,5 @@
-"""The programs around `rag`: clients of its server for agents, and the scheduler of its job."""
+"""The programs around `rag`: clients of its server for agents, the scheduler of its job, and the
+watcher."""
 
 from __future__ import annotations
 
@@ -11,6 +12,9 @@ from pathlib import Path
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.app.service import read_service
 from rag.app.serving.program_start import BARE, program_start
+from rag.app.watch_state import read_watcher
+from rag.exceptions import UPDATE_INDEX
+from rag.support.json_reports import to_json
 
 _SECONDS = 30.0  # for a server that starts, and answers
 _CLIENT = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "doctor", "version": "1"}}
@@ -74,4 +78,32 @@ def check_service(_examination: Examination) -> Iterator[CheckResult]:
         yield passed("service", f"the index is kept up to date by {jobs}", schedulers=schedulers)
 
 
-CHECKS: Checks = [("agents", check_agents), ("service", check_service)]
+def check_watcher(examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether the watcher that was started still watches, and how its last run went."""
+    watcher = read_watcher(examination.config)
+    if watcher is None:
+        return
+    facts = to_json(watcher)
+    if not watcher.alive:
+        message = f"the watcher ended unexpectedly after {watcher.heartbeat}"
+        yield warning("watcher", message, "`rag watch` starts it again.", **facts)
+    elif watcher.is_late:
+        message = f"process {watcher.process} watches, but gives no sign of life"
+        message += f" since {watcher.heartbeat}"
+        yield warning("watcher", message, "End it, and start `rag watch` again.", **facts)
+    elif watcher.last_run and watcher.last_run.error:
+        message = f"the last run of the watcher failed: {watcher.last_run.error}"
+        yield warning("watcher", message, UPDATE_INDEX, **facts)
+    elif watcher.missing:
+        message = f"folders that are watched are not there: {', '.join(watcher.missing)}"
+        yield warning("watcher", message, "Mount them, or `rag vault remove` them.", **facts)
+    else:
+        message = f"process {watcher.process} watches the notes since {watcher.started}"
+        yield passed("watcher", message, **facts)
+
+
+CHECKS: Checks = [
+    ("agents", check_agents),
+    ("service", check_service),
+    ("watcher", check_watcher),
+]

@@ -1,9 +1,13 @@
-"""`rag serve`, `rag warm` and `rag mcp`: the page and the HTTP API, the warm process that commands
-run in, and the server of agents."""
+"""`rag serve`, `rag watch`, `rag warm` and `rag mcp`: the page and the HTTP API, the watcher of
+notes, the warm process that commands run in, and the server of agents."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,13 +17,14 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, print_text, say
-from rag.exceptions import UsageError
+from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
     from rag.app.warm_process import Status
     from rag.config import RAGConfig
 
 _PORT = 7420
+_LAST_RUN = 10.0  # seconds that a run of the indexer has to end
 
 
 def serve(
@@ -41,6 +46,10 @@ def serve(
         Path | None, opt.value("--socket", "PATH", "Listen on a Unix socket, not on a port.")
     ] = None,
     open_page: Annotated[bool, opt.flag("--open", "Open the page in the browser.")] = False,
+    watch: Annotated[
+        bool,
+        opt.flag("--watch/--no-watch", "Keep the index up to date meanwhile, as `rag watch` does."),
+    ] = True,
     config_file: opt.ConfigFile = None,
 ) -> None:
     """Serve the notes as a page and over HTTP.
@@ -54,7 +63,68 @@ def serve(
     """
     if not http:
         raise UsageError("say what is served", hint="`rag serve --http --open`")
-    _serve_http(load_settings(config_file), port, host, socket, open_page)
+    config = load_settings(config_file)
+    with _watching(config, config_file) if watch else nullcontext():
+        _serve_http(config, port, host, socket, open_page)
+
+
+def watch(quiet: opt.Quiet = False, config_file: opt.ConfigFile = None) -> None:
+    """Keep the index up to date while notes are written, until Ctrl-C.
+
+    What is saved is found two seconds later, by its words and then by its meaning. A data folder
+    has one watcher; `rag status` shows how it is. `rag service install --watch` has the system run
+    it.
+
+    \b
+    rag watch
+    rag watch -q     say only what goes wrong
+    """
+    from rag.app.watch import IndexProcess, Watcher
+    from rag.support.process_exit import go_on
+
+    config = load_settings(config_file)
+    go_on()
+    runner = IndexProcess(config, _options(config_file))
+    watcher = Watcher(config, (lambda line: None) if quiet else print_line, _warn, runner)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number in before:
+            signal.signal(number, lambda *_: watcher.stop())
+        watcher.run(lambda: None if quiet else say("watching; Ctrl-C ends it"))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _options(config_file: Path | None) -> list[str]:
+    return ["--config", str(config_file.expanduser().absolute())] if config_file else []
+
+
+def _warn(line: str) -> None:
+    say(f"rag: {line}")
+
+
+@contextmanager
+def _watching(config: RAGConfig, config_file: Path | None) -> Iterator[None]:
+    """Watch beside something else, and say why where that cannot be."""
+    from rag.app.watch import IndexProcess, Watcher
+
+    runner = IndexProcess(config, _options(config_file))
+    watcher = Watcher(config, lambda line: None, _warn, runner)
+
+    def run() -> None:
+        try:
+            watcher.run()
+        except RAGError as error:
+            _warn(error.as_notice())
+
+    thread = threading.Thread(target=run, name="watcher", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        watcher.stop()
+        thread.join(_LAST_RUN)
 
 
 def warm(

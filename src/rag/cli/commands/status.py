@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rag.app.doctor import CheckResult
     from rag.app.status import StatusReport
+    from rag.app.watch_state import WatcherStatus
     from rag.index.embedding_space import Embedded
 
 _NAMES = 10  # columns for what a line is about
@@ -82,6 +83,8 @@ def _print(found: StatusReport) -> None:
             _say(f"    {notice}")
     for name in found.not_indexed:
         _say(f"  {name}  not indexed yet (`rag index`)")
+    for line in _watcher(found.watcher) if found.watcher else ():
+        _say(line)
     if found.problems:
         _say(f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)")
 
@@ -100,6 +103,26 @@ def _embedding(made: Embedded) -> Iterator[str]:
         share = 100 * made.embedded // max(1, readable)
         time = f", {time_left(made.lacking, made.rate)} left" if made.rate else ""
         yield f"meaning   {share} % of chunks{time} (`rag index` goes on)"
+
+
+def _watcher(watcher: WatcherStatus) -> Iterator[str]:
+    """Yield whether a watcher runs, and how its last run went."""
+    if not watcher.alive:
+        yield f"watcher   ended unexpectedly after {_second(watcher.heartbeat)} (`rag watch`)"
+        return
+    late = f", no sign of life since {_second(watcher.heartbeat)}" if watcher.is_late else ""
+    yield f"watcher   process {watcher.process} since {_second(watcher.started)}{late}"
+    event, run = watcher.last_event, watcher.last_run
+    if run:
+        last = f"last event {_second(event)}, " if event else ""
+        how = run.error or f"{plural(run.changed, 'note')} indexed"
+        yield f"  {last}last run {_second(run.ended)} ({run.elapsed_ms / 1000:.1f} s): {how}"
+    for folder in watcher.polled:
+        yield f"  {folder}: looked at every few seconds, since the system tells nothing of it"
+
+
+def _second(time: str) -> str:
+    return time[:19].replace("T", " ")
 
 
 def _print_problems(found: StatusReport) -> None:

@@ -52,6 +52,8 @@ COMMANDS = {
     "trust": ("trust.trust", "Show what a project's `rag.toml` asks for that takes your trust, and "
               "trust it."),
     "serve": ("processes.serve", "Serve the notes as a page and over HTTP."),
+    "watch": ("processes.watch", "Keep the index up to date while notes are written, until "
+              "Ctrl-C."),
     "warm": ("processes.warm", "Govern the warm process, in which commands need not start cold."),
     "mcp": ("processes.mcp", "Serve the notes to agents and editors, by the Model Context Protocol "
             "on stdin and stdout."),

@@ -1,0 +1,406 @@
+"""Keeping an index up to date while notes are written: `rag watch`.
+
+What the system tells of files only says *when* to look. What changed is found by the ordinary run,
+`rag index`, in a process of its own with a low priority: the memory it takes is given back, and the
+watcher goes on whatever becomes of it. A run begins when nothing was told for 1.5 seconds, and at
+most 15 after the first word; at the start, every 15 minutes, after a sleep of the machine, and
+whenever something may have been missed. No run forgets the notes of a folder that is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from rag.app.serving.program_start import program_start
+from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
+from rag.config import RAGConfig
+from rag.exceptions import LockedError, RAGError, UsageError
+from rag.index.lookup import open_manifest
+from rag.index.vault_registry import NO_VAULT, configured_vaults, known_vaults
+from rag.text.messages import plural
+from rag.vault.file_events import FileEvents, WatchLimitError
+
+_QUIET = 1.5  # seconds without an event, after which a run begins
+_LATEST = 15.0  # seconds after the first event
+_WHOLE = 900.0  # seconds between two runs, whatever is told
+_SHARE = 10  # a look takes at most the tenth of a processor
+_MANY = 4000  # events; of many at once the system leaves some out, new folders too
+_BUSY = 5.0  # seconds after which an index that another process writes is tried again
+_RETRY = 60.0  # seconds after a run that failed
+_BEAT = 5.0  # seconds between two looks whether the folders are there, and after an error
+_WRITTEN = 60.0  # seconds between two heartbeats that are written down
+_JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
+_SLICE = 10.0  # seconds that one run embeds, before notes that were saved meanwhile have their turn
+_NICE = 10
+_INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
+
+
+class Clock:
+    """The time, for those who wait; a test gives another."""
+
+    monotonic = staticmethod(time.monotonic)  # seconds in which the machine did not sleep
+    time = staticmethod(time.time)
+
+
+class Events(Protocol):
+    """What the watcher waits for; see `FileEvents`."""
+
+    polled: list[Path]
+
+    def wait(self, seconds: float) -> list[str]: ...
+    def wake(self) -> None: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run of the indexer.
+
+    :param report: what it printed; empty when that was no JSON.
+    :param cpu: the seconds of a processor that it took.
+    :param error: why it failed.
+    """
+
+    exit_code: int
+    report: Mapping[str, Any]
+    cpu: float
+    error: str = ""
+
+    @property
+    def changed(self) -> int:
+        """How many notes were added, changed or taken out."""
+        vaults = self.report.get("vaults", {}).values()
+        return sum(vault["added"] + vault["changed"] + vault["deleted"] for vault in vaults)
+
+    @property
+    def embedded(self) -> int:
+        """How many chunks got a vector."""
+        embedding = self.report.get("embedding") or {}
+        return int(embedding.get("made", 0) + embedding.get("reused", 0))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether chunks are left to embed, and more time would help."""
+        return self.embedded > 0 and bool((self.report.get("embedding") or {}).get("left"))
+
+    def problems(self) -> Iterator[str]:
+        """Yield what there is to know of the run."""
+        yield from self.report.get("notices", [])
+        for name, vault in self.report.get("vaults", {}).items():
+            if vault["problem"]:
+                yield f"vault {name!r}: {vault['problem']}"
+            for path, why in (*vault["failed"].items(), *vault["notices"].items()):
+                yield f"{name}/{path}: {why}"
+
+
+class Runner(Protocol):
+    """What a watcher has notes indexed by; see `IndexProcess`."""
+
+    def run(self) -> Outcome: ...
+    def stop(self) -> None: ...
+
+
+class IndexProcess:
+    """`rag index` in a process of its own, which gives way to others.
+
+    :param options: those that name the file of settings.
+    """
+
+    def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
+        start = program_start(config)
+        minutes = min(config.embedding.minutes, _SLICE / 60)
+        self._command = [*start.program, "index", "-q", "--json", *options]
+        self._environment = {
+            **os.environ,
+            **start.environment,
+            "RAG_WARM": "0",
+            "RAG_EMBEDDING__MINUTES": str(minutes),
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_stopped = False
+
+    def run(self) -> Outcome:
+        """Index what changed, and return what came of it."""
+        before = _cpu_of_children()
+        try:
+            self._process = process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._environment,
+                start_new_session=True,  # Ctrl-C is told to it by `stop`
+            )
+        except OSError as error:
+            return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+        if self._is_stopped:
+            self.stop()
+        said, complaints = process.communicate()
+        self._process = None
+        return _outcome(process.returncode, said, complaints, _cpu_of_children() - before)
+
+    def stop(self) -> None:
+        """End the run: it keeps what it has done. Who says it again does not wait for that."""
+        process = self._process
+        if process is not None:
+            process.send_signal(signal.SIGKILL if self._is_stopped else signal.SIGINT)
+        self._is_stopped = True
+
+
+def _outcome(code: int, said: bytes, complaints: bytes, cpu: float) -> Outcome:
+    try:
+        report = json.loads(said)
+    except ValueError:
+        report = {}
+    if code in _INDEXED and report:
+        return Outcome(code, report, cpu)
+    if told := report.get("error"):
+        hint = f". {told['hint']}" if told.get("hint") else ""
+        return Outcome(code, {}, cpu, f"{told['message']}{hint}")
+    last = complaints.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    ended = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
+    return Outcome(code or 1, {}, cpu, f"`rag index` did not finish: {last or ended}")
+
+
+class Watcher:
+    """The one watcher of a data folder.
+
+    :param tell: is given a line on each run that changed something.
+    :param warn: is given what else there is to say.
+    :param runner: indexes; without one, a process of `rag index`.
+    :param listen: makes what tells of changes, as `FileEvents` does.
+    """
+
+    def __init__(
+        self,
+        config: RAGConfig,
+        tell: Callable[[str], object],
+        warn: Callable[[str], object],
+        runner: Runner | None = None,
+        listen: Callable[..., Events] = FileEvents,
+        clock: Clock | None = None,
+    ) -> None:
+        self._config, self._tell, self._warn = config, tell, warn
+        self._runner = runner or IndexProcess(config)
+        self._listen, self._clock = listen, clock or Clock()
+        self._stopped = threading.Event()
+        self._events: Events | None = None
+        self._watched: dict[Path, tuple[int, int]] = {}  # folders, and what tells two apart
+        self._must_poll = False
+        self._first: float | None = None  # when the first of the events came that wait for a run
+        self._last = 0.0
+        self._look_at = self._rested_at = self._follow_at = self._listened = self._written = (
+            self._now()
+        )
+        self._drift = self._clock.time() - self._now()
+        self._told = 0  # events since it began to listen
+        self._said: set[str] = set()  # problems of the last run
+        self._lost: set[str] = set()  # why it had to listen anew
+        self._status = WatcherStatus(os.getpid(), self._iso(), self._iso())
+
+    def run(self, on_start: Callable[[], object] = lambda: None) -> None:
+        """Watch until `stop` is called.
+
+        :param on_start: is called once it is the one that watches.
+        :raises UsageError: when there is no vault.
+        :raises LockedError: when the data folder has a watcher.
+        """
+        if not self._roots():
+            raise UsageError("there is nothing to watch", hint=NO_VAULT)
+        with be_only_watcher(self._config):
+            self._write()
+            on_start()
+            try:
+                while not self._stopped.is_set():
+                    self._step()
+            finally:
+                if self._events is not None:
+                    self._events.close()
+
+    def stop(self) -> None:
+        """End it, and a run that it began; from another thread, or a signal's handler."""
+        self._stopped.set()
+        self._runner.stop()
+        if self._events is not None:
+            self._events.wake()
+
+    def _step(self) -> None:
+        """Look whether the folders are there, wait for an event, and index when it is time."""
+        self._follow()
+        assert self._events is not None
+        wait = min(self._next_run() - self._now(), _BEAT)
+        try:
+            paths = self._events.wait(max(wait, 0.0))
+        except OSError as error:
+            self._lose(error)
+            paths = []
+        now = self._now()
+        if paths:
+            self._first = now if self._first is None else self._first
+            self._last = now
+            self._told += len(paths)
+            self._status = replace(self._status, last_event=self._iso())
+        self._notice_sleep()
+        if self._stopped.is_set():
+            return
+        if now >= self._next_run():
+            self._index()
+        elif now >= self._written + _WRITTEN:
+            self._write()
+
+    def _next_run(self) -> float:
+        due = self._look_at
+        if self._first is not None:
+            due = min(due, self._last + _QUIET, self._first + _LATEST)
+        return max(due, self._rested_at)
+
+    def _index(self) -> None:
+        """Have the index brought up to date, and settle when that is done next."""
+        if self._told > _MANY or self._now() >= self._listened + _WHOLE:
+            self._listen_at_folders(self._watched)
+        started, events = self._now(), (self._first, self._last)
+        self._first = None
+        outcome = self._runner.run()
+        if self._stopped.is_set():
+            return
+        now = self._now()
+        self._look_at, self._rested_at = now + _WHOLE, now
+        problems: list[str] = []
+        if outcome.exit_code == LockedError.exit_code:
+            self._first, self._last = events
+            self._look_at = self._rested_at = now + _BUSY
+        elif outcome.error:
+            self._look_at = now + _RETRY
+            problems = [outcome.error]
+        elif outcome.goes_on:
+            self._look_at = now
+        else:
+            rest = _SHARE * outcome.cpu
+            is_news = outcome.changed or outcome.embedded
+            self._rested_at = max(now, started + (min(rest, _LATEST) if is_news else rest))
+        self._report(outcome, problems or [*outcome.problems()], now - started)
+
+    def _report(self, outcome: Outcome, problems: list[str], seconds: float) -> None:
+        """Say what is new of a run, and write down how it went."""
+        parts = [f"{plural(outcome.changed, 'note')} indexed"] if outcome.changed else []
+        parts += [f"{plural(outcome.embedded, 'chunk')} embedded"] if outcome.embedded else []
+        if parts:
+            self._tell(f"{self._iso()[11:19]}  {', '.join(parts)} ({seconds:.1f} s)")
+        if outcome.exit_code == LockedError.exit_code:
+            return self._write()  # it is not yet a run
+        for problem in problems:
+            if problem not in self._said:
+                self._warn(problem)
+        self._said = {*problems}
+        run = WatchRun(
+            self._iso(), round(1000 * seconds), outcome.exit_code, outcome.changed, outcome.error
+        )
+        self._status = replace(self._status, last_run=run)
+        return self._write()
+
+    # -- the folders -----------------------------------------------------------------------
+
+    def _roots(self) -> dict[str, Path]:
+        """Return the folder of every vault there is; of those in `vaults_dir` also that itself."""
+        indexed: dict[str, str] = {}
+        with suppress(RAGError, sqlite3.Error, OSError), open_manifest(self._config) as manifest:
+            indexed = manifest.vaults()
+        roots = known_vaults(self._config, indexed)
+        if self._config.vaults_dir is not None and configured_vaults(self._config):
+            roots[""] = self._config.vaults_dir.resolve()
+        return roots
+
+    def _follow(self) -> None:
+        """Listen at the folders that are there, and look at all notes where they are others."""
+        if self._now() < self._follow_at:
+            return
+        roots = {*self._roots().values()}
+        found = {root: key for root in roots if (key := _identity(root)) is not None}
+        missing = sorted(str(root) for root in roots - found.keys())
+        for root in missing:
+            if root not in self._status.missing:
+                self._warn(f"{root} is not there: its notes are kept, and it is waited for")
+        for root in self._status.missing:
+            if Path(root) in found:
+                self._warn(f"{root} is there again")
+        self._status = replace(self._status, missing=missing)
+        if self._events is None or found != self._watched:
+            self._listen_at_folders(found)
+            self._look_at = self._now()
+            self._write()
+
+    def _listen_at_folders(self, folders: Mapping[Path, tuple[int, int]]) -> None:
+        """Listen anew, also at folders of which the system has not told that they came."""
+        files, before = 0, self._events
+        with suppress(RAGError, sqlite3.Error, OSError), open_manifest(self._config) as manifest:
+            files = manifest.kept_totals()[0]
+        self._events = self._listen(
+            folders, apart=self._config.data_dir, polled=self._must_poll, files=files
+        )
+        if before is not None:
+            before.close()
+        self._watched = {**folders}
+        self._listened, self._told = self._now(), 0
+        polled = [str(folder) for folder in self._events.polled]
+        self._status = replace(self._status, polled=polled)
+
+    def _lose(self, error: OSError) -> None:
+        """Begin to listen anew, and look at all notes."""
+        is_limit = isinstance(error, WatchLimitError)
+        if str(error) not in self._lost:
+            self._warn(str(error))
+        self._lost.add(str(error))
+        self._must_poll = self._must_poll or is_limit
+        self._listen_at_folders(self._watched if is_limit else {})
+        self._look_at = self._now()
+        if not is_limit:
+            self._follow_at = self._now() + _BEAT
+
+    def _notice_sleep(self) -> None:
+        """Look at all notes after the machine slept, or somebody set its clock."""
+        drift = self._clock.time() - self._now()
+        if abs(drift - self._drift) > _JUMP:
+            self._look_at = self._now()
+        self._drift = drift
+
+    def _write(self) -> None:
+        """Write down how it is; a disk that is full ends no watcher."""
+        self._written = self._now()
+        self._status = replace(self._status, heartbeat=self._iso())
+        with suppress(OSError):
+            write_watcher(self._config, self._status)
+
+    def _now(self) -> float:
+        return self._clock.monotonic()
+
+    def _iso(self) -> str:
+        return datetime.fromtimestamp(self._clock.time()).astimezone().isoformat("T", "seconds")
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Return what tells a folder from another in its place; `None` where there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if folder.is_dir() else None
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

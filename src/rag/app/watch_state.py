@@ -1,0 +1,134 @@
+"""What is known of the one watcher of a data folder: a lock that it holds as long as it runs, and a
+file that it writes and that `rag status` and `rag doctor` read.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from rag.config import RAGConfig
+from rag.exceptions import LockedError, StorageError
+from rag.support.durable_files import replace_durably
+from rag.support.file_locks import lock
+from rag.support.json_reports import to_json
+from rag.support.owned_folders import claim_data_folder
+
+_LATE = 300.0  # seconds after which a heartbeat is missing
+
+
+@dataclass(frozen=True)
+class WatchRun:
+    """A run of the indexer that a watcher began.
+
+    :param exit_code: as of `rag index`.
+    :param changed: how many notes it added, changed or took out.
+    :param error: why it failed; empty when it did not.
+    """
+
+    ended: str
+    elapsed_ms: int
+    exit_code: int
+    changed: int
+    error: str
+
+
+@dataclass(frozen=True)
+class WatcherStatus:
+    """The watcher of a data folder.
+
+    :param alive: whether it runs; one that does not has ended without a word.
+    :param heartbeat: when it last was seen to go on.
+    :param last_event: when something below its folders last changed; `null` when nothing has.
+    :param last_run: `null` before the first is over.
+    :param polled: the folders that are looked at every few seconds, since nothing is told of them.
+    :param missing: the folders of vaults that are not there; their notes are kept.
+    """
+
+    process: int
+    started: str
+    heartbeat: str
+    alive: bool = True
+    last_event: str | None = None
+    last_run: WatchRun | None = None
+    polled: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it runs and yet has given no sign of life for minutes."""
+        age = datetime.now().astimezone() - datetime.fromisoformat(self.heartbeat)
+        return self.alive and age.total_seconds() > _LATE
+
+
+def read_watcher(config: RAGConfig) -> WatcherStatus | None:
+    """Return how the watcher of a data folder is; `None` when none was started, or it was ended."""
+    try:
+        read = json.loads(_state_file(config).read_text("utf-8"))
+        run = WatchRun(**read["last_run"]) if read["last_run"] else None
+        status = WatcherStatus(**{**read, "last_run": run})
+        datetime.fromisoformat(status.heartbeat)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return replace(status, alive=_is_locked(config))
+
+
+def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
+    """Write down how the watcher is.
+
+    :raises OSError: when that cannot be.
+    """
+    text = json.dumps(to_json(status), ensure_ascii=False)
+    replace_durably(_state_file(config), text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def be_only_watcher(config: RAGConfig) -> Iterator[None]:
+    """Hold the lock of a data folder's watcher, and leave no word of it at the end.
+
+    :raises LockedError: when another process holds it.
+    """
+    claim_data_folder(config.data_dir)
+    with _lock_file(config).open("a+b") as file:
+        try:
+            lock(file.fileno(), "the watcher is", 0.2)
+        except StorageError:
+            file.seek(0)
+            holder = file.read(20).decode("ascii", "replace")
+            raise LockedError(
+                f"the notes are watched already, by process {holder}",
+                hint="`rag status` shows how it is.",
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
+        try:
+            yield
+        finally:
+            _state_file(config).unlink(missing_ok=True)
+
+
+def _state_file(config: RAGConfig) -> Path:
+    return config.data_dir / "watcher.json"
+
+
+def _lock_file(config: RAGConfig) -> Path:
+    return config.data_dir / "watcher.lock"
+
+
+def _is_locked(config: RAGConfig) -> bool:
+    """Return whether a watcher runs; one that is about to start waits longer than this looks."""
+    try:
+        with _lock_file(config).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False

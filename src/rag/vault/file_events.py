@@ -1,0 +1,178 @@
+"""Events of files: word from the system that something below some folders has changed.
+
+They say *that* something changed, and are no list of what did. Of 50,000 files touched at once the
+system reports some, and no error; of a folder that is renamed or moved in, only the folder. Where
+the system tells nothing, on drives of a network, the files are looked at again and again.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
+
+_POLL = 2.0  # seconds between two looks at files of which the system tells nothing
+_POLLED = 20_000  # files that are looked at in a second, at a twentieth of a processor
+_STEP = 50  # milliseconds, after which what the system told is handed on
+_MOUNTS = Path("/proc/self/mountinfo")
+_LIMITS = Path("/proc/sys/fs/inotify")
+_REMOTE = re.compile(
+    r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|vboxsf|prl_fs|fuse\.(sshfs|rclone|s3fs|davfs\w*|gcsfuse)"
+)
+# Hidden files that say which notes there are.
+_RULES = {".gitignore", ".ragignore", ".obsidian/app.json"}
+_MORE_WATCHES = 524_288  # what most systems have; about 500 MB of the kernel, when all are used
+
+
+class WatchLimitError(OSError):
+    """The system watches no more folders for this user; the message says what raises the limit."""
+
+
+class FileEvents:
+    """The events of all files below some folders, from now on.
+
+    :param folders: that are there.
+    :param apart: a folder of which nothing is told, wherever it lies.
+    :param polled: whether all folders are looked at again and again, not only those of a network.
+    :param files: about how many files there are: of many, looks are rarer.
+    """
+
+    def __init__(
+        self, folders: Iterable[Path], apart: Path, polled: bool = False, files: int = 0
+    ) -> None:
+        folders = outermost(folders)
+        self.polled = [folder for folder in folders if polled or is_remote(folder)]
+        self._folders, self._apart = folders, apart.resolve()
+        self._delay = round(1000 * max(_POLL, files / _POLLED))
+        self._heard: SimpleQueue[list[str] | Exception] = SimpleQueue()
+        self._closed = threading.Event()
+        told = [folder for folder in folders if folder not in self.polled]
+        for group, is_polled in ((told, False), (self.polled, True)):
+            if group:
+                self._begin(group, is_polled)
+
+    def wait(self, seconds: float) -> list[str]:
+        """Return paths of which something was told, as soon as there are some; none after so many
+        seconds, or after `wake`.
+
+        :raises WatchLimitError: when there are more folders than may be watched.
+        :raises OSError: when nothing more will be told of some folder.
+        """
+        try:
+            heard = self._heard.get(timeout=max(seconds, 0.0))
+        except Empty:
+            return []
+        if isinstance(heard, Exception):
+            raise _as_ours(heard) from heard
+        return heard
+
+    def wake(self) -> None:
+        """End a `wait`; from another thread, or out of a signal's handler."""
+        self._heard.put([])
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self._closed.set()
+
+    def _begin(self, folders: Sequence[Path], is_polled: bool) -> None:
+        """Have all changes told that come after this; what goes wrong is raised by `wait`."""
+        # The generator that watchfiles shows begins when it is first waited for, which is later.
+        from watchfiles._rust_notify import RustNotify
+
+        names = [str(folder) for folder in folders]
+        try:
+            try:
+                notify = RustNotify(names, False, is_polled, self._delay, True, False)
+            except PermissionError:  # what may not be read holds no notes; the limit is not told
+                notify = RustNotify(names, False, is_polled, self._delay, True, True)
+        except Exception as error:  # its own, of which it says the type nowhere
+            self._heard.put(error)
+            return
+        threading.Thread(target=self._listen, args=(notify,), daemon=True).start()
+
+    def _listen(self, notify: RustNotify) -> None:
+        try:
+            while not isinstance(told := notify.watch(4 * _STEP, _STEP, 0, self._closed), str):
+                if paths := [path for _, path in told if self._matters(path)]:
+                    self._heard.put(paths)
+        except Exception as error:
+            self._heard.put(error)
+        finally:
+            notify.close()
+
+    def _matters(self, path: str) -> bool:
+        """Return whether a path may be a note, a folder, or a file that says which notes there are:
+        not whether it is hidden, as what editors and Obsidian keep for themselves is."""
+        file = Path(path)
+        if file.is_relative_to(self._apart):
+            return False
+        folder = next((one for one in self._folders if file.is_relative_to(one)), None)
+        if folder is None:
+            return True
+        parts = file.relative_to(folder).parts
+        hidden = next((at for at, part in enumerate(parts) if part.startswith(".")), None)
+        return hidden is None or "/".join(parts[hidden:]) in _RULES
+
+
+def outermost(folders: Iterable[Path]) -> list[Path]:
+    """Return those of some folders that do not lie in another of them."""
+    kept: list[Path] = []
+    for folder in sorted({*folders}):
+        if not any(folder.is_relative_to(one) for one in kept):
+            kept.append(folder)
+    return kept
+
+
+def is_remote(folder: Path) -> bool:
+    """Return whether the files of a folder may be changed by other machines, of which the system
+    here hears nothing; as far as that can be told."""
+    try:
+        mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    found, kind = "", ""
+    for place, name in _mounted(mounts):
+        if len(place) >= len(found) and folder.is_relative_to(place):
+            found, kind = place, name
+    return _REMOTE.fullmatch(kind) is not None
+
+
+def _mounted(mounts: str) -> Iterator[tuple[str, str]]:
+    """Yield where each file system is mounted, and its kind; see proc(5)."""
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        with suppress(IndexError):
+            place = fields.split(" ")[4]
+            place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place)
+            yield place, rest.split(" ")[0]
+
+
+def _as_ours(error: Exception) -> OSError:
+    if "MaxFilesWatch" in str(error):
+        more = max(_MORE_WATCHES, 2 * _limit("max_user_watches"))
+        return _over("folders", f"max_user_watches={more}")
+    if "os error 24" in str(error):
+        more = max(512, 2 * _limit("max_user_instances"))
+        return _over("programs that watch", f"max_user_instances={more}")
+    return error if isinstance(error, OSError) else OSError(str(error))
+
+
+def _over(what: str, setting: str) -> WatchLimitError:
+    return WatchLimitError(
+        f"the system allows no more {what}, so files are looked at every few seconds instead;"
+        f" `sudo sysctl fs.inotify.{setting}` raises the limit"
+    )
+
+
+def _limit(name: str) -> int:
+    try:
+        return int((_LIMITS / name).read_text("ascii"))
+    except (OSError, ValueError):
+        return 0

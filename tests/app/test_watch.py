@@ -1,0 +1,446 @@
+"""Watching notes: when the index is brought up to date, and what becomes of trouble on the way."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from index_fixtures import NOTES
+from rag.app.requests import SyncRequest
+from rag.app.status import read_status
+from rag.app.sync import sync
+from rag.app.watch import Outcome, Watcher
+from rag.app.watch_state import be_only_watcher, read_watcher
+from rag.config import RAGConfig
+from rag.exceptions import LockedError, RAGError, UsageError
+from rag.support.json_reports import to_json
+from rag.vault import file_events
+from rag.vault.file_events import FileEvents, WatchLimitError, is_remote
+
+NOTHING = Outcome(0, {}, 0.0)
+Told = list[str] | Exception | Callable[[], object]
+
+
+class Scene:
+    """A clock, the events that are told at its times, and an indexer, by which a watcher is tried.
+
+    :param outcomes: of the first runs; all others find nothing new. Without any the runs are real.
+    :param seconds: that a run takes.
+    """
+
+    def __init__(self, config: RAGConfig, *outcomes: Outcome, seconds: float = 0.0) -> None:
+        self.config, self.outcomes, self.seconds = config, [*outcomes], seconds
+        self.is_real = not outcomes
+        self.now, self.asleep = 0.0, 0.0
+        self.runs: list[float] = []
+        self.lines: list[str] = []
+        self.warnings: list[str] = []
+        self.listened: list[tuple[set[Path], bool]] = []
+        self.polled: list[Path] = []
+        self.until = 0.0
+        self.watcher = Watcher(
+            config, self.lines.append, self.warnings.append, self, self.listen, self
+        )
+
+    def watch(self, until: float, events: dict[float, Told] | None = None) -> list[float]:
+        """Watch until a time, and return when the index was brought up to date."""
+        self.events, self.until = sorted((events or {}).items()), until
+        self.watcher.run()
+        return [round(at, 3) for at in self.runs]
+
+    def listen(self, folders: Any, apart: Path, polled: bool = False, files: int = 0) -> Scene:
+        self.listened.append(({*folders}, polled))
+        self.polled = [*folders] if polled else []
+        return self
+
+    def wait(self, seconds: float) -> list[str]:
+        if self.events and self.events[0][0] <= self.now + seconds:
+            at, told = self.events.pop(0)
+            self.now = max(self.now, at)
+            if isinstance(told, Exception):
+                raise told
+            if isinstance(told, list):
+                return told
+            told()
+        else:
+            self.now += seconds
+        if self.now >= self.until:
+            self.watcher.stop()
+        return []
+
+    def run(self) -> Outcome:
+        self.runs.append(self.now)
+        self.now += self.seconds
+        if not self.is_real:
+            return self.outcomes.pop(0) if self.outcomes else NOTHING
+        try:
+            return Outcome(0, to_json(sync(self.config, SyncRequest(embed=False))), 0.0)
+        except RAGError as error:
+            return Outcome(error.exit_code, {}, 0.0, str(error))
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return 1.8e9 + self.now + self.asleep
+
+    def wake(self) -> None:
+        pass
+
+    stop = close = wake
+
+
+def changed(cpu: float = 0.0, made: int = 0, left: int = 0) -> Outcome:
+    """One changed note, of which so many chunks were embedded, and so many are left."""
+    counts = {"added": 0, "changed": 1, "deleted": 0, "problem": "", "failed": {}, "notices": {}}
+    embedding = {"made": made, "reused": 0, "left": left}
+    return Outcome(0, {"vaults": {"work": counts}, "embedding": embedding}, cpu)
+
+
+@pytest.fixture
+def notes(write_notes: Callable[..., Path], config: RAGConfig) -> Path:
+    """A vault of three notes, indexed."""
+    folder = write_notes("work", NOTES)
+    sync(config, SyncRequest([folder]))
+    return folder
+
+
+class TestWhenARunBegins:
+    def test_at_the_start_and_every_quarter_of_an_hour(self, config, notes):
+        assert Scene(config, NOTHING).watch(2000) == [0, 900, 1800]
+
+    def test_when_nothing_was_told_for_a_second_and_a_half(self, config, notes):
+        events: dict[float, Told] = {100: ["a.md"], 101: ["a.md"], 102.2: ["b.md"]}
+        assert Scene(config, NOTHING).watch(200, events) == [0, 103.7]
+
+    def test_fifteen_seconds_late_at_most_however_much_is_written(self, config, notes):
+        events: dict[float, Told] = {100 + n: ["log.md"] for n in range(40)}
+        assert Scene(config, NOTHING).watch(150, events) == [0, 115, 131, 140.5]
+
+    def test_a_look_that_finds_nothing_takes_a_tenth_of_a_processor(self, config, notes):
+        events: dict[float, Told] = {3.0 * n: ["cache.bin"] for n in range(1, 100)}
+        scene = Scene(config, *[Outcome(0, {}, 4.0)] * 99, seconds=4.0)
+        starts = scene.watch(280, events)
+        assert min(after - before for before, after in pairwise(starts)) >= 40
+
+    def test_after_a_run_that_found_something_the_next_need_not_wait_so_long(self, config, notes):
+        scene = Scene(config, changed(cpu=8.0), seconds=8.0)
+        assert scene.watch(60, {9: ["a.md"]}) == [0, 15]
+
+    def test_after_the_machine_slept(self, config, notes):
+        scene = Scene(config, NOTHING)
+        assert scene.watch(200, {100: lambda: setattr(scene, "asleep", 3600)}) == [0, 100]
+
+    def test_at_once_while_chunks_are_left_to_embed(self, config, notes):
+        left = [changed(9.0, made=50, left=100), changed(9.0, made=50, left=50), changed(9.0, 50)]
+        assert Scene(config, *left, seconds=10.0).watch(100) == [0, 10, 20]
+
+    def test_not_at_once_when_nothing_could_be_embedded(self, config, notes):
+        assert Scene(config, changed(made=0, left=100)).watch(100) == [0]
+
+    def test_again_when_another_process_writes_the_index(self, config, notes):
+        busy = Outcome(75, {}, 0.1, "another process is writing the index")
+        scene = Scene(config, NOTHING, busy, busy)
+        assert scene.watch(200, {100: ["a.md"]}) == [0, 101.5, 106.5, 111.5]
+        assert scene.warnings == []
+
+    def test_again_in_a_minute_after_a_failure_which_is_told_once(self, config, notes):
+        scene = Scene(config, *[Outcome(4, {}, 0.1, "the disk is full")] * 3)
+        assert scene.watch(200) == [0, 60, 120, 180]
+        assert scene.warnings == ["the disk is full"]
+
+
+class TestTrouble:
+    def test_whoever_tells_of_changes_breaks_down_and_is_begun_anew(self, config, notes):
+        scene = Scene(config, NOTHING)
+        assert scene.watch(300, {100: OSError("lost")}) == [0, 100, 105]
+        assert scene.warnings == ["lost"]
+        assert [folders for folders, _ in scene.listened] == [{notes}, set(), {notes}]
+
+    def test_after_very_many_events_it_listens_also_where_none_told_of_a_folder(
+        self, config, notes
+    ):
+        scene = Scene(config, NOTHING)
+        many = [f"{n}.md" for n in range(3000)]
+        assert scene.watch(300, {100: many, 100.5: many, 200: ["a.md"]}) == [0, 102, 201.5]
+        assert scene.listened == [({notes}, False)] * 2
+
+    def test_over_the_limit_of_the_system_files_are_looked_at_instead(self, config, notes):
+        scene = Scene(config, NOTHING)
+        status = []
+        limit = WatchLimitError("`sudo sysctl fs.inotify.max_user_watches=524288` raises it")
+        scene.watch(
+            300, {0: limit, 100: lambda: status.append(read_watcher(config)), 120: ["a.md"]}
+        )
+        assert [polled for _, polled in scene.listened] == [False, True]
+        assert "sudo sysctl fs.inotify.max_user_watches=" in scene.warnings[0]
+        assert status[0].polled == [str(notes)]
+        assert 121.5 in scene.runs
+
+    def test_a_folder_that_is_gone_is_waited_for_and_its_notes_are_kept(
+        self, config, notes, write_notes, titles
+    ):
+        other = write_notes("home", {"Garden.md": "# Garden\n"})
+        sync(config, SyncRequest([other]))
+        before, away = titles(config), notes.with_name("away")
+        scene = Scene(config)
+        kept: list[set[str]] = []
+        status = []
+
+        def leave() -> None:
+            notes.rename(away)
+
+        def look() -> None:
+            kept.append(titles(config))
+            status.append(read_watcher(config))
+
+        def come_back() -> None:
+            (away / "New.md").write_text("# New\n")
+            away.rename(notes)
+
+        def write() -> None:
+            (other / "Shed.md").write_text("# Shed\n")
+
+        events: dict[float, Told] = {
+            100: leave, 110: write, 111: ["Shed.md"], 150: look, 200: come_back,
+        }  # fmt: skip
+        scene.watch(300, events)
+        assert kept == [before | {"Shed"}]
+        assert status[0].missing == [str(notes)]
+        assert titles(config) == before | {"Shed", "New"}
+        assert f"{notes} is not there: its notes are kept, and it is waited for" in scene.warnings
+        assert scene.warnings[-1] == f"{notes} is there again"
+        assert [folders for folders, _ in scene.listened] == [
+            {notes, other},
+            {other},
+            {notes, other},
+        ]
+
+    def test_a_vault_that_comes_meanwhile_is_watched(self, config, notes, write_notes):
+        other = write_notes("home", {"Garden.md": "# Garden\n"})
+        scene = Scene(config)
+        assert scene.watch(60, {30: lambda: sync(config, SyncRequest([other]))}) == [0, 30]
+        assert scene.listened[-1][0] == {notes, other}
+
+    def test_a_new_folder_of_vaults_dir_is_told_of(self, config, write_notes):
+        first = write_notes("work", NOTES)
+        config = replace(config, vaults_dir=first.parent)
+        scene = Scene(config)
+        scene.watch(10)
+        assert first.parent in scene.listened[0][0]
+
+    def test_without_a_vault_there_is_nothing_to_watch(self, config):
+        with pytest.raises(UsageError, match="nothing to watch"):
+            Scene(config).watch(10)
+
+
+class TestOneWatcher:
+    def test_a_second_one_is_refused(self, config, notes):
+        with be_only_watcher(config), pytest.raises(LockedError, match=str(os.getpid())):
+            Scene(config).watch(10)
+
+    def test_status_shows_the_last_event_and_run_while_it_runs(self, config, notes):
+        scene = Scene(config, NOTHING, changed())
+        status = []
+        scene.watch(300, {100: ["a.md"], 110: lambda: status.append(read_status(config).watcher)})
+        [watcher] = status
+        assert watcher.alive and watcher.process == os.getpid()
+        assert (watcher.last_event[17:19], watcher.last_run.ended[17:19]) == ("40", "41")
+        assert watcher.last_run.changed == 1
+        assert "watcher" not in to_json(read_status(config)), "it ended as it was told"
+
+    def test_the_heartbeat_goes_on_without_events(self, config, notes):
+        scene = Scene(config, NOTHING)
+        beats = []
+        scene.watch(300, {250: lambda: beats.append(read_watcher(config).heartbeat)})
+        assert beats[0][14:19] == "04:00"  # it began at the hour
+
+    def test_one_that_was_killed_is_not_called_alive(self, config, notes):
+        scene, left = Scene(config, NOTHING), []
+        file = config.data_dir / "watcher.json"
+        scene.watch(60, {30: lambda: left.append(file.read_text())})
+        file.write_text(left[0])
+        assert read_watcher(config).alive is False
+
+    def test_a_damaged_file_is_as_none(self, config, notes):
+        (config.data_dir / "watcher.json").write_text('{"process": ')
+        assert read_watcher(config) is None
+
+
+@contextmanager
+def listening(*folders: Path, **how: Any) -> Iterator[Callable[[str], set[str]]]:
+    """Listen at folders; yield what waits until a file is told of, and returns all that was."""
+    events = FileEvents(folders, **{"apart": folders[0] / "data", **how})
+
+    def until(name: str) -> set[str]:
+        told: set[str] = set()
+        while not any(path.endswith(name) for path in told):
+            paths = events.wait(30)
+            assert paths, f"nothing was told of {name}, but of {told}"
+            told |= {*paths}
+        return {str(Path(path).relative_to(folders[0])) for path in told}
+
+    try:
+        yield until
+    finally:
+        events.close()
+
+
+def save_as_vim(note: Path) -> None:
+    (note.parent / "4913").touch()
+    (note.parent / "4913").unlink()
+    note.rename(f"{note}~")
+    note.write_text("# Backups\n\nNew.\n")
+    Path(f"{note}~").unlink()
+
+
+def replace_whole(note: Path) -> None:
+    (note.parent / ".Backups.tmp").write_text("# Backups\n\nNew.\n")
+    (note.parent / ".Backups.tmp").replace(note)
+
+
+class TestWhatTheSystemTells:
+    @pytest.mark.parametrize("is_polled", [False, True], ids=["told", "polled"])
+    def test_a_note_that_is_written(self, tmp_path, is_polled):
+        (tmp_path / "Old.md").write_text("old")
+        with listening(tmp_path, polled=is_polled) as until:
+            (tmp_path / "新しい.md").write_text("new")
+            assert "新しい.md" in until("新しい.md")
+
+    @pytest.mark.parametrize("save", [save_as_vim, replace_whole])
+    def test_a_note_that_an_editor_saves(self, tmp_path, save):
+        note = tmp_path / "Backups.md"
+        note.write_text("# Backups\n")
+        with listening(tmp_path) as until:
+            save(note)
+            assert ".Backups.tmp" not in until("Backups.md")
+
+    def test_a_folder_that_is_renamed(self, tmp_path):
+        (tmp_path / "old" / "deep").mkdir(parents=True)
+        (tmp_path / "old" / "deep" / "a.md").write_text("a")
+        with listening(tmp_path) as until:
+            (tmp_path / "old").rename(tmp_path / "new")
+            assert {"old", "new"} & until("new")
+
+    def test_a_tree_that_is_moved_in_and_what_is_written_there_then(self, tmp_path):
+        vault, tree = tmp_path / "vault", tmp_path / "tree"
+        (tree / "deep").mkdir(parents=True)
+        (tree / "deep" / "a.md").write_text("a")
+        vault.mkdir()
+        with listening(vault) as until:
+            tree.rename(vault / "tree")
+            assert "tree" in until("tree")
+            (vault / "tree" / "deep" / "a.md").write_text("b")
+            assert "tree/deep/a.md" in until("a.md")
+
+    def test_a_root_that_is_removed(self, tmp_path):
+        vault = tmp_path / "vault"
+        vault.mkdir()
+        (vault / "a.md").write_text("a")
+        with listening(vault) as until:
+            shutil.rmtree(vault)
+            assert "a.md" in until("a.md")
+
+    def test_nothing_of_hidden_files_save_those_that_say_which_notes_there_are(self, tmp_path):
+        (tmp_path / ".obsidian").mkdir()
+        (tmp_path / "data").mkdir()
+        with listening(tmp_path) as until:
+            (tmp_path / ".obsidian" / "workspace.json").write_text("{}")
+            (tmp_path / "data" / "index").write_text("our own")
+            (tmp_path / ".a.md.swp").write_text("vim")
+            (tmp_path / ".obsidian" / "app.json").write_text("{}")
+            (tmp_path / ".ragignore").write_text("drafts")
+            told = until(".ragignore")
+        assert told == {".obsidian/app.json", ".ragignore"}
+
+    def test_of_more_folders_than_the_system_watches_nothing_and_why(self, tmp_path):
+        for n in range(20):
+            (tmp_path / f"folder {n}").mkdir()
+        program = (
+            "import sys; from pathlib import Path; from rag.vault.file_events import FileEvents\n"
+            "try: FileEvents([Path(sys.argv[1])], Path('/none')).wait(9)\n"
+            "except OSError as error: print(type(error).__name__, error)\n"
+        )
+        limit = 'echo 5 > /proc/sys/user/max_inotify_watches && exec "$@"'
+        words = ["unshare", "-Ur", "sh", "-c", limit, "sh", sys.executable, "-c", program]
+        try:
+            ran = subprocess.run([*words, str(tmp_path)], capture_output=True, text=True)
+        except FileNotFoundError:
+            pytest.skip("no `unshare` here")
+        if ran.returncode:
+            pytest.skip(f"no namespace of its own: {ran.stderr.strip()[:100]}")
+        assert ran.stdout.startswith("WatchLimitError")
+        assert "`sudo sysctl fs.inotify.max_user_watches=" in ran.stdout
+
+    @pytest.mark.parametrize(
+        ("folder", "expected"),
+        [
+            ("/home/me/notes", False),
+            ("/net/my notes/work", True),
+            ("/net/my notes", True),
+            ("/net", False),
+            ("/mnt/share/notes", True),
+            ("/mnt/share/local/notes", False),
+            ("/mnt/ssh", True),
+            ("/mnt/crypt", False),
+        ],
+    )
+    def test_drives_of_a_network_are_known_by_their_kind(
+        self, tmp_path, monkeypatch, folder, expected
+    ):
+        kinds = {
+            "/": "ext4", "/net/my\\040notes": "nfs4", "/mnt/share": "cifs",
+            "/mnt/share/local": "btrfs", "/mnt/ssh": "fuse.sshfs", "/mnt/crypt": "fuse.gocryptfs",
+        }  # fmt: skip
+        mounts = tmp_path / "mountinfo"
+        lines = (f"36 35 98:0 / {at} rw shared:1 - {kind} x rw\n" for at, kind in kinds.items())
+        mounts.write_text("".join(lines))
+        monkeypatch.setattr(file_events, "_MOUNTS", mounts)
+        assert is_remote(Path(folder)) is expected
+
+
+def read_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    assert select.select([process.stdout], [], [], 120)[0], "nothing was printed"
+    return process.stdout.readline()
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(
+    notes, config, titles, monkeypatch, end
+):
+    environment = {
+        **os.environ,
+        "RAG_DATA_DIR": str(config.data_dir),
+        "RAG_EMBEDDING__PROVIDER": "ollama",
+        "RAG_OLLAMA__ENABLED": "false",
+        "PYTHONUNBUFFERED": "1",
+    }
+    (notes / "Before.md").write_text("# Before\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rag", "watch"], stdout=subprocess.PIPE, env=environment, text=True
+    )
+    try:
+        assert "1 note indexed" in read_line(process)
+        (notes / "Zebra.md").write_text("# Zebra\n")
+        assert "1 note indexed" in read_line(process)
+        assert {"Before", "Zebra"} <= titles(config)
+        assert read_watcher(config).process == process.pid
+        process.send_signal(end)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.communicate()
+    assert not (config.data_dir / "watcher.json").exists()
