@@ -34,8 +34,8 @@ ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
     "init --dry-run": f"{FILES} app Stemmer background clients disk_space file_locks"
-    " http_transport index lazy_imports month_names ollama python_process regular_files runtime_folder sparse_files"
-    " unicode_forms vault vector_digest",
+    " http_transport index lazy_imports month_names ollama python_process regular_files"
+    " runtime_folder sparse_files unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
     " indexing memory_limits pipeline_errors pipeline_parts python_process",
     "search backups": f"{SEARCH} {APP}",
@@ -58,6 +58,7 @@ TABLE = {
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",
     "serve --help": CONFIG,
+    "watch --help": CONFIG,
     "warm --status": f"{CONFIG} app daemon runtime_folder",
     "mcp --print-config cursor": f"{CONFIG} platformdirs app mcp",
     "vault list": f"{MANIFEST} {APP} lazy_imports stores",

@@ -54,6 +54,11 @@ PRIVATE_PARTS = (
     PrivatePart("typer._coercion:TypeDescriptor", _COMMANDS, "the same"),
     PrivatePart("typer._coercion:build_runtime_param", _COMMANDS, "the same", "descriptor"),
     PrivatePart("typer.core:TyperOption._runtime_param", _COMMANDS, "the same"),
+    PrivatePart(
+        "watchfiles._rust_notify:RustNotify",
+        "vault/file_events.py",
+        "changes before the first wait: the generator that watchfiles shows begins there",
+    ),
     # Haystack's chat generators, over our transport.
     PrivatePart(
         f"{_OPENAI_CHAT}_convert_chat_completion_chunk_to_streaming_chunk",
