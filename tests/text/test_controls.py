@@ -17,6 +17,7 @@ from rag.text.sanitize import escaped_json, visible, visible_lines, without_cont
         ("\x1b]8;;http://x\x1b\\link", "link"),
         ("\x9b2Jcleared", "cleared"),
         ("back\x08space\rreturn\x7f", "backspacereturn"),
+        ("next\x85line \x90one \x9done", "nextline one one"),
         ("left \u202eto right\u202c", "left to right"),
         ("lines\nand\ttabs stay, 漢字 📓 too", "lines\nand\ttabs stay, 漢字 📓 too"),
     ],
