@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full browser integration lint types bench peers crash embedding-crash faults warm warm-load wheel try-wheel index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full browser picture integration lint types bench peers crash embedding-crash faults warm warm-load wheel try-wheel index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -95,6 +95,10 @@ browser: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
 	@mkdir -p docs/images
 	IMAGES=docs/images $(BIN)/python -m pytest tests/browser
+
+# The session of docs/search.md as a picture of a terminal, in docs/images/.
+picture: install
+	$(BIN)/python benchmarks/session_picture.py
 
 crash: install
 	$(BIN)/python benchmarks/crash.py

@@ -155,9 +155,9 @@ def known_vectors(pytestconfig: pytest.Config) -> Path | None:
 
 
 @pytest.mark.early
-def test_the_session_of_the_readme_is_what_is_printed(tmp_path: Path, known_vectors: Path | None):
+def test_the_session_is_what_is_printed(tmp_path: Path, known_vectors: Path | None):
     root = DOCS.parent
-    [session] = [text for text in blocks(root / "README.md", "console") if "$ rag index" in text]
+    [session] = [text for text in blocks(DOCS / "search.md", "console") if "$ rag search" in text]
     surroundings = {k: v for k, v in os.environ.items() if not k.startswith(("RAG_", "XDG_"))}
     surroundings |= {"HOME": str(tmp_path), "RAG_OLLAMA__ENABLED": "false", "NO_COLOR": "1"}
     surroundings["RAG_DATA_DIR"] = str(tmp_path / "data")
