@@ -177,6 +177,23 @@ class TestTrouble:
         assert scene.watch(300, {100: many, 100.5: many, 200: ["a.md"]}) == [0, 102, 201.5]
         assert scene.listened == [({notes}, False)] * 2
 
+    def test_a_folder_of_vaults_that_cannot_be_read_for_a_while_ends_no_watcher(
+        self, config, notes, monkeypatch
+    ):
+        scene, broken = Scene(config, NOTHING), []
+
+        def fail(*_: object) -> dict[str, Path]:
+            monkeypatch.undo()
+            broken.append(scene.now)
+            raise OSError(116, "Stale file handle")
+
+        def break_down() -> None:
+            monkeypatch.setattr("rag.app.watch.known_vaults", fail)
+
+        assert scene.watch(300, {100: break_down, 200: ["a.md"]}) == [0, 100, 105, 201.5]
+        assert broken == [100]
+        assert scene.warnings == ["[Errno 116] Stale file handle"]
+
     def test_over_the_limit_of_the_system_files_are_looked_at_instead(self, config, notes):
         scene = Scene(config, NOTHING)
         status = []
@@ -417,10 +434,9 @@ def read_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(
-    notes, config, titles, monkeypatch, end
-):
+@pytest.fixture
+def start(config: RAGConfig) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a command that goes on: `start("watch")`."""
     environment = {
         **os.environ,
         "RAG_DATA_DIR": str(config.data_dir),
@@ -428,19 +444,45 @@ def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(
         "RAG_OLLAMA__ENABLED": "false",
         "PYTHONUNBUFFERED": "1",
     }
-    (notes / "Before.md").write_text("# Before\n")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rag", "watch"], stdout=subprocess.PIPE, env=environment, text=True
-    )
-    try:
-        assert "1 note indexed" in read_line(process)
-        (notes / "Zebra.md").write_text("# Zebra\n")
-        assert "1 note indexed" in read_line(process)
-        assert {"Before", "Zebra"} <= titles(config)
-        assert read_watcher(config).process == process.pid
-        process.send_signal(end)
-        assert process.wait(60) == 0
-    finally:
+    started = []
+
+    def begin(*words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "rag", *words]
+        started.append(
+            subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+        )
+        return started[-1]
+
+    yield begin
+    for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(notes, config, titles, start, end):
+    (notes / "Before.md").write_text("# Before\n")
+    process = start("watch")
+    assert "1 note indexed" in read_line(process)
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    assert "1 note indexed" in read_line(process)
+    assert {"Before", "Zebra"} <= titles(config)
+    assert read_watcher(config).process == process.pid
+    process.send_signal(end)
+    assert process.wait(60) == 0
     assert not (config.data_dir / "watcher.json").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--no-watch",)])
+def test_the_http_server_watches_unless_told_otherwise(notes, config, titles, start, options):
+    (notes / "Before.md").write_text("# Before\n")
+    with listening(config.data_dir, apart=config.data_dir / "index") as until:
+        process = start("serve", "--http", "--port", "0", *options)
+        assert read_line(process).startswith("serving http://127.0.0.1:")
+        while not options and not ((watcher := read_watcher(config)) and watcher.last_run):
+            until("watcher.json")
+    assert ("Before" in titles(config)) is not bool(options)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+    assert (config.data_dir / "watcher.lock").exists() is not bool(options)
+    assert read_watcher(config) is None

@@ -44,7 +44,7 @@ _BEAT = 5.0  # seconds between two looks whether the folders are there, and afte
 _WRITTEN = 60.0  # seconds between two heartbeats that are written down
 _JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 10.0  # seconds that one run embeds, before notes that were saved meanwhile have their turn
-_NICE = 10
+_NICE = 5  # with 10 a saved note is found too late on a machine that is busy
 _INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
 
 
@@ -204,10 +204,11 @@ class Watcher:
         self._must_poll = False
         self._first: float | None = None  # when the first of the events came that wait for a run
         self._last = 0.0
-        self._look_at = self._rested_at = self._follow_at = self._listened = self._written = (
-            self._now()
-        )
-        self._drift = self._clock.time() - self._now()
+        now = self._now()
+        self._look_at = self._rested_at = now  # when a run is due, and when it may be
+        self._follow_at = now  # when to look whether the folders are there
+        self._listened = self._written = now
+        self._drift = self._clock.time() - now
         self._told = 0  # events since it began to listen
         self._said: set[str] = set()  # problems of the last run
         self._lost: set[str] = set()  # why it had to listen anew
@@ -241,14 +242,13 @@ class Watcher:
 
     def _step(self) -> None:
         """Look whether the folders are there, wait for an event, and index when it is time."""
-        self._follow()
-        assert self._events is not None
-        wait = min(self._next_run() - self._now(), _BEAT)
+        paths: list[str] = []
         try:
-            paths = self._events.wait(max(wait, 0.0))
+            self._follow()
+            if self._events is not None:
+                paths = self._events.wait(min(self._next_run() - self._now(), _BEAT))
         except OSError as error:
             self._lose(error)
-            paths = []
         now = self._now()
         if paths:
             self._first = now if self._first is None else self._first
@@ -301,17 +301,15 @@ class Watcher:
         parts += [f"{plural(outcome.embedded, 'chunk')} embedded"] if outcome.embedded else []
         if parts:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)} ({seconds:.1f} s)")
-        if outcome.exit_code == LockedError.exit_code:
-            return self._write()  # it is not yet a run
-        for problem in problems:
-            if problem not in self._said:
-                self._warn(problem)
-        self._said = {*problems}
-        run = WatchRun(
-            self._iso(), round(1000 * seconds), outcome.exit_code, outcome.changed, outcome.error
-        )
-        self._status = replace(self._status, last_run=run)
-        return self._write()
+        if outcome.exit_code != LockedError.exit_code:  # else it has not yet run
+            for problem in problems:
+                if problem not in self._said:
+                    self._warn(problem)
+            self._said = {*problems}
+            took, code = round(1000 * seconds), outcome.exit_code
+            run = WatchRun(self._iso(), took, code, outcome.changed, outcome.error)
+            self._status = replace(self._status, last_run=run)
+        self._write()
 
     # -- the folders -----------------------------------------------------------------------
 

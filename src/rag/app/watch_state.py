@@ -20,7 +20,7 @@ from rag.support.file_locks import lock
 from rag.support.json_reports import to_json
 from rag.support.owned_folders import claim_data_folder
 
-_LATE = 300.0  # seconds after which a heartbeat is missing
+_LATE = 1800.0  # seconds after which a heartbeat is missing; none comes while a run goes on
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,21 @@
-"""Whether agents read the same index, and whether a job keeps it up to date: `rag doctor`."""
+"""Whether agents read the same index, and a job or a watcher keeps it up to date: `rag doctor`."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rag.app.doctor import run_checks
 from rag.app.doctor.check import CheckResult, Examination
-from rag.app.doctor.environment import check_agents, check_service
+from rag.app.doctor.environment import check_agents, check_service, check_watcher
 from rag.app.service import index_job, install
+from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
 from rag.config import RAGConfig, load_config
 from scheduler_programs import Machine
 
@@ -89,3 +93,42 @@ def test_a_scheduler_that_does_not_tell_is_a_warning(scheduled: Machine) -> None
     scheduled.broken["crontab"] = "crontab: Permission denied"
     [result] = service()
     assert result.status == "warn" and "the crontab cannot be read" in result.message
+
+
+def watcher(config: RAGConfig) -> list[CheckResult]:
+    return [*check_watcher(Examination(config))]
+
+
+def test_without_a_watcher_there_is_nothing_to_tell(indexed: RAGConfig) -> None:
+    assert watcher(indexed) == []
+
+
+NOW = datetime.now().astimezone()
+RUN = WatchRun(NOW.isoformat(), 400, 0, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "message"),
+    [
+        ({}, "pass", "watches the notes since"),
+        ({"last_run": RUN}, "pass", "watches the notes since"),
+        ({"last_run": replace(RUN, error="the disk is full")}, "warn", "failed: the disk is full"),
+        ({"missing": ["/net/notes"]}, "warn", "are not there: /net/notes"),
+        ({"heartbeat": (NOW - timedelta(hours=1)).isoformat()}, "warn", "no sign of life"),
+    ],
+)
+def test_a_watcher_is_told_with_what_is_wrong_with_it(
+    indexed: RAGConfig, state: dict[str, Any], status: str, message: str
+) -> None:
+    now = NOW.isoformat()
+    with be_only_watcher(indexed):
+        write_watcher(indexed, replace(WatcherStatus(7, now, now), **state))
+        [result] = watcher(indexed)
+    assert (result.status, message in result.message) == (status, True)
+    assert bool(result.hint) is (status == "warn")
+
+
+def test_a_watcher_that_ended_without_a_word_is_a_warning(indexed: RAGConfig) -> None:
+    write_watcher(indexed, WatcherStatus(7, NOW.isoformat(), NOW.isoformat()))
+    [result] = watcher(indexed)
+    assert (result.status, result.hint) == ("warn", "`rag watch` starts it again.")

@@ -72,8 +72,7 @@ def watch(quiet: opt.Quiet = False, config_file: opt.ConfigFile = None) -> None:
     """Keep the index up to date while notes are written, until Ctrl-C.
 
     What is saved is found two seconds later, by its words and then by its meaning. A data folder
-    has one watcher; `rag status` shows how it is. `rag service install --watch` has the system run
-    it.
+    has one watcher; `rag status` shows how it is.
 
     \b
     rag watch
@@ -117,6 +116,8 @@ def _watching(config: RAGConfig, config_file: Path | None) -> Iterator[None]:
             watcher.run()
         except RAGError as error:
             _warn(error.as_notice())
+        except OSError as error:
+            _warn(f"the notes are not watched: {error}")
 
     thread = threading.Thread(target=run, name="watcher", daemon=True)
     thread.start()
