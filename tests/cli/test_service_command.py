@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import plistlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,12 @@ class TestCron:
         assert '`crontab -` failed: "-":0: bad minute' in ran.err
         assert cron.crontab == MINE
 
+    def test_it_keeps_no_program_running_and_says_so(self, cron, rag):
+        ran = rag("service", "install", "--watch")
+        assert ran.code == 2
+        assert "cron starts programs at times, and keeps none running" in ran.err
+        assert cron.crontab is None
+
     def test_its_state_is_read_from_the_line(self, cron, rag):
         rag("service", "install", "--every", "4h")
         ran = rag("service", "status")
@@ -171,6 +178,41 @@ class TestSystemd:
         assert ran.out.startswith("removed the job of systemd\ndeleted   ")
         assert not systemd.active
         assert files(units) == []
+
+    @pytest.mark.parametrize(
+        ("option", "command"), [("--watch", "watch -q"), ("--http", "serve --http")]
+    )
+    def test_a_program_that_goes_on_takes_the_place_of_the_timer(
+        self, systemd, rag, units, option, command
+    ):
+        rag("service", "install")
+        ran = rag("service", "install", option)
+        assert ran.out.startswith("replaced systemd: always\n")
+        assert f"deleted   {units / 'rag-index.timer'}\n" in ran.out
+        assert systemd.active == {"rag-index.service"}
+        unit = (units / "rag-index.service").read_text()
+        assert re.search(rf"^ExecStart=\S*rag {command}$", unit, re.MULTILINE)
+        assert "Restart=on-failure" in unit
+        shown = rag("service", "status")
+        assert (shown.code, "by        systemd, always, running now\n" in shown.out) == (0, True)
+        rag("service", "install")
+        assert systemd.active == {"rag-index.timer"}
+        assert "Restart=" not in (units / "rag-index.service").read_text()
+        rag("service", "install", option)
+        assert rag("service", "remove").code == 0
+        assert not systemd.active
+        assert files(units) == []
+
+    def test_what_goes_on_is_shown_and_not_done_in_a_dry_run(self, systemd, rag, units):
+        ran = rag("service", "install", "--watch", "--dry-run")
+        assert ran.code == 0
+        assert "  Restart=on-failure\n" in ran.out
+        assert "would run systemctl --user restart rag-index.service\n" in ran.out
+        assert not units.exists()
+
+    @pytest.mark.parametrize("options", [("--watch", "--http"), ("--watch", "--every", "2h")])
+    def test_options_that_do_not_go_together_are_refused(self, systemd, rag, options):
+        assert rag("service", "install", *options).code == 2
 
     def test_it_counts_from_the_last_run_where_a_calendar_cannot_say_it(self, systemd, rag, units):
         assert rag("service", "install", "--every", "90m").code == 0
@@ -275,6 +317,14 @@ class TestLaunchd:
         assert rag("service", "remove").code == 0
         assert not mac.active
         assert not agent.exists()
+
+    def test_a_program_that_goes_on_is_kept_alive(self, mac, rag, agent):
+        assert rag("service", "install", "--watch").out.startswith("installed launchd: always\n")
+        plist = plistlib.loads(agent.read_bytes())
+        assert plist["KeepAlive"] == {"SuccessfulExit": False}
+        assert "StartInterval" not in plist
+        assert plist["ProgramArguments"][-2:] == ["watch", "-q"]
+        assert "launchd, always" in rag("service", "status").out
 
     def test_its_state_is_told(self, mac, rag):
         rag("service", "install")

@@ -99,7 +99,8 @@ class Machine:
             return b"\n".join(self._properties(unit, names) for unit in units)
         folder = Path.home() / ".config" / "systemd" / "user"
         for unit in units:
-            link = folder / "timers.target.wants" / unit
+            target = "timers" if unit.endswith(".timer") else "default"
+            link = folder / f"{target}.target.wants" / unit
             if not (folder / unit).exists():
                 raise Failure(1, f"Failed to {verb} unit: Unit file {unit} does not exist.")
             if verb == "enable":

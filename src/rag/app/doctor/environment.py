@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.app.service import read_service
+from rag.app.service.schedulers import how_often
 from rag.app.serving.program_start import BARE, program_start
 from rag.app.watch_state import read_watcher
 from rag.exceptions import UPDATE_INDEX
@@ -74,7 +75,7 @@ def check_service(_examination: Examination) -> Iterator[CheckResult]:
     for unknown in report.unknown:
         yield warning("service", unknown, schedulers=schedulers)
     if schedulers and not report.problems and not report.unknown:
-        jobs = " and ".join(f"{job.scheduler}, every {job.every}" for job in report.installed)
+        jobs = " and ".join(f"{job.scheduler}, {how_often(job.every)}" for job in report.installed)
         yield passed("service", f"the index is kept up to date by {jobs}", schedulers=schedulers)
 
 

@@ -1,4 +1,5 @@
-"""Indexing at intervals: a job in the scheduler of the system, put in, shown and taken out.
+"""Indexing at intervals, or as notes are written: a job in the scheduler of the system, put in,
+shown and taken out.
 
 Reports have the field names of schema 1.
 """
@@ -66,10 +67,13 @@ class RemovalReport:
     failures: list[str] = field(default_factory=list)
 
 
-def index_job(config: RAGConfig, options: Sequence[str] = ()) -> Job:
+def index_job(
+    config: RAGConfig, options: Sequence[str] = (), words: Sequence[str] = ("index", "-q")
+) -> Job:
     """Return what indexes with this program, in the same project and with the same index as here.
 
     :param options: those that name the file of settings; without them it is looked for.
+    :param words: of the command.
     """
     start = program_start(config)
     # The warm process is about commands that a user types.
@@ -79,7 +83,7 @@ def index_job(config: RAGConfig, options: Sequence[str] = ()) -> Job:
         environment["RAG_CONFIG"] = str(Path(named).expanduser().absolute())
     # The project's file is found again from its folder. To name it would trust it for ever.
     nearest = None if options or named else nearest_file(Path.cwd())
-    command = [*start.program, "index", "-q", *options]
+    command = [*start.program, *words, *options]
     return Job(command, str(nearest[1].resolve()) if nearest else "/", environment)
 
 
@@ -88,6 +92,7 @@ def install(
 ) -> InstallReport:
     """Put a job into a scheduler, in the place of any that one holds.
 
+    :param minutes: between two runs; 0 for a program that goes on.
     :param name: that of the scheduler; without it, the first that works here.
     :param dry_run: do nothing, and return what would be done, also where the scheduler does not
         work.

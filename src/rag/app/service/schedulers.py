@@ -24,6 +24,7 @@ from xml.parsers.expat import ExpatError
 from rag.exceptions import ConnectionError, LockedError, UsageError
 from rag.text.messages import brief
 
+ALWAYS = "always"  # no interval, 0 minutes: a program that goes on, and is started when it fails
 INSTALL_SERVICE = "`rag service install` installs it anew."
 
 # What the files that we write begin with: without it, one is somebody else's.
@@ -52,8 +53,15 @@ def parse_interval(text: str) -> int:
     raise UsageError(f"{text!r} is no interval{why}", hint=hint)
 
 
+def how_often(every: str) -> str:
+    """Return when a job runs, in words."""
+    return every if every == ALWAYS else f"every {every}"
+
+
 def interval_text(minutes: int) -> str:
     """Return an interval in the largest unit that it is a whole number of: `15m`, `2h`, `1d`."""
+    if not minutes:
+        return ALWAYS
     unit = next(unit for unit, size in _UNITS.items() if minutes % size == 0)
     return f"{minutes // _UNITS[unit]}{unit}"
 
@@ -108,7 +116,7 @@ class Installed:
     """A job that a scheduler holds. Times are in ISO 8601.
 
     :param places: the files it is written in, or what else holds it.
-    :param every: `15m`, or how a crontab has it where it was changed by hand.
+    :param every: `15m`; `always`; or how a crontab has it where it was changed by hand.
     :param waits: whether the scheduler will run it; `None` where that is not told.
     :param missing: paths that the job names and that are not there any more.
     :param log: where its output is, if it is a file.
@@ -237,6 +245,20 @@ SuccessExitStatus={LockedError.exit_code}
 Nice=10
 IOSchedulingClass=idle
 """
+_LASTING = f"""\
+# {HEADING}
+[Unit]
+Description=rag: keep notes indexed
+
+[Service]
+WorkingDirectory={{folder}}/
+{{environment}}ExecStart={{command}}
+Restart=on-failure
+RestartSec=30
+
+[Install]
+WantedBy=default.target
+"""
 _TIMER = f"""\
 # {HEADING}
 [Unit]
@@ -265,19 +287,31 @@ class Systemd(Scheduler):
 
     def plan_install(self, job: Job, minutes: int) -> Plan:
         timer, service = _units()
-        files = write_files({service: service_unit(job), timer: timer_unit(minutes)})
-        return Plan([*files, *_control(["daemon-reload"], ["enable", TIMER], ["restart", TIMER])])
+        texts = {service: service_unit(job, lasting=not minutes)}
+        texts |= {timer: timer_unit(minutes)} if minutes else {}
+        files, unit = write_files(texts), TIMER if minutes else SERVICE
+        begin = _control(["daemon-reload"], ["enable", unit], ["restart", unit])
+        if minutes:
+            stop = _control(["disable", "--now", SERVICE]) if _is_lasting(service) else []
+            return Plan([*stop, *files, *begin])
+        if not own_text(timer):
+            return Plan([*files, *begin])
+        gone: Step = {"delete": str(timer)}
+        stop = _control(["disable", "--now", TIMER])
+        return Plan([*stop, gone, *files, *begin], [str(timer)])
 
     def plan_removal(self) -> Plan:
-        """Return what stops the timer and deletes both units; a run is not interrupted."""
+        """Return what stops and deletes the units; a run of a timer is not interrupted."""
         timer, service = _units()
         files = [file for file in (timer, service) if own_text(file)]
-        enabled = timer.parent / "timers.target.wants" / TIMER
-        if enabled.is_symlink() and (timer in files or not os.path.lexists(timer)):
-            files.insert(0, enabled)
+        stop = _control(["disable", "--now", TIMER]) if timer in files else []
+        stop += _control(["disable", "--now", SERVICE]) if _is_lasting(service) else []
+        for target, unit in (("timers", timer), ("default", service)):
+            enabled = unit.parent / f"{target}.target.wants" / unit.name
+            if enabled.is_symlink() and (unit in files or not os.path.lexists(unit)):
+                files.insert(0, enabled)
         if not files:
             return Plan()
-        stop = _control(["disable", "--now", TIMER]) if timer in files else []
         deletes: list[Step] = [{"delete": str(file)} for file in files]
         return Plan([*stop, *deletes, *_control(["daemon-reload"])], [*map(str, files)])
 
@@ -292,17 +326,21 @@ class Systemd(Scheduler):
             report.notices += _lingering()
         timer_state, service_state = map(properties, f"{reply.stdout}\n\n".split("\n\n")[:2])
         every = re.search(r"^Description=.* every (\w+)$", timer, re.MULTILINE)
+        is_lasting = _is_lasting(_units()[1])
+        units, state = _units(), timer_state
+        if is_lasting:
+            units, state = units[1:], service_state
         unit, variables = properties(service), re.findall(r"^Environment=(.*)$", service, re.M)
         command = [word.replace("$$", "$") for word in _unit_words(unit.get("ExecStart", ""))]
         report.installed.append(
             Installed(
                 self.name,
-                [str(file) for file in _units()],
-                every[1] if every else "",
+                [str(file) for file in units],
+                ALWAYS if is_lasting else every[1] if every else "",
                 command[1:] if command[:1] == [_ENV] else command,
                 unit.get("WorkingDirectory", "").replace("%%", "%").rstrip("/") or "/",
                 dict(word.partition("=")[::2] for line in variables for word in _unit_words(line)),
-                waits=None if reply.stderr else timer_state.get("ActiveState") == "active",
+                waits=None if reply.stderr else state.get("ActiveState") == "active",
                 running=service_state.get("ActiveState") in ("active", "activating"),
                 next_run=_time(timer_state.get("NextElapseUSecRealtime")),
                 last_run=_last_run(service_state, _time(timer_state.get("LastTriggerUSec"))),
@@ -310,7 +348,12 @@ class Systemd(Scheduler):
         )
 
 
-def _units() -> tuple[Path, Path]:
+def _is_lasting(service: Path) -> bool:
+    """Return whether a unit of ours is that of a program that goes on."""
+    return "\nRestart=" in own_text(service)
+
+
+def _units() -> tuple[Path, ...]:
     """Return the files of the timer and the service, where a user's units are."""
     configuration = os.environ.get("XDG_CONFIG_HOME", "")
     home = Path(configuration) if configuration.startswith("/") else Path.home() / ".config"
@@ -321,11 +364,14 @@ def _control(*commands: list[str]) -> list[Step]:
     return [{"run": [*_CONTROL, *words], "line": ""} for words in commands]
 
 
-def service_unit(job: Job) -> str:
-    """Return the text of the service. `$` begins a variable in a command, and is doubled."""
+def service_unit(job: Job, lasting: bool = False) -> str:
+    """Return the text of the service. `$` begins a variable in a command, and is doubled.
+
+    :param lasting: for a program that goes on, and is started again when it fails.
+    """
     variables = (_unit_word(f"{name}={value}") for name, value in job.environment.items())
     starter = [_ENV] if re.search(r"[\"'$]", job.command[0]) else []
-    return _SERVICE.format(
+    return (_LASTING if lasting else _SERVICE).format(
         folder=job.folder.rstrip("/").replace("%", "%%"),
         environment="".join(f"Environment={variable}\n" for variable in variables),
         command=" ".join(_unit_word(word).replace("$", "$$") for word in [*starter, *job.command]),
@@ -423,7 +469,7 @@ class Launchd(Scheduler):
             Installed(
                 self.name,
                 [str(_agent_file())],
-                interval_text(plist.get("StartInterval", 60) // 60),
+                interval_text(plist.get("StartInterval", 0 if "KeepAlive" in plist else 60) // 60),
                 plist.get("ProgramArguments", []),
                 plist.get("WorkingDirectory", "/"),
                 plist.get("EnvironmentVariables", {}),
@@ -438,17 +484,21 @@ class Launchd(Scheduler):
 def agent(job: Job, minutes: int) -> str:
     """Return the text of the agent's file. It runs at login too: launchd counts from there."""
     log = str(Path.home() / "Library" / "Logs" / "rag-index.log")
+    by_turns = {
+        "StartInterval": minutes * 60,
+        "RunAtLoad": True,
+        "ProcessType": "Background",
+        "LowPriorityIO": True,
+        "Nice": 10,
+    }
+    lasting = {"KeepAlive": {"SuccessfulExit": False}, "RunAtLoad": True, "ThrottleInterval": 30}
     text = plistlib.dumps(
         {
             "Label": LABEL,
             "ProgramArguments": job.command,
             "WorkingDirectory": job.folder,
             "EnvironmentVariables": job.environment,
-            "StartInterval": minutes * 60,
-            "RunAtLoad": True,
-            "ProcessType": "Background",
-            "LowPriorityIO": True,
-            "Nice": 10,
+            **(by_turns if minutes else lasting),
             "StandardOutPath": log,
             "StandardErrorPath": log,
         },
@@ -525,6 +575,9 @@ def crontab_line(job: Job, minutes: int) -> str:
 
     :raises UsageError: for an interval that it cannot express.
     """
+    if not minutes:
+        what = "cron starts programs at times, and keeps none running"
+        raise UsageError(what, hint="Take `--every 15m`, or `--with systemd` where that runs.")
     if minutes not in EVEN:
         near = sorted(EVEN, key=lambda even: abs(even - minutes))[:2]
         nearest = " or ".join(map(interval_text, sorted(near)))

@@ -72,7 +72,8 @@ def watch(quiet: opt.Quiet = False, config_file: opt.ConfigFile = None) -> None:
     """Keep the index up to date while notes are written, until Ctrl-C.
 
     What is saved is found two seconds later, by its words and then by its meaning. A data folder
-    has one watcher; `rag status` shows how it is.
+    has one watcher; `rag status` shows how it is. `rag service install --watch` has the system run
+    it.
 
     \b
     rag watch

@@ -10,7 +10,7 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
-from rag.exceptions import ConnectionError, LockedError
+from rag.exceptions import ConnectionError, LockedError, UsageError
 
 if TYPE_CHECKING:
     from rag.app.service import InstallReport
@@ -21,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Keep the index up to date by the scheduler of the system.",
 )
+_EVERY = "15m"
 _SCHEDULERS = ["systemd", "launchd", "cron"]
 
 
@@ -33,7 +34,7 @@ def install(
             metavar="TIME",
             help="How often: a number and m, h or d. For cron it must divide an hour or a day.",
         ),
-    ] = "15m",
+    ] = _EVERY,
     scheduler: Annotated[
         str,
         typer.Option(
@@ -43,6 +44,12 @@ def install(
             autocompletion=lambda: _SCHEDULERS,
         ),
     ] = "",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Run `rag watch` always, instead of now and then.")
+    ] = False,
+    http: Annotated[
+        bool, typer.Option("--http", help="Run `rag serve --http` always, which watches too.")
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show what would be written and run, and do nothing."),
@@ -50,26 +57,33 @@ def install(
     json: Json = False,
     config_file: ConfigFile = None,
 ) -> None:
-    """Let the system index every 15 minutes.
+    """Let the system index every 15 minutes, or as notes are written.
 
     A timer of systemd, an agent of launchd (macOS) or a line of your crontab runs `rag index -q`:
     this very program, in this project, with the settings and the index of here. A job that was
-    installed before is replaced. It needs no rights of root.
+    installed before is replaced. It needs no rights of root. With --watch or --http a program goes
+    on, which systemd and launchd start again when it fails; cron cannot.
 
     \b
     rag service install
     rag service install --every 2h
     rag service install --with cron --dry-run
+    rag service install --watch              as notes are written
+    rag service install --http               and serve the page
     """
     from rag.app import service
-    from rag.app.service.schedulers import parse_interval
+    from rag.app.service.schedulers import how_often, parse_interval
 
-    minutes = parse_interval(every)
+    if watch and http:
+        raise UsageError("--http watches too", hint="`rag service install --http`")
+    if (watch or http) and every != _EVERY:
+        raise UsageError("what goes on has no --every", hint="`rag service install --watch`")
+    minutes = 0 if watch or http else parse_interval(every)
+    words = ["serve", "--http"] if http else ["watch", "-q"] if watch else ["index", "-q"]
     config = load_settings(config_file, may_ask=not dry_run)
     options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    report = service.install(
-        config, service.index_job(config, options), minutes, scheduler, dry_run
-    )
+    job = service.index_job(config, options, words)
+    report = service.install(config, job, minutes, scheduler, dry_run)
     if json:
         print_report(report)
         return
@@ -81,7 +95,8 @@ def install(
                 print_line(f"  {line.expandtabs(2)}".rstrip(), 4)
     else:
         verb = "replaced" if report.scheduler in report.replaced else "installed"
-        print_line(f"{verb} {service.SCHEDULERS[report.scheduler].job}: every {report.every}")
+        what = service.SCHEDULERS[report.scheduler].job if minutes else report.scheduler
+        print_line(f"{verb} {what}: {how_often(report.every)}")
         for step in report.steps:
             _print("wrote", step.get("write") or step.get("line", ""))
         others = (name for name in report.replaced if name != report.scheduler)
@@ -170,7 +185,9 @@ def _print_job(job: InstallReport | Installed) -> None:
 
 
 def _print_installed(job: Installed) -> None:
-    _print("by", f"{job.scheduler}, every {job.every}{', running now' if job.running else ''}")
+    from rag.app.service.schedulers import how_often
+
+    _print("by", f"{job.scheduler}, {how_often(job.every)}{', running now' if job.running else ''}")
     _print_job(job)
     _print("next", _minute(job.next_run))
     if last := job.last_run:
