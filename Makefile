@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full browser picture integration lint types bench peers crash embedding-crash faults warm warm-load wheel try-wheel index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full browser picture integration lint types bench peers crash embedding-crash faults warm warm-load watch-burst wheel try-wheel index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -118,6 +118,10 @@ warm: install
 # Two hundred commands at once in the warm process, and kill -9 of any part of it.
 warm-load: install
 	$(BIN)/python benchmarks/warm_load.py
+
+# What `rag watch` makes of edits one by one, of 10,000 in a minute, of 50,000 files touched at once.
+watch-burst: install
+	$(BIN)/python benchmarks/watching.py
 
 # The files that are made from the program, and docs/ as a site in site/.
 docs: install
