@@ -168,6 +168,7 @@ def test_an_svg_is_a_picture_and_no_document(client: Client):
         ),
         ("> [!tip]\n> now", '<p data-line="1">now</p>'),
         ("- [x] done", '<li class="task done" data-line="1">done</li>'),
+        ("- [X] done", '<li class="task done" data-line="1">done</li>'),
         ("| a |\n|--:|\n| b |", '<td class="right">b</td>'),
         ("$a_b$ and 5$ or 6$", '<code class="math">a_b</code> and 5$ or 6$'),
         ("[[Note#Part]]", '<a href="/?note=Note%23Part&amp;in=v" class="wiki">Note › Part</a>'),
@@ -179,6 +180,12 @@ def test_an_svg_is_a_picture_and_no_document(client: Client):
 )
 def test_what_obsidian_writes_is_shown(source: str, expected: str):
     assert expected in render(source.split("\n"), "v", "folder/note.md").html
+
+
+@pytest.mark.parametrize("source", ["https://far.example/x.png", "//far.example/x.png"])
+def test_a_picture_from_elsewhere_is_a_link_to_it(source: str):
+    shown = Elements(render([f"![far]({source})"], "v", "note.md").html).all
+    assert [(tag, named.get("href")) for tag, named in shown] == [("p", None), ("a", source)]
 
 
 def test_lines_are_those_of_the_file():

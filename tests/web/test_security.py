@@ -98,6 +98,17 @@ def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(clien
     assert client.get("/open?once=1.2.3", Authorization=None).status == 401
 
 
+def test_a_link_that_nobody_opens_is_good_for_minutes(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    an_hour_ago = time.time() - 3600
+    with monkeypatch.context() as then:
+        then.setattr("rag.web.access.time.time", lambda: an_hour_ago)
+        path = client.server.link.partition(str(client.port))[2]
+    opened = client.get(path, Authorization=None)
+    assert (opened.status, "set-cookie" in opened.headers) == (401, False)
+
+
 def test_no_token_is_printed_whatever_goes_wrong(
     config: RAGConfig, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
