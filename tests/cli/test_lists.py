@@ -12,8 +12,8 @@ from rag.stores import get_document_store
 NOTES = {
     "Alpha.md": "---\ncreated: 2025-01-01\nmodified: 2025-09-01\ntags: [仕事]\nstatus: done\n---\n"
     "# Alpha\n\nThe quokka budget.\n",
-    "beta.md": "---\ncreated: 2025-03-01\nmodified: 2025-04-01\ntags: [仕事]\nstatus: open\n---\n"
-    "# beta\n\nQuokka quokka quokka.\n",
+    "beta.md": "---\ncreated: 2025-03-01\nmodified: 2025-04-01\ntags: [仕事]\nstatus: open\n"
+    "größe: klein\n---\n# beta\n\nQuokka quokka quokka.\n",
     "Gamma.md": "---\ncreated: 2025-02-01\nmodified: 2025-12-01\nstatus: Done\n"
     "owner: Ada Lovelace\n---\n# Gamma\n\nA quokka among other words and animals of the south.\n",
 }
@@ -39,9 +39,11 @@ class TestFiltersAlone:
             (["--tag", "仕事"], ["beta", "Alpha"]),
             (["--from", "2025-02"], ["beta", "Gamma"]),
             (["--vault", "work", "-k", "2"], ["beta", "Gamma"]),
+            (["--from", "2025-02-01", "--to", "2025-02-01"], ["Gamma"]),
             (["--path", "G*.md"], ["Gamma"]),
             (["--where", "status=done"], ["Gamma", "Alpha"]),
             (["--where", "Status=DONE", "--where", "owner=ada lovelace"], ["Gamma"]),
+            (["--where", "gro\u0308ße=klein"], ["beta"]),
             (["--modified-from", "2025-09-01"], ["Gamma", "Alpha"]),
             (["--modified-to", "2025-09-01", "--from", "2025-02"], ["beta"]),
             (["", "--tag", "仕事"], ["beta", "Alpha"]),

@@ -11,7 +11,7 @@ from mcp_client import legacy, modern
 from rag.exceptions import ConfigError
 from rag.mcp.calls import Call
 from rag.mcp.library import Library
-from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Connection, Dispatcher
+from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Connection, Dispatcher, is_slow
 from rag.mcp.requests import tool_definitions
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
@@ -123,11 +123,22 @@ class TestMessages:
         assert error["code"] == -32602
         assert "search, get, get_many" in error["message"]
 
-    def test_a_call_that_is_cancelled_is_not_answered(self, dispatcher: Dispatcher):
+    @pytest.mark.parametrize(
+        "message",
+        [
+            modern("tools/call", name="search", arguments={"query": "backups"}),
+            modern("resources/read", uri="rag://note/work/Backups.md"),
+        ],
+    )
+    def test_what_was_cancelled_is_not_answered(self, dispatcher: Dispatcher, message: Any):
         call = Call()
         call.cancel()
-        message = modern("tools/call", name="search", arguments={"query": "backups"})
         assert dispatcher.handle(message, Connection(), call) is None
+
+    def test_a_batch_waits_in_a_thread_of_its_own_where_one_of_it_takes_notes(self):
+        call = legacy("tools/call", name="search", arguments={"query": "backups"})
+        assert is_slow([legacy("ping"), call])
+        assert not is_slow([legacy("ping"), legacy("tools/list"), 7])
 
 
 class TestWhatIsSentToModels:

@@ -64,6 +64,8 @@ class TestSearch:
         [
             ({"tags": ["ops/backup"]}, ["work/Backups.md"]),
             ({"where": {"status": "done"}}, ["work/Backups.md"]),
+            ({"where": {"ヘ\u309aーシ\u3099": "多い"}}, ["日本/ガイド.md"]),
+            ({"from_": "2025-03-01", "to": "2025-03-01"}, ["work/Backups.md"]),
             ({"vaults": ["日本"], "to": "2024"}, ["日本/証明書.md"]),
             ({"paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
             ({"from_": "2025-06", "to": "2025"}, ["work/runbooks/Rollback 100%.md"]),
