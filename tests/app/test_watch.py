@@ -99,7 +99,7 @@ class Scene:
     def wake(self) -> None:
         pass
 
-    stop = close = wake
+    prepare = stop = close = wake
 
 
 def changed(cpu: float = 0.0, made: int = 0, left: int = 0) -> Outcome:

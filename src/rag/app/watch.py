@@ -15,6 +15,7 @@ import resource
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from typing import Any, Protocol
 from rag.app.serving.program_start import program_start
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
 from rag.config import RAGConfig
-from rag.exceptions import LockedError, RAGError, UsageError
+from rag.exceptions import LockedError, RAGError, RunInterruptedError, UsageError
 from rag.index.lookup import open_manifest
 from rag.index.vault_registry import NO_VAULT, configured_vaults, known_vaults
 from rag.text.messages import plural
@@ -45,6 +46,14 @@ _WRITTEN = 60.0  # seconds between two heartbeats that are written down
 _JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 10.0  # seconds that one run embeds, before notes that were saved meanwhile have their turn
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
+# Import what a run needs, and wait for the word; without one the watcher is gone.
+_BEGIN = """
+import sys
+import rag.app.sync, rag.cli.commands.index, rag.indexing.child_writer, rag.indexing.run
+if sys.stdin.read(1):
+    from rag.__main__ import main
+    main()
+"""
 _INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
 
 
@@ -109,6 +118,7 @@ class Outcome:
 class Runner(Protocol):
     """What a watcher has notes indexed by; see `IndexProcess`."""
 
+    def prepare(self) -> None: ...
     def run(self) -> Outcome: ...
     def stop(self) -> None: ...
 
@@ -122,7 +132,7 @@ class IndexProcess:
     def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
         start = program_start(config)
         minutes = min(config.embedding.minutes, _SLICE / 60)
-        self._command = [*start.program, "index", "-q", "--json", *options]
+        self._command = [sys.executable, "-c", _BEGIN, "index", "-q", "--json", *options]
         self._environment = {
             **os.environ,
             **start.environment,
@@ -132,25 +142,35 @@ class IndexProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
 
-    def run(self) -> Outcome:
-        """Index what changed, and return what came of it."""
-        before = _cpu_of_children()
-        try:
-            self._process = process = subprocess.Popen(
+    def prepare(self) -> None:
+        """Start the process, which waits until `run`: to import the program takes a third of a
+        second.
+
+        :raises OSError: when it cannot be started.
+        """
+        if self._process is None and not self._is_stopped:
+            self._process = subprocess.Popen(
                 self._command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=self._environment,
                 start_new_session=True,  # Ctrl-C is told to it by `stop`
             )
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICE)
+
+    def run(self) -> Outcome:
+        """Index what changed, and return what came of it."""
+        before = _cpu_of_children()
+        try:
+            self.prepare()
         except OSError as error:
             return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
-        if self._is_stopped:
-            self.stop()
-        said, complaints = process.communicate()
+        process = self._process
+        if process is None:  # it is stopped
+            return Outcome(RunInterruptedError.exit_code, {}, 0.0)
+        said, complaints = process.communicate(b"\n")
         self._process = None
         return _outcome(process.returncode, said, complaints, _cpu_of_children() - before)
 
@@ -251,7 +271,10 @@ class Watcher:
             self._lose(error)
         now = self._now()
         if paths:
-            self._first = now if self._first is None else self._first
+            if self._first is None:
+                self._first = now
+                with suppress(OSError):  # which the run will say
+                    self._runner.prepare()
             self._last = now
             self._told += len(paths)
             self._status = replace(self._status, last_event=self._iso())
