@@ -58,6 +58,11 @@ class TestFiltersAlone:
         assert (ran.code, ran.out) == (2, "")
         assert "neither a query nor a filter" in ran.err
 
+    def test_a_value_that_is_not_wanted_is_not_said_to_be_missing(self, rag, titles):
+        ran = rag("search", "tag:nowhere -status:dome")
+        assert (ran.code, ran.out) == (1, "")
+        assert "the status" not in ran.err
+
     def test_nothing_fits_gives_1_and_says_so(self, rag, titles):
         ran = rag("search", "--from", "2031")
         assert (ran.code, ran.out) == (1, "")
