@@ -11,7 +11,7 @@ from inspect import cleandoc, getsource, isclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of, name_in_json
+from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
 
 _HEAD = """# JSON
 
@@ -127,7 +127,7 @@ class _Page:
                     yield row if is_always else row._replace(mark=OPTIONAL)
                 continue
             text = self._type(str(one.type), kind, " or null" if mark == NULLABLE else "")
-            yield _Field(name_in_json(one), text, mark, told.get(one.name, ""))
+            yield _Field(one.name, text, mark, told.get(one.name, ""))
 
     def _type(self, annotation: str, kind: type, more: str = "") -> str:
         """Return a type in words, with links to the types of ours in it."""

@@ -50,11 +50,6 @@ def mark_of(one: Field[Any]) -> str:
     return str(one.metadata.get(_MARK, ""))
 
 
-def name_in_json(one: Field[Any]) -> str:
-    """Return the name of a field in the JSON: `from` for `from_`, which Python has for itself."""
-    return one.name.removesuffix("_")
-
-
 def to_json(report: object) -> dict[str, Any]:
     """Return a report, or the error that ended a request, as schema 1 has it.
 
@@ -103,7 +98,7 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
         if mark == INLINE:
             yield from () if held is None else _plain(held).items()
         else:
-            yield name_in_json(one), None if mark == NULLABLE and not held else _plain(held)
+            yield one.name, None if mark == NULLABLE and not held else _plain(held)
 
 
 def _default(one: Field[Any]) -> Any:

@@ -20,7 +20,7 @@ from rag.app.related import RelatedReport
 from rag.app.search import SearchReport
 from rag.app.status import StatusReport
 from rag.app.sync import SyncReport
-from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of, name_in_json
+from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
 from rag.web import requests
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -134,9 +134,9 @@ def _described(kind: type, schemas: dict[str, Any]) -> dict[str, Any]:
                     schema["properties"] |= schemas[inner].get("properties", {})
                     continue
                 nullable = mark == NULLABLE
-                schema["properties"][name_in_json(one)] = _or_null(held) if nullable else held
+                schema["properties"][one.name] = _or_null(held) if nullable else held
                 if mark != OPTIONAL:
-                    schema["required"].append(name_in_json(one))
+                    schema["required"].append(one.name)
     return {"$ref": f"#/components/schemas/{name}"}
 
 
