@@ -9,6 +9,8 @@ __version__ = "0.1.0"
 # first import. Every module of ours comes after this line; docs/architecture.md says what a program
 # does that imports Haystack earlier.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+# So does onnxruntime, which also asks the network for where to send it.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 
 class _MovedModules:

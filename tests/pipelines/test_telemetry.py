@@ -1,11 +1,14 @@
-"""Haystack's telemetry is off in whatever process imports `rag` first."""
+"""The telemetry of libraries is off in whatever process imports `rag` first."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 _RUN = """
 import {module}
@@ -37,3 +40,17 @@ def test_a_process_that_imports_rag_first_sends_no_event_and_leaves_no_file(tmp_
 def test_haystack_by_itself_sends_some(tmp_path: Path):
     """Else the test above would prove nothing."""
     assert events_of("haystack", tmp_path) > 0
+
+
+@pytest.mark.parametrize("module", ["rag", "sys"])
+def test_onnxruntime_leaves_files_in_the_home_folder_only_where_rag_is_not_imported_first(
+    tmp_path: Path, module: str
+):
+    if find_spec("onnxruntime") is None:
+        pytest.skip("onnxruntime has no wheel for here")
+    without = {"ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in without}
+    run = [sys.executable, "-c", f"import {module}, onnxruntime"]
+    subprocess.run(run, env=kept | {"HOME": str(tmp_path)}, check=True)
+    left = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    assert ("deviceid" in left) == (module == "sys"), left

@@ -89,10 +89,22 @@ class Outcome:
     error: str = ""
 
     @property
+    def indexed(self) -> int:
+        """How many notes were added or changed."""
+        return self._count("added") + self._count("changed")
+
+    @property
+    def removed(self) -> int:
+        """How many notes were taken out."""
+        return self._count("deleted")
+
+    @property
     def changed(self) -> int:
         """How many notes were added, changed or taken out."""
-        vaults = self.report.get("vaults", {}).values()
-        return sum(vault["added"] + vault["changed"] + vault["deleted"] for vault in vaults)
+        return self.indexed + self.removed
+
+    def _count(self, what: str) -> int:
+        return sum(int(vault[what]) for vault in self.report.get("vaults", {}).values())
 
     @property
     def embedded(self) -> int:
@@ -320,7 +332,8 @@ class Watcher:
 
     def _report(self, outcome: Outcome, problems: list[str], seconds: float) -> None:
         """Say what is new of a run, and write down how it went."""
-        parts = [f"{plural(outcome.changed, 'note')} indexed"] if outcome.changed else []
+        parts = [f"{plural(outcome.indexed, 'note')} indexed"] if outcome.indexed else []
+        parts += [f"{plural(outcome.removed, 'note')} removed"] if outcome.removed else []
         parts += [f"{plural(outcome.embedded, 'chunk')} embedded"] if outcome.embedded else []
         if parts:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)} ({seconds:.1f} s)")
@@ -364,6 +377,7 @@ class Watcher:
             self._listen_at_folders(found)
             self._look_at = self._now()
             self._write()
+        self._follow_at = self._now() + _BEAT
 
     def _listen_at_folders(self, folders: Mapping[Path, tuple[int, int]]) -> None:
         """Listen anew, also at folders of which the system has not told that they came."""

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -104,7 +105,7 @@ class Server:
             loop = asyncio.get_running_loop()
             loop.call_soon(on_start)
             if threading.current_thread() is threading.main_thread():
-                for number in (signal.SIGINT, signal.SIGTERM):
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     loop.add_signal_handler(number, self.stop)
             await self._server.serve(sockets=[self._socket])
 
@@ -143,7 +144,12 @@ def _listen(address: Address) -> socket.socket:
         return made
     except (OSError, OverflowError) as error:
         where = str(address.socket or f"{address.host}:{address.port}")
-        hint = "Name another with --socket." if address.socket else "Name another with --port."
+        if address.socket:
+            hint = "Name another with --socket."
+        elif isinstance(error, OSError) and error.errno == EADDRINUSE:
+            hint = "If `rag serve` runs there, end it first; or name another port with --port."
+        else:
+            hint = "Name an address of this machine with --host."
         raise UsageError(f"cannot listen on {where}", str(error), hint=hint) from error
 
 

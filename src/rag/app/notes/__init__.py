@@ -131,7 +131,7 @@ def get_notes(
 
     A name that nothing answers to is among `unknown`, where there are others.
 
-    :raises NotFoundError: as `get_note`, where no name is that of a note.
+    :raises NotFoundError: as `get_note`, where the only name is not that of a note.
     """
     parts: dict[tuple[str, str, str, Lines | None], tuple[Named, list[Link]]] = {}
     several, unknown = len(names) > 1, list[tuple[str, NotFoundError]]()
@@ -149,7 +149,7 @@ def get_notes(
                 row = named.note.row
                 backlinks = manifest.links.links_to(row)
                 parts[row.vault, row.path, named.heading, named.lines] = named, backlinks
-    if not parts:
+    if not parts and len(unknown) == 1:
         raise unknown[0][1]
     return NotesReport(
         [_read(config, *part, limits or Limits()) for part in parts.values()],

@@ -22,8 +22,10 @@ from rag.exceptions import RAGError, UsageError
 if TYPE_CHECKING:
     from rag.app.warm_process import Status
     from rag.config import RAGConfig
+    from rag.web.serve import Server
 
 _PORT = 7420
+_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a terminal that is closed ends it as well
 _LAST_RUN = 10.0  # seconds that a run of the indexer has to end
 
 
@@ -64,14 +66,16 @@ def serve(
     if not http:
         raise UsageError("say what is served", hint="`rag serve --http --open`")
     config = load_settings(config_file)
+    server = _server(config, port, host, socket)
     with _watching(config, config_file) if watch else nullcontext():
-        _serve_http(config, port, host, socket, open_page)
+        _serve_http(server, open_page)
 
 
 def watch(quiet: opt.Quiet = False, config_file: opt.ConfigFile = None) -> None:
     """Keep the index up to date while notes are written, until Ctrl-C.
 
-    What is saved is found two seconds later, by its words and then by its meaning. A data folder
+    What is saved is found some two seconds later, by its words and then by its meaning; after a run
+    it rests for up to 15 seconds, so that it takes little of the processor. A data folder
     has one watcher; `rag status` shows how it is. `rag service install --watch` has the system run
     it.
 
@@ -86,7 +90,7 @@ def watch(quiet: opt.Quiet = False, config_file: opt.ConfigFile = None) -> None:
     go_on()
     runner = IndexProcess(config, _options(config_file))
     watcher = Watcher(config, (lambda line: None) if quiet else print_line, _warn, runner)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in _END}
     try:
         for number in before:
             signal.signal(number, lambda *_: watcher.stop())
@@ -158,13 +162,15 @@ def warm(
         raise typer.Exit(1)
 
 
-def _serve_http(
-    config: RAGConfig, port: int, host: str, socket: Path | None, open_page: bool
-) -> None:
-    """Serve until Ctrl-C, and say where."""
+def _server(config: RAGConfig, port: int, host: str, socket: Path | None) -> Server:
+    """Return a server that has its address."""
     from rag.web.serve import Address, Server
 
-    server = Server(config, Address(host, port, socket))
+    return Server(config, Address(host, port, socket))
+
+
+def _serve_http(server: Server, open_page: bool) -> None:
+    """Serve until Ctrl-C, and say where."""
 
     def tell() -> None:
         print_line(f"serving {server.address.url or server.address.socket}")
