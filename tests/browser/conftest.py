@@ -29,6 +29,8 @@ _QUIET = (
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """The browser; its tests are skipped where it is not here."""
+    if not IMAGES:  # playwright leaves an event loop running, which other tests would meet
+        pytest.skip("the page is tried by make browser")
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not here: make browser")
     if CHROMIUM is None:
         pytest.skip("chromium is not here: apt-get install chromium fonts-noto-cjk")

@@ -7,7 +7,8 @@ import re
 # A run of backquotes that no run of the same length follows costs reading the rest of its line.
 # There are as many such runs in a line as lengths, so the lengths are few: nobody writes longer.
 _MOST_BACKQUOTES = 8
-CODE_SPAN = rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?:(?!\1(?!`))`++[^`\n]*+)*+\1(?!`)"
+# The group is atomic, not possessive: Python before 3.11.5 matches `(?:…)*+` wrongly.
+CODE_SPAN = rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?>(?:(?!\1(?!`))`++[^`\n]*+)*)\1(?!`)"
 
 # Emphasis by single marks, and code, in which they are none. A mark within a word is a letter.
 _EMPHASIS = re.compile(

@@ -28,7 +28,7 @@ _ENDS = (
 _ENGLISH = re.compile(
     r"(?:(?<! ) ++|(?<![\w ])|(?=,))(?:,? *+but ++not|, *+not"
     r"|,? *+(?:but ++)?(?:except(?: ++for)?|excluding|other ++than)) ++"
-    rf"(?:(?:about|on|for|the|mentioning) ++)*+(?!(?:{_OTHER})(?![\w'-]))"
+    rf"(?>(?:(?:about|on|for|the|mentioning) ++)*)(?!(?:{_OTHER})(?![\w'-]))"
     rf"(?P<words>{_WORD}(?: ++(?!(?:{_OTHER}|and|or|but|not)(?![\w'-])){_WORD})??){_ENDS}"
 )
 _JAPANESE = re.compile(
