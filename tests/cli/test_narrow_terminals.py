@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.cli.framework.lazy_group import COMMANDS, load_command
@@ -101,6 +101,7 @@ def plain(text: str) -> str:
     return re.sub("\x1b\\[[0-9;]*m", "", text)
 
 
+@example("aa a ", 4, 0)
 @given(st.text(st.sampled_from("ab 日-"), max_size=60), st.integers(4, 20), st.integers(0, 3))
 def test_no_character_is_lost_and_no_line_is_wider_than_a_word(text, columns, indent):
     lines = wrapped(text, columns, indent).split("\n")

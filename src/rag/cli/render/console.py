@@ -212,7 +212,7 @@ def wrapped(text: str, columns: int, indent: int = 0) -> str:
     """
     edges = [0, *line_starts(text, columns, indent), len(text)]
     lines = [text[start:end].rstrip(" ") for start, end in pairwise(edges)]
-    return text if len(lines) == 1 else f"\n{' ' * indent}".join(lines)
+    return text if width(text) <= columns else f"\n{' ' * indent}".join(lines)
 
 
 def line_starts(text: str, columns: int, indent: int = 0) -> Iterator[int]:
