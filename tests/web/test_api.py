@@ -87,6 +87,7 @@ def test_the_state_of_the_index_and_of_the_server(client: Client):
         ("GET", "/v1/search?query=a&limit=3", None, 400, "usage", "limit"),
         ("GET", "/v1/search?query=a&query=b", None, 400, "usage", "more than once"),
         ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
+        ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
         ("GET", "/v1/search?query=a&vault=wrok", None, 400, "usage", "wrok"),
         ("GET", "/v1/search?where=status", None, 400, "usage", "condition"),
         ("GET", "/nowhere", None, 404, "not_found", "address"),

@@ -99,7 +99,7 @@ class _Pages:
     async def results(self, request: Request) -> Response:
         """Return the results of a search."""
         asked = requests.from_query(requests.Search, request.query_params).request()
-        if not asked.query.strip() and asked.filters == QueryFilters():
+        if not asked.query.strip() and asked.filters is None:
             asked = replace(asked, filters=QueryFilters(paths=["**"]))  # the newest of all
         texts = _texts(request)
         report = await self._api.read(lambda workspace: search(workspace, asked))

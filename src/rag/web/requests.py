@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, cast
-from unicodedata import normalize
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.datastructures import QueryParams
 
+from rag.app.filter_text import FilterText
 from rag.app.requests import (
     AskRequest,
     ChatRequest,
@@ -22,10 +22,12 @@ from rag.app.requests import (
     SyncRequest,
 )
 from rag.exceptions import UsageError
-from rag.query import parse_date_range
-from rag.search.results import QueryFilters
+
+if TYPE_CHECKING:
+    from rag.search.results import QueryFilters
 
 T = TypeVar("T")
+R = TypeVar("R", SearchRequest, RelatedRequest, AskRequest, ChatRequest)
 Text = Annotated[str, Field(max_length=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 Names = Annotated[list[Name], Field(max_length=50)]
@@ -51,31 +53,34 @@ class _Filters(_Request):
     modified_from: Annotated[Text, Field(description="modified since")] = ""
     modified_to: Annotated[Text, Field(description="modified until")] = ""
 
-    def filters(self) -> QueryFilters:
-        """Return the filters as a request of the application has them.
+    def filters(self) -> QueryFilters | None:
+        """Return the filters as a request of the application has them; `None` for none.
 
-        :raises UsageError: for a day or a condition that is none.
+        :raises UsageError: for a condition that is none, and as `FilterText.read`.
         """
-        values = {}
+        where = {}
         for one in self.where or ():
-            field, colon, value = normalize("NFC", one).partition(":")
+            field, colon, value = one.partition(":")
             if not (colon and field.strip() and value.strip()):
                 raise UsageError(f"where: {one!r} is no condition", hint="Write `status: done`.")
-            values[field.strip().lower()] = value.strip()
-        days = [parse_date_range(words) if words else None for words in self._days()]
-        return QueryFilters(
-            vaults=self.vault,
-            tags=self.tag,
-            paths=self.path,
-            values=values or None,
-            date_from=days[0] and days[0].first,
-            date_to=days[1] and days[1].last,
-            modified_from=days[2] and days[2].first,
-            modified_to=days[3] and days[3].last,
-        )
+            where[field] = value
+        return FilterText(
+            vaults=tuple(self.vault or ()),
+            tags=tuple(self.tag or ()),
+            from_=self.since,
+            to=self.until,
+            modified_from=self.modified_from,
+            modified_to=self.modified_to,
+            paths=tuple(self.path or ()),
+            where=where,
+        ).read()
 
-    def _days(self) -> tuple[str, ...]:
-        return self.since, self.until, self.modified_from, self.modified_to
+    def as_request(self, kind: type[R], **more: Any) -> R:
+        """Return a request of the application: its fields that have a name here too, the filters,
+        and `more`."""
+        named = {one.name for one in fields(kind)} & {one.name for one in fields(self)}
+        own = {name: getattr(self, name) for name in named}
+        return kind(**own, filters=self.filters(), **more)
 
 
 @dataclass
@@ -99,21 +104,7 @@ class Search(_Filters):
 
     def request(self) -> SearchRequest:
         """Return the request of the application."""
-        own = {name: getattr(self, name) for name in _OF_SEARCH}
-        return SearchRequest(**own, filters=self.filters())
-
-
-_OF_SEARCH = (
-    "query",
-    "top_k",
-    "mode",
-    "order",
-    "plan",
-    "chunks",
-    "explain",
-    "context",
-    "min_score",
-)
+        return self.as_request(SearchRequest)
 
 
 @dataclass
@@ -134,11 +125,7 @@ class Related(_Filters):
 
     def request(self, note: str) -> RelatedRequest:
         """Return the request of the application, for one note."""
-        own = {
-            name: getattr(self, name)
-            for name in ("limit", "include_linked", "all_vaults", "min_score")
-        }
-        return RelatedRequest(note, self.filters(), **own)
+        return self.as_request(RelatedRequest, note=note)
 
 
 @dataclass
@@ -166,10 +153,6 @@ class _Question(_Filters):
     plan: bool | None = None
     explain: bool = False
 
-    def _own(self) -> dict[str, Any]:
-        names = ("top_k", "model", "no_model", "plan", "explain")
-        return {"filters": self.filters(), **{name: getattr(self, name) for name in names}}
-
 
 @dataclass
 class Ask(_Question):
@@ -178,7 +161,7 @@ class Ask(_Question):
 
     def request(self) -> AskRequest:
         """Return the request of the application."""
-        return AskRequest(self.question, **self._own())
+        return self.as_request(AskRequest)
 
 
 @dataclass
@@ -190,7 +173,7 @@ class Chat(_Question):
 
     def request(self) -> ChatRequest:
         """Return the request of the application."""
-        return ChatRequest(session=self.session, **self._own())
+        return self.as_request(ChatRequest)
 
 
 @dataclass
