@@ -24,6 +24,7 @@ from rag.app.search import search
 from rag.app.status import read_status
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
+from rag.config import RAGConfig
 from rag.exceptions import RAGError
 from rag.mcp.library import Library
 from rag.web import requests
@@ -40,10 +41,10 @@ _LINE = 10_000  # lines of one note
 
 
 class Api:
-    """Answers requests for the notes of a library."""
+    """Answers requests for the notes of one configuration, which a library reads."""
 
-    def __init__(self, library: Library, access: Access, cookie: str) -> None:
-        self.library, self._access, self._cookie = library, access, cookie
+    def __init__(self, config: RAGConfig, library: Library, access: Access, cookie: str) -> None:
+        self._config, self.library, self._access, self._cookie = config, library, access, cookie
         self._read_pool = ThreadPoolExecutor(_READERS, "read")
         self._answer_pool = ThreadPoolExecutor(_WRITERS, "answer")
         self._look_pool = ThreadPoolExecutor(1, "look")
@@ -165,10 +166,7 @@ class Api:
 
         def work(listener: Listener) -> TurnReport:
             self.library.wait_for_answers()
-            with (
-                self.library.reader(is_fresh=False) as workspace,
-                Chat(workspace.config, begin) as chat,
-            ):
+            with Chat(self._config, begin) as chat:
                 return chat.ask(
                     asked.question, on_text=listener.on_text, on_progress=listener.on_progress
                 )
@@ -182,8 +180,7 @@ class Api:
 
         def run() -> object:
             self.library.wait_for_notes()
-            with self.library.reader(is_fresh=False) as workspace:
-                return sync(workspace.config, asked)
+            return sync(self._config, asked)
 
         loop = asyncio.get_running_loop()
         report = await loop.run_in_executor(self._index_pool, run)

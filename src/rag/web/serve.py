@@ -67,7 +67,7 @@ class Server:
         self.access = Access(read_token(config.data_dir))
         self.library = Library(lambda: config)
         cookie = f"rag_{address.port}"
-        api = Api(self.library, self.access, cookie)
+        api = Api(config, self.library, self.access, cookie)
         host = "" if address.socket else address.host
         gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
         self._server = _Uvicorn(
