@@ -126,8 +126,8 @@ watch-burst: install
 # The files that are made from the program, and docs/ as a site in site/.
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml
-	$(BIN)/python -m rag.cli.framework.reference > docs/commands.md
-	$(BIN)/python -m rag.app.json_reference > docs/json.md
+	$(BIN)/python tests/support/reference_pages.py commands > docs/commands.md
+	$(BIN)/python tests/support/reference_pages.py json > docs/json.md
 	$(BIN)/mkdocs build --strict --quiet
 	@echo 'Read it:  $(BIN)/python -m http.server --bind 127.0.0.1 --directory site'
 

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import typer
 
-from rag.app.json_reference import reference as json_reference
 from rag.cli.app import app
-from rag.cli.framework.reference import all_commands, reference
+from reference_pages import all_commands, command_reference, json_reference
 
 REPO = Path(__file__).resolve().parents[2]
 
 
 def test_the_command_reference_is_what_the_program_says():
     written = (REPO / "docs" / "commands.md").read_text("utf-8")
-    assert written == reference(), "run `make docs`"
+    assert written == command_reference(), "run `make docs`"
 
 
 def test_the_page_of_json_fields_is_what_the_types_say():

@@ -51,7 +51,7 @@ _SIGNALS = (
 # No command loads these. Only the making of a collection on a server loads one, whose client takes
 # most of a second and 50 MB, and only the process that embeds notes another, with onnxruntime.
 _NOT_PRELOADED = (
-    *("__main__", "cli.framework.reference", "daemon.server"),
+    *("__main__", "daemon.server"),
     *("stores.server.collection", "clients.local.int8_engine"),
 )
 # Modules of others that commands import when they run.

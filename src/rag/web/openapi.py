@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from inspect import cleandoc
+from importlib import import_module
+from inspect import cleandoc, getsource, isclass
+from types import ModuleType
 from typing import Any
 
 from starlette.routing import Route
@@ -14,7 +17,6 @@ from starlette.routing import Route
 from rag import __version__
 from rag.app.ask import AnswerReport
 from rag.app.chat import TurnReport
-from rag.app.json_reference import class_named
 from rag.app.notes import NoteReport, NotesReport
 from rag.app.related import RelatedReport
 from rag.app.search import SearchReport
@@ -170,3 +172,12 @@ def _of_annotation(text: str, kind: type, schemas: dict[str, Any]) -> dict[str, 
         return {}
 
     return of(ast.parse(text, mode="eval").body)
+
+
+def class_named(name: str, module: ModuleType) -> type | None:
+    """Return a class that a name means in a module, be it imported for type checkers alone."""
+    if isclass(named := getattr(module, name, None)):
+        return named
+    line = rf"from (rag[\w.]*) import (?:\([^)]*|[^(\n]*)\b{name}\b"
+    found = re.search(line, getsource(module))
+    return getattr(import_module(found[1]), name) if found else None

@@ -1,4 +1,7 @@
-"""Print the page of JSON fields, made from the types: `python -m rag.app.json_reference`."""
+"""The two pages of docs/ that are made from the program; `make docs` writes them.
+
+python tests/support/reference_pages.py commands|json
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,71 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from inspect import cleandoc, getsource, isclass
-from types import ModuleType
+from inspect import cleandoc
+from textwrap import fill
 from typing import Any, NamedTuple
 
-from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
+import typer
 
-_HEAD = """# JSON
+from rag.cli.app import app
+from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
+from rag.web.openapi import class_named
+
+_COMMANDS_HEAD = """# Commands
+
+Made by `make docs` from the program's own help; a test fails when the two differ.
+"""
+_EXIT_CODES = (
+    "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
+    " that failed · 2 usage or configuration error · 3 no index, or one that must be rebuilt · 4 a"
+    " service did not answer · 5 finished, but some notes or their vectors failed · 75 another"
+    " process is indexing."
+)
+
+
+def command_reference() -> str:
+    """Return the reference of all commands as Markdown."""
+    sections = [_command_section(name, command) for name, command in all_commands()]
+    return "\n".join([f"{_COMMANDS_HEAD}\n{fill(_EXIT_CODES, 96)}\n", *sections])
+
+
+def all_commands() -> Iterator[tuple[str, Any]]:
+    """Yield the commands by their names, those of a group as `vault add`."""
+    root: Any = typer.main.get_command(app)
+    for name, command in sorted(root.commands.items()):
+        if hasattr(command, "commands"):
+            for inner, nested in sorted(command.commands.items()):
+                yield f"{name} {inner}", nested
+        else:
+            yield name, command
+
+
+def _command_section(name: str, command: Any) -> str:
+    text, _, examples = (command.help or "").partition("\b")
+    lines = [f"## rag {name}", "", " ".join(text.split()), ""]
+    if examples:
+        shown = (line.strip() for line in examples.strip().split("\n") if line)
+        lines += ["```sh", *shown, "```", ""]
+    if rows := [
+        _parameter_row(parameter) for parameter in command.params if parameter.name != "help"
+    ]:
+        lines += ["| | |", "|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _parameter_row(parameter: Any) -> str:
+    """Return the row of a parameter: its names (of an argument its placeholder), and its help."""
+    if parameter.param_type_name == "argument":
+        return f"| `{parameter.metavar or parameter.name.upper()}` | {parameter.help or ''} |"
+    label = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+    if parameter.metavar and not parameter.is_flag:
+        label += f" {parameter.metavar}".replace("|", "\\|")
+    return f"| {label} | {parameter.help or ''} |"
+
+
+# -- docs/json.md ------------------------------------------------------------
+
+_JSON_HEAD = """# JSON
 
 Made by `make docs` from the types of reports; a test fails when the two differ. Each command prints
 one object with `--json`, whose first field is `"schema": 1`; `rag search --format jsonl` prints an
@@ -68,10 +129,10 @@ class _Field(NamedTuple):
     text: str
 
 
-def reference() -> str:
-    """Return the page as Markdown."""
+def json_reference() -> str:
+    """Return the page of JSON fields as Markdown."""
     page = _Page()
-    sections = [_HEAD]
+    sections = [_JSON_HEAD]
     for command, reports in _REPORTS.items():
         sections.append(f"## rag {command}\n")
         for report in reports.split():
@@ -164,15 +225,6 @@ def _annotations(kind: type) -> dict[str, str]:
     return {name: text if isinstance(text, str) else text.__name__ for name, text in own.items()}
 
 
-def class_named(name: str, module: ModuleType) -> type | None:
-    """Return a class that a name means in a module, be it imported for type checkers alone."""
-    if isclass(named := getattr(module, name, None)):
-        return named
-    line = rf"from (rag[\w.]*) import (?:\([^)]*|[^(\n]*)\b{name}\b"
-    found = re.search(line, getsource(module))
-    return getattr(import_module(found[1]), name) if found else None
-
-
 def _joined(row: _Field) -> str:
     """Return what there is to say of a field."""
     mark = "*optional*" if row.mark == OPTIONAL else ""
@@ -180,4 +232,4 @@ def _joined(row: _Field) -> str:
 
 
 if __name__ == "__main__":
-    print(reference(), end="")
+    print({"commands": command_reference, "json": json_reference}[sys.argv[1]](), end="")
