@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -42,16 +43,18 @@ def test_status_shows_a_watcher_that_runs(rag, indexed):
     with be_only_watcher(load_config()):
         write_watcher(load_config(), replace(STATUS, polled=["/net/notes"]))
         shown = rag("status").out
-    assert "watcher   process 7 since 2026-11-25 12:00:00\n" in shown
-    last = "last event 2026-11-25 12:00:00, last run 2026-11-25 12:00:00 (0.4 s): 2 notes indexed"
+    assert "watcher   process 7 since 2026-11-25 12:00\n" in shown
+    last = "last event 2026-11-25 12:00, last run 2026-11-25 12:00 (0.4 s): 2 notes indexed"
     assert last in shown
+    [indexed_at] = re.findall(r"^indexed   (.*), up to date$", shown, re.MULTILINE)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", indexed_at)
     assert "/net/notes: looked at every few seconds" in shown
 
 
 def test_status_says_of_one_that_ended_unexpectedly_what_starts_it(rag, indexed):
     write_watcher(load_config(), replace(STATUS, heartbeat=NOON))
     shown = rag("status").out
-    assert "watcher   ended unexpectedly after 2026-11-25 12:00:00 (`rag watch`)\n" in shown
+    assert "watcher   ended unexpectedly after 2026-11-25 12:00 (`rag watch`)\n" in shown
     assert "last run" not in shown
 
 

@@ -22,6 +22,11 @@ def time_left(items: int, rate: float) -> str:
     return f"about {minutes / 60:.0f} hours"
 
 
+def minute(time: str) -> str:
+    """`2026-11-25 09:30`, for a time in ISO 8601."""
+    return time[:16].replace("T", " ")
+
+
 def brief(text: str, longest: int = _LONGEST) -> str:
     """Return a text, such as that of an error, as one line that is not too long for a message."""
     line = " ".join(without_controls(text).split())

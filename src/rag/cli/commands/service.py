@@ -11,6 +11,7 @@ from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
 from rag.exceptions import ConnectionError, LockedError, UsageError
+from rag.text.messages import minute
 
 if TYPE_CHECKING:
     from rag.app.service import InstallReport
@@ -104,7 +105,7 @@ def install(
     _print("deletes" if dry_run else "deleted", *report.deleted)
     _print_job(report)
     if report.installed:
-        _print("next", _minute(report.installed.next_run))
+        _print("next", minute(report.installed.next_run or ""))
         _print("see", "`rag service status`")
         _print("undo", "`rag service remove`")
     for notice in report.notices:
@@ -189,23 +190,18 @@ def _print_installed(job: Installed) -> None:
 
     _print("by", f"{job.scheduler}, {how_often(job.every)}{', running now' if job.running else ''}")
     _print_job(job)
-    _print("next", _minute(job.next_run))
+    _print("next", minute(job.next_run or ""))
     if last := job.last_run:
         how = "failed" if last.failed else "done"
         how = "another run was busy" if last.exit_code == LockedError.exit_code else how
         ending = "" if last.exit_code is None else f"{how}, exit code {last.exit_code}"
-        _print("last", ", ".join(filter(None, (_minute(last.ended), ending))))
+        _print("last", ", ".join(filter(None, (minute(last.ended or ""), ending))))
         _print("said", last.line)
     else:
         cron = "cron does not tell; `rag status` says when the index was written"
         _print("last", cron if job.scheduler == "cron" else "no run yet")
     _print("log", job.log)
     _print("written", *job.places)
-
-
-def _minute(time: str | None) -> str:
-    """Return a time in ISO 8601 up to its minute."""
-    return (time or "")[:16].replace("T", " ")
 
 
 def _print(name: str, *texts: str) -> None:

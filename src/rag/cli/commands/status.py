@@ -12,7 +12,7 @@ from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings, say_key
 from rag.cli.render.console import plural, print_line, print_report, visible
 from rag.config import load_config
-from rag.text.messages import time_left
+from rag.text.messages import minute, time_left
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,12 +66,12 @@ def _print(found: StatusReport) -> None:
         _say(f"server    {index.server.url}, collection {index.server.collection}{silent}")
     if index.writer:
         who = "this machine" if index.writer.here else index.writer.name
-        _say(f"written   by {who}, since {index.writer.since}")
+        _say(f"written   by {who}, since {minute(index.writer.since)}")
     if index.writer and not index.writer.here:
         age = "as it was published there"
     elif changed is None:
         age = "unknown if stale"
-    _say(f"indexed   {index.indexed_at}, {age}")
+    _say(f"indexed   {minute(index.indexed_at)}, {age}")
     _say(f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}")
     for line in _embedding(index.embedding) if index.embedding else ():
         _say(line)
@@ -108,21 +108,17 @@ def _embedding(made: Embedded) -> Iterator[str]:
 def _watcher(watcher: WatcherStatus) -> Iterator[str]:
     """Yield whether a watcher runs, and how its last run went."""
     if not watcher.alive:
-        yield f"watcher   ended unexpectedly after {_second(watcher.heartbeat)} (`rag watch`)"
+        yield f"watcher   ended unexpectedly after {minute(watcher.heartbeat)} (`rag watch`)"
         return
-    late = f", no sign of life since {_second(watcher.heartbeat)}" if watcher.is_late else ""
-    yield f"watcher   process {watcher.process} since {_second(watcher.started)}{late}"
+    late = f", no sign of life since {minute(watcher.heartbeat)}" if watcher.is_late else ""
+    yield f"watcher   process {watcher.process} since {minute(watcher.started)}{late}"
     event, run = watcher.last_event, watcher.last_run
     if run:
-        last = f"last event {_second(event)}, " if event else ""
+        last = f"last event {minute(event)}, " if event else ""
         how = run.error or f"{plural(run.changed, 'note')} indexed"
-        yield f"  {last}last run {_second(run.ended)} ({run.elapsed_ms / 1000:.1f} s): {how}"
+        yield f"  {last}last run {minute(run.ended)} ({run.elapsed_ms / 1000:.1f} s): {how}"
     for folder in watcher.polled:
         yield f"  {folder}: looked at every few seconds, since the system tells nothing of it"
-
-
-def _second(time: str) -> str:
-    return time[:19].replace("T", " ")
 
 
 def _print_problems(found: StatusReport) -> None:
