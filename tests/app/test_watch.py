@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from index_fixtures import NOTES
 from rag.app.requests import SyncRequest
 from rag.app.status import read_status
 from rag.app.sync import sync
+from rag.app.vaults import add_vault
 from rag.app.watch import Outcome, Watcher
 from rag.app.watch_state import be_only_watcher, read_watcher
 from rag.config import RAGConfig
@@ -54,10 +55,12 @@ class Scene:
             config, self.lines.append, self.warnings.append, self, self.listen, self
         )
 
-    def watch(self, until: float, events: dict[float, Told] | None = None) -> list[float]:
+    def watch(
+        self, until: float, events: dict[float, Told] | None = None, waits: bool = False
+    ) -> list[float]:
         """Watch until a time, and return when the index was brought up to date."""
         self.events, self.until = sorted((events or {}).items()), until
-        self.watcher.run()
+        (self.watcher.run_when_free if waits else self.watcher.run)()
         return [round(at, 3) for at in self.runs]
 
     def listen(self, folders: Any, apart: Path, polled: bool = False, files: int = 0) -> Scene:
@@ -96,6 +99,9 @@ class Scene:
     def time(self) -> float:
         return 1.8e9 + self.now + self.asleep
 
+    def pause(self, stopped: object, seconds: float) -> None:
+        self.wait(seconds)
+
     def wake(self) -> None:
         pass
 
@@ -129,15 +135,22 @@ class TestWhenARunBegins:
         events: dict[float, Told] = {100 + n: ["log.md"] for n in range(40)}
         assert Scene(config, NOTHING).watch(150, events) == [0, 115, 131, 140.5]
 
-    def test_a_look_that_finds_nothing_takes_a_tenth_of_a_processor(self, config, notes):
-        events: dict[float, Told] = {3.0 * n: ["cache.bin"] for n in range(1, 100)}
-        scene = Scene(config, *[Outcome(0, {}, 4.0)] * 99, seconds=4.0)
-        starts = scene.watch(280, events)
-        assert min(after - before for before, after in pairwise(starts)) >= 40
+    def test_each_note_of_one_who_saves_every_five_seconds_is_found_soon(self, config, notes):
+        saves = [20.0 + 5 * n for n in range(60)]
+        scene = Scene(config, *[changed(cpu=1.6)] * 99, seconds=0.8)
+        runs = scene.watch(400, {at: ["a.md"] for at in saves})
+        assert runs == [0, *(at + 1.5 for at in saves)]
 
-    def test_after_a_run_that_found_something_the_next_need_not_wait_so_long(self, config, notes):
-        scene = Scene(config, changed(cpu=8.0), seconds=8.0)
-        assert scene.watch(60, {9: ["a.md"]}) == [0, 15]
+    @pytest.mark.parametrize(("outcome", "gap"), [(changed(), 19), (NOTHING, 40)])
+    def test_over_a_longer_time_runs_take_a_tenth_of_a_processor(self, config, notes, outcome, gap):
+        events: dict[float, Told] = {3.0 * n: ["log.md"] for n in range(1, 400)}
+        starts = Scene(config, *[replace(outcome, cpu=4.0)] * 399, seconds=4.0).watch(1200, events)
+        early, late = (
+            [after - before for before, after in pairwise(starts) if (before < 100) is is_early]
+            for is_early in (True, False)
+        )
+        assert max(early) < 10
+        assert max(late) == gap, "what was saved waits for fifteen seconds at most"
 
     def test_after_the_machine_slept(self, config, notes):
         scene = Scene(config, NOTHING)
@@ -206,6 +219,13 @@ class TestTrouble:
         assert status[0].polled == [str(notes)]
         assert 121.5 in scene.runs
 
+    def test_a_folder_that_is_gone_is_told_of_once(self, config, notes, write_notes):
+        sync(config, SyncRequest([write_notes("home", {"Garden.md": "# Garden\n"})]))
+        scene = Scene(config)
+        gone: dict[float, Told] = {100: lambda: shutil.rmtree(notes), 101: ["work"]}
+        scene.watch(300, gone)
+        assert scene.warnings == [f"{notes} is not there: its notes are kept, and it is waited for"]
+
     def test_a_folder_that_is_gone_is_waited_for_and_its_notes_are_kept(
         self, config, notes, write_notes, titles
     ):
@@ -237,8 +257,8 @@ class TestTrouble:
         assert kept == [before | {"Shed"}]
         assert status[0].missing == [str(notes)]
         assert titles(config) == before | {"Shed", "New"}
-        assert f"{notes} is not there: its notes are kept, and it is waited for" in scene.warnings
-        assert scene.warnings[-1] == f"{notes} is there again"
+        away = f"{notes} is not there: its notes are kept, and it is waited for"
+        assert scene.warnings == [away, f"{notes} is there again"]
         assert [folders for folders, _ in scene.listened] == [
             {notes, other},
             {other},
@@ -249,6 +269,15 @@ class TestTrouble:
         other = write_notes("home", {"Garden.md": "# Garden\n"})
         scene = Scene(config)
         assert scene.watch(60, {30: lambda: sync(config, SyncRequest([other]))}) == [0, 30]
+        assert scene.listened[-1][0] == {notes, other}
+
+    def test_one_that_is_registered_is_indexed_soon_however_much_a_run_took(
+        self, config, notes, write_notes
+    ):
+        other = write_notes("home", {"Garden.md": "# Garden\n"})
+        scene = Scene(config, changed(), changed(cpu=8.0))
+        events: dict[float, Told] = {20: ["a.md"], 22: lambda: add_vault(config, other)}
+        assert scene.watch(60, events) == [0, 21.5, 25]
         assert scene.listened[-1][0] == {notes, other}
 
     def test_a_new_folder_of_vaults_dir_is_told_of(self, config, write_notes):
@@ -267,6 +296,25 @@ class TestOneWatcher:
     def test_a_second_one_is_refused(self, config, notes):
         with be_only_watcher(config), pytest.raises(LockedError, match=str(os.getpid())):
             Scene(config).watch(10)
+
+    def test_one_that_waits_takes_over_when_the_other_ends_and_status_says_so(self, config, notes):
+        scene, other = Scene(config, NOTHING), ExitStack()
+        status = []
+        other.enter_context(be_only_watcher(config))
+        events: dict[float, Told] = {
+            100: other.close, 200: lambda: status.append(read_status(config).watcher),
+        }  # fmt: skip
+        assert scene.watch(300, events, waits=True) == [100]
+        told, over = scene.warnings
+        assert f"watched already, by process {os.getpid()}" in told
+        assert over == "the notes are watched from now on"
+        assert status[0].started[14:19] == "01:40"
+
+    def test_one_that_waits_begins_when_there_is_a_vault(self, config, write_notes):
+        folder, scene = write_notes("work", NOTES), Scene(config, NOTHING)
+        events: dict[float, Told] = {100: lambda: add_vault(config, folder)}
+        assert scene.watch(300, events, waits=True) == [100]
+        assert "there is nothing to watch" in scene.warnings[0]
 
     def test_status_shows_the_last_event_and_run_while_it_runs(self, config, notes):
         scene = Scene(config, NOTHING, changed())

@@ -4,7 +4,8 @@ What the system tells of files only says *when* to look. What changed is found b
 `rag index`, in a process of its own with a low priority: the memory it takes is given back, and the
 watcher goes on whatever becomes of it. A run begins when nothing was told for 1.5 seconds, and at
 most 15 after the first word; at the start, every 15 minutes, after a sleep of the machine, and
-whenever something may have been missed. No run forgets the notes of a folder that is not there.
+whenever something may have been missed. Runs spend a budget of processor time, which fills up while
+the watcher waits. No run forgets the notes of a folder that is not there.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rag.app.serving.program_start import program_start
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
@@ -37,7 +38,8 @@ from rag.vault.file_events import FileEvents, WatchLimitError
 _QUIET = 1.5  # seconds without an event, after which a run begins
 _LATEST = 15.0  # seconds after the first event
 _WHOLE = 900.0  # seconds between two runs, whatever is told
-_SHARE = 10  # a look takes at most the tenth of a processor
+_SHARE = 0.1  # of a processor, which runs may take
+_SAVED = 120.0  # seconds of a processor that are saved up at most: the share of twenty minutes
 _MANY = 4000  # events; of many at once the system leaves some out, new folders too
 _BUSY = 5.0  # seconds after which an index that another process writes is tried again
 _RETRY = 60.0  # seconds after a run that failed
@@ -62,16 +64,7 @@ class Clock:
 
     monotonic = staticmethod(time.monotonic)  # seconds in which the machine did not sleep
     time = staticmethod(time.time)
-
-
-class Events(Protocol):
-    """What the watcher waits for; see `FileEvents`."""
-
-    polled: list[Path]
-
-    def wait(self, seconds: float) -> list[str]: ...
-    def wake(self) -> None: ...
-    def close(self) -> None: ...
+    pause = staticmethod(threading.Event.wait)
 
 
 @dataclass(frozen=True)
@@ -117,22 +110,14 @@ class Outcome:
         """Whether chunks are left to embed, and more time would help."""
         return self.embedded > 0 and bool((self.report.get("embedding") or {}).get("left"))
 
-    def problems(self) -> Iterator[str]:
-        """Yield what there is to know of the run."""
+    def problems(self, missing: Collection[str]) -> Iterator[str]:
+        """Yield what there is to know of the run, but not that these vaults are missing."""
         yield from self.report.get("notices", [])
         for name, vault in self.report.get("vaults", {}).items():
-            if vault["problem"]:
+            if vault["problem"] and name not in missing:
                 yield f"vault {name!r}: {vault['problem']}"
             for path, why in (*vault["failed"].items(), *vault["notices"].items()):
                 yield f"{name}/{path}: {why}"
-
-
-class Runner(Protocol):
-    """What a watcher has notes indexed by; see `IndexProcess`."""
-
-    def prepare(self) -> None: ...
-    def run(self) -> Outcome: ...
-    def stop(self) -> None: ...
 
 
 class IndexProcess:
@@ -223,15 +208,16 @@ class Watcher:
         config: RAGConfig,
         tell: Callable[[str], object],
         warn: Callable[[str], object],
-        runner: Runner | None = None,
-        listen: Callable[..., Events] = FileEvents,
+        runner: IndexProcess | None = None,
+        listen: Callable[..., FileEvents] = FileEvents,
         clock: Clock | None = None,
     ) -> None:
         self._config, self._tell, self._warn = config, tell, warn
         self._runner = runner or IndexProcess(config)
         self._listen, self._clock = listen, clock or Clock()
         self._stopped = threading.Event()
-        self._events: Events | None = None
+        self._events: FileEvents | None = None
+        self._vaults: dict[str, Path] = {}
         self._watched: dict[Path, tuple[int, int]] = {}  # folders, and what tells two apart
         self._must_poll = False
         self._first: float | None = None  # when the first of the events came that wait for a run
@@ -241,6 +227,7 @@ class Watcher:
         self._follow_at = now  # when to look whether the folders are there
         self._listened = self._written = now
         self._drift = self._clock.time() - now
+        self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
         self._told = 0  # events since it began to listen
         self._said: set[str] = set()  # problems of the last run
         self._lost: set[str] = set()  # why it had to listen anew
@@ -256,6 +243,7 @@ class Watcher:
         if not self._roots():
             raise UsageError("there is nothing to watch", hint=NO_VAULT)
         with be_only_watcher(self._config):
+            self._status = replace(self._status, started=self._iso())
             self._write()
             on_start()
             try:
@@ -264,6 +252,24 @@ class Watcher:
             finally:
                 if self._events is not None:
                     self._events.close()
+
+    def run_when_free(self) -> None:
+        """Watch as soon as there is something to watch and nobody else does, until `stop`."""
+        reason = ""
+
+        def tell() -> None:
+            if reason:
+                self._warn("the notes are watched from now on")
+
+        while not self._stopped.is_set():
+            try:
+                self.run(tell)
+            except (RAGError, OSError) as error:
+                why = error.as_notice() if isinstance(error, RAGError) else str(error)
+                if why != reason:
+                    self._warn(f"the notes are not watched from here yet: {why}")
+                reason = why
+                self._clock.pause(self._stopped, _BEAT)
 
     def stop(self) -> None:
         """End it, and a run that it began; from another thread, or a signal's handler."""
@@ -278,7 +284,8 @@ class Watcher:
         try:
             self._follow()
             if self._events is not None:
-                paths = self._events.wait(min(self._next_run() - self._now(), _BEAT))
+                until = min(self._next_run(), self._follow_at)
+                paths = self._events.wait(until - self._now())
         except OSError as error:
             self._lose(error)
         now = self._now()
@@ -325,10 +332,18 @@ class Watcher:
         elif outcome.goes_on:
             self._look_at = now
         else:
-            rest = _SHARE * outcome.cpu
-            is_news = outcome.changed or outcome.embedded
-            self._rested_at = max(now, started + (min(rest, _LATEST) if is_news else rest))
-        self._report(outcome, problems or [*outcome.problems()], now - started)
+            self._spend(outcome)
+        missing = [name for name, root in self._vaults.items() if _identity(root) is None]
+        self._report(outcome, problems or [*outcome.problems(missing)], now - started)
+
+    def _spend(self, outcome: Outcome) -> None:
+        """Rest until what a run took is within the budget; what was saved waits at most so long."""
+        now = self._now()
+        gained = _SHARE * (now - self._counted)
+        self._saved, self._counted = min(_SAVED, self._saved + gained) - outcome.cpu, now
+        if outcome.changed or outcome.embedded:
+            self._saved = max(self._saved, -_SHARE * _LATEST)
+        self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, outcome: Outcome, problems: list[str], seconds: float) -> None:
         """Say what is new of a run, and write down how it went."""
@@ -363,7 +378,8 @@ class Watcher:
         """Listen at the folders that are there, and look at all notes where they are others."""
         if self._now() < self._follow_at:
             return
-        roots = {*self._roots().values()}
+        self._vaults = self._roots()
+        roots = {*self._vaults.values()}
         found = {root: key for root in roots if (key := _identity(root)) is not None}
         missing = sorted(str(root) for root in roots - found.keys())
         for root in missing:

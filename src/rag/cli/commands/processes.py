@@ -17,7 +17,7 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, print_text, say
-from rag.exceptions import RAGError, UsageError
+from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.warm_process import Status
@@ -74,10 +74,10 @@ def serve(
 def watch(quiet: opt.Quiet = False, config_file: opt.ConfigFile = None) -> None:
     """Keep the index up to date while notes are written, until Ctrl-C.
 
-    What is saved is found some two seconds later, by its words and then by its meaning; after a run
-    it rests for up to 15 seconds, so that it takes little of the processor. A data folder
-    has one watcher; `rag status` shows how it is. `rag service install --watch` has the system run
-    it.
+    What is saved is found some two seconds later, by its words and then by its meaning. Over twenty
+    minutes it takes a tenth of a processor at most; who saves for longer without a pause waits up
+    to 15 seconds. A data folder has one watcher; `rag status` shows how it is.
+    `rag service install --watch` has the system run it.
 
     \b
     rag watch
@@ -110,21 +110,12 @@ def _warn(line: str) -> None:
 
 @contextmanager
 def _watching(config: RAGConfig, config_file: Path | None) -> Iterator[None]:
-    """Watch beside something else, and say why where that cannot be."""
+    """Watch beside something else, as soon as no other process does."""
     from rag.app.watch import IndexProcess, Watcher
 
     runner = IndexProcess(config, _options(config_file))
     watcher = Watcher(config, lambda line: None, _warn, runner)
-
-    def run() -> None:
-        try:
-            watcher.run()
-        except RAGError as error:
-            _warn(error.as_notice())
-        except OSError as error:
-            _warn(f"the notes are not watched: {error}")
-
-    thread = threading.Thread(target=run, name="watcher", daemon=True)
+    thread = threading.Thread(target=watcher.run_when_free, name="watcher", daemon=True)
     thread.start()
     try:
         yield
