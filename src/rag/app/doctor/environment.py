@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
-from rag.app.service import read_service
-from rag.app.service.schedulers import how_often
+from rag.app.service import how_often, read_service
 from rag.app.serving.program_start import BARE, program_start
 from rag.app.watch_state import read_watcher
 from rag.exceptions import UPDATE_INDEX

@@ -8,23 +8,21 @@ from __future__ import annotations
 import plistlib
 import re
 import subprocess
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.app.service import schedulers
-from rag.app.service.schedulers import (
+from rag.app.service import (
     Job,
     agent,
     crontab_line,
     interval_text,
-    next_run,
     parse_interval,
     parse_line,
     service_unit,
+    unit_words,
 )
 from rag.exceptions import UsageError
 
@@ -59,10 +57,10 @@ def test_systemd_reads_a_unit_as_it_was_meant_and_so_do_we(name: str, word: str)
     variables = [text for key, _, text in lines if key == "Environment"]
     starter = ["/usr/bin/env"] if {*name} & {*"\"'$"} else []  # `systemd-analyze verify` refuses it
     assert systemd_words(command) == [*starter, name, word]
-    assert [w.replace("$$", "$") for w in schedulers._unit_words(command)] == [*starter, name, word]
+    assert [w.replace("$$", "$") for w in unit_words(command)] == [*starter, name, word]
     given = [f"RAG_DATA_DIR={name}", f"RAG_X={word}"]
     assert [systemd_words(text.replace("$", "$$"))[0] for text in variables] == given
-    assert [schedulers._unit_words(text)[0] for text in variables] == given
+    assert [unit_words(text)[0] for text in variables] == given
     assert folder.replace("%%", "%") == f"{name.rstrip('/')}/"
 
 
@@ -96,7 +94,7 @@ def test_what_no_scheduler_can_hold_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "minutes", "shown"),
-    [("15m", 15, "15m"), ("120m", 120, "2h"), (" 90 m ", 90, "90m"), ("30d", 43200, "30d")],
+    [("15m", 15, "15m"), ("120m", 120, "2h"), (" 30 m ", 30, "30m"), ("24h", 1440, "1d")],
 )
 def test_a_number_and_a_unit_are_an_interval(text: str, minutes: int, shown: str) -> None:
     assert parse_interval(text) == minutes
@@ -104,37 +102,29 @@ def test_a_number_and_a_unit_are_an_interval(text: str, minutes: int, shown: str
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "hint"),
     [
-        *((text, "is no interval$") for text in ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m")),
-        *((text, "1m is the least, 30d the most") for text in ("0m", "31d", "999999999d")),
+        *((text, "15m, 2h, 1d") for text in ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m", "90s")),
+        *(("0m", "1m or 2m"), ("7m", "5m or 6m"), ("90m", "1h or 2h"), ("2d", "12h or 1d")),
     ],
 )
-def test_what_is_no_interval_is_refused_with_examples(text: str, why: str) -> None:
-    with pytest.raises(UsageError, match=why) as caught:
+def test_what_is_no_interval_is_refused_with_examples(text: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
         parse_interval(text)
-    assert "15m, 2h, 1d" in caught.value.hint
+    assert hint in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("text", "fields", "hour"),
+    ("text", "fields"),
     [
-        ("1m", "* * * * *", "14:00"),
-        ("15m", "*/15 * * * *", "14:00"),
-        ("1h", "0 * * * *", "14:00"),
-        ("4h", "0 */4 * * *", "16:00"),
-        ("12h", "0 */12 * * *", "00:00"),
-        ("1d", "0 12 * * *", "12:00"),
+        ("1m", "* * * * *"),
+        ("15m", "*/15 * * * *"),
+        ("1h", "0 * * * *"),
+        ("4h", "0 */4 * * *"),
+        ("12h", "0 */12 * * *"),
+        ("1d", "0 12 * * *"),
     ],
 )
-def test_a_line_runs_at_the_same_times_of_every_day(text: str, fields: str, hour: str) -> None:
+def test_a_line_runs_at_the_same_times_of_every_day(text: str, fields: str) -> None:
     minutes = parse_interval(text)
     assert crontab_line(job("/x"), minutes).startswith(f"{fields} cd /x && ")
-    assert next_run(minutes, datetime(2026, 11, 23, 13, 59, 30))[11:16] == hour
-
-
-@pytest.mark.parametrize(("text", "near"), [("7m", "5m or 6m"), ("90m", "1h or 2h")])
-def test_a_crontab_names_the_intervals_near_one_that_it_cannot_say(text: str, near: str) -> None:
-    with pytest.raises(UsageError, match=f"cannot say every {text}") as caught:
-        crontab_line(job("/x"), parse_interval(text))
-    assert near in caught.value.hint

@@ -1,7 +1,7 @@
-"""The schedulers that may run a job again and again: systemd, launchd and cron, what each is given,
-and how it stands with the job that it holds.
+"""Indexing at intervals, or as notes are written: a job in the scheduler of the system (systemd,
+launchd or cron), put in, shown and taken out.
 
-Steps and states have the field names of schema 1.
+Reports have the field names of schema 1.
 """
 
 from __future__ import annotations
@@ -11,51 +11,54 @@ import plistlib
 import re
 import shlex
 import shutil
+import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired, run
 from typing import Any, NamedTuple, TypedDict
 from xml.parsers.expat import ExpatError
 
-from rag.exceptions import ConnectionError, LockedError, UsageError
+from rag.app.serving.program_start import program_start
+from rag.config import RAGConfig, keys_in_use
+from rag.config.files import nearest_file
+from rag.exceptions import UPDATE_INDEX, ConnectionError, LockedError, UsageError
+from rag.support.durable_files import replace_durably
 from rag.text.messages import brief
 
-ALWAYS = "always"  # no interval, 0 minutes: a program that goes on, and is started when it fails
 INSTALL_SERVICE = "`rag service install` installs it anew."
-
 # What the files that we write begin with: without it, one is somebody else's.
 HEADING = "Written by `rag service install`; `rag service remove` takes it away."
+ALWAYS = "always"  # no interval, 0 minutes: a program that goes on, and is started when it fails
 UNANSWERED = 124  # the exit code that `timeout` has
 _PATIENCE = 5  # seconds
 _UNITS = {"d": 1440, "h": 60, "m": 1}  # minutes
 # Minutes that divide an hour, or a day by whole hours: runs are at the same times of every day.
 EVEN = [n for n in range(1, 1441) if (1440 % n if n % 60 == 0 else 60 % n) == 0]
-# Words that every scheduler reads as they are.
-PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)
+PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)  # words that every scheduler reads as they are
 
 
 def parse_interval(text: str) -> int:
     """Return the minutes of an interval: `15m`, `2h`, `1d`.
 
-    :raises UsageError: for any other text, and for less than a minute or more than 30 days.
+    :raises UsageError: for any other text, and for what divides neither an hour nor a day.
     """
     match = re.fullmatch(r"(\d{1,9}) ?([smhd])", text.strip(), re.ASCII)
-    minutes = int(match[1]) * _UNITS.get(match[2], 0) if match else 0
-    if 1 <= minutes <= 30 * _UNITS["d"]:
-        return minutes
-    why = ": 1m is the least, 30d the most" if match else ""
-    why = ": seconds are not counted" if match and match[2] == "s" else why
     hint = "Say a number and m, h or d: 15m, 2h, 1d."
-    raise UsageError(f"{text!r} is no interval{why}", hint=hint)
-
-
-def how_often(every: str) -> str:
-    """Return when a job runs, in words."""
-    return every if every == ALWAYS else f"every {every}"
+    if match is None or match[2] == "s":
+        why = ": seconds are not counted" if match else ""
+        raise UsageError(f"{text!r} is no interval{why}", hint=hint)
+    minutes = int(match[1]) * _UNITS[match[2]]
+    if minutes not in EVEN:
+        nearest = sorted(sorted(EVEN, key=lambda even: abs(even - minutes))[:2])
+        raise UsageError(
+            f"{text!r} divides neither an hour nor a day",
+            hint=f"Take {' or '.join(map(interval_text, nearest))}.",
+        )
+    return minutes
 
 
 def interval_text(minutes: int) -> str:
@@ -64,6 +67,11 @@ def interval_text(minutes: int) -> str:
         return ALWAYS
     unit = next(unit for unit, size in _UNITS.items() if minutes % size == 0)
     return f"{minutes // _UNITS[unit]}{unit}"
+
+
+def how_often(every: str) -> str:
+    """Return when a job runs, in words."""
+    return every if every == ALWAYS else f"every {every}"
 
 
 @dataclass(frozen=True)
@@ -154,13 +162,43 @@ class ServiceReport:
     unknown: list[str] = field(default_factory=list)
 
 
+@dataclass
+class InstallReport:
+    """A job that was put into a scheduler, or would be.
+
+    :param replaced: the schedulers that held one before.
+    :param deleted: the files, and the lines of a crontab, that went, or would.
+    :param installed: what the scheduler holds now; `None` when nothing was done.
+    """
+
+    scheduler: str
+    every: str
+    command: list[str]
+    folder: str
+    environment: dict[str, str]
+    replaced: list[str]
+    steps: list[Step]
+    deleted: list[str]
+    installed: Installed | None
+    notices: list[str]
+
+
+@dataclass
+class RemovalReport:
+    """The files and lines that are gone, by scheduler; and of which it cannot be told, or done."""
+
+    removed: dict[str, list[str]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
 class Scheduler:
     """What runs a job again and again.
 
     `plan_install` returns what puts a job into it, in the place of the one that it holds;
     `plan_removal` what takes it out, without steps where it holds none; `read` adds the job that it
     holds to a report. They raise `ConnectionError` when it does not say what it holds, and
-    `UsageError` for an interval that it cannot express, or a file of somebody else.
+    `UsageError` for what it cannot do, or a file of somebody else.
 
     :param job: what a job is to it: "the systemd timer rag-index.timer".
     :param program: that it is told by.
@@ -179,7 +217,7 @@ class Scheduler:
         return "" if shutil.which(self.program) else f"there is no program `{self.program}`"
 
 
-def own_text(file: Path) -> str:
+def _own_text(file: Path) -> str:
     """Return what a file of ours says; nothing for one that somebody else wrote, or linked here."""
     try:
         text = "" if file.is_symlink() else file.read_text("utf-8", "replace")
@@ -188,24 +226,30 @@ def own_text(file: Path) -> str:
     return text if HEADING in text[:1024] else ""
 
 
-def write_files(files: Mapping[Path, str]) -> list[Step]:
+def _writes(files: Mapping[Path, str]) -> list[Step]:
     """Return the steps that write files.
 
     :raises UsageError: where one is there that somebody else wrote.
     """
     for file in files:
-        if os.path.lexists(file) and not own_text(file):
+        if os.path.lexists(file) and not _own_text(file):
             what = f"{file} was not written by this program, and is left as it is"
             raise UsageError(what, hint="Move it away, or use another scheduler.")
     return [{"write": str(file), "text": text} for file, text in files.items()]
 
 
-def call(words: Sequence[str], stdin: bytes = b"", patience: int = 1) -> CompletedProcess[str]:
+def _run(words: list[str]) -> Step:
+    return {"run": words, "line": ""}
+
+
+def _call(
+    words: Sequence[str], stdin: bytes = b"", seconds: int = _PATIENCE
+) -> CompletedProcess[str]:
     """Run a program to its end, its messages in English.
 
     :return: with why it failed as `stderr`, in one line; bytes that are no UTF-8 are surrogates.
     """
-    seconds, environment = _PATIENCE * patience, {**os.environ, "LC_ALL": "C"}
+    environment = {**os.environ, "LC_ALL": "C"}
     try:
         ran = run(words, input=stdin, capture_output=True, timeout=seconds, env=environment)
     except OSError as error:
@@ -218,10 +262,7 @@ def call(words: Sequence[str], stdin: bytes = b"", patience: int = 1) -> Complet
     return CompletedProcess(words, code, ran.stdout.decode(errors="surrogateescape"), failure)
 
 
-def properties(text: str) -> dict[str, str]:
-    """Return the values of lines such as `Linger=no` by name."""
-    return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
-
+# -- systemd -------------------------------------------------------------------------------
 
 TIMER, SERVICE = "rag-index.timer", "rag-index.service"
 _CONTROL = ["systemctl", "--user"]
@@ -234,25 +275,19 @@ _STATE = (
 _SERVICE = f"""\
 # {HEADING}
 [Unit]
-Description=rag: index notes
+Description=rag: {{what}}
 
 [Service]
-Type=oneshot
-WorkingDirectory={{folder}}/
+{{kind}}WorkingDirectory={{folder}}/
 {{environment}}ExecStart={{command}}
+{{ending}}"""
+_BY_TURNS = f"""\
 # {LockedError.exit_code}: another run holds the index, which is no failure.
 SuccessExitStatus={LockedError.exit_code}
 Nice=10
 IOSchedulingClass=idle
 """
-_LASTING = f"""\
-# {HEADING}
-[Unit]
-Description=rag: keep notes indexed
-
-[Service]
-WorkingDirectory={{folder}}/
-{{environment}}ExecStart={{command}}
+_LASTING = """\
 Restart=on-failure
 RestartSec=30
 
@@ -265,7 +300,8 @@ _TIMER = f"""\
 Description=rag: index notes every {{every}}
 
 [Timer]
-{{times}}
+OnCalendar={{calendar}}
+Persistent=true
 RandomizedDelaySec={{delay}}
 
 [Install]
@@ -283,63 +319,58 @@ class Systemd(Scheduler):
     stopped = f"systemd has it, but does not run it. {INSTALL_SERVICE}"
 
     def unusable(self) -> str:
-        return super().unusable() or call([*_CONTROL, "show", "--property=Version"]).stderr
+        return super().unusable() or _call([*_CONTROL, "show", "--property=Version"]).stderr
 
     def plan_install(self, job: Job, minutes: int) -> Plan:
         timer, service = _units()
-        texts = {service: service_unit(job, lasting=not minutes)}
-        texts |= {timer: timer_unit(minutes)} if minutes else {}
-        files, unit = write_files(texts), TIMER if minutes else SERVICE
+        files = {service: service_unit(job, lasting=not minutes)}
+        files |= {timer: timer_unit(minutes)} if minutes else {}
+        unit, before = TIMER if minutes else SERVICE, self.plan_removal()
         begin = _control(["daemon-reload"], ["enable", unit], ["restart", unit])
-        if minutes:
-            stop = _control(["disable", "--now", SERVICE]) if _is_lasting(service) else []
-            return Plan([*stop, *files, *begin])
-        if not own_text(timer):
-            return Plan([*files, *begin])
-        gone: Step = {"delete": str(timer)}
-        stop = _control(["disable", "--now", TIMER])
-        return Plan([*stop, gone, *files, *begin], [str(timer)])
+        return Plan([*before.steps, *_writes(files), *begin], before.deletes)
 
     def plan_removal(self) -> Plan:
         """Return what stops and deletes the units; a run of a timer is not interrupted."""
         timer, service = _units()
-        files = [file for file in (timer, service) if own_text(file)]
-        stop = _control(["disable", "--now", TIMER]) if timer in files else []
-        stop += _control(["disable", "--now", SERVICE]) if _is_lasting(service) else []
+        files = [file for file in (timer, service) if _own_text(file)]
+        units = [TIMER] if timer in files else []
+        units += [SERVICE] if _is_lasting(service) else []
         for target, unit in (("timers", timer), ("default", service)):
             enabled = unit.parent / f"{target}.target.wants" / unit.name
             if enabled.is_symlink() and (unit in files or not os.path.lexists(unit)):
                 files.insert(0, enabled)
         if not files:
             return Plan()
-        deletes: list[Step] = [{"delete": str(file)} for file in files]
+        stop = _control(*(["disable", "--now", unit] for unit in units))
+        deletes = [Step(delete=str(file)) for file in files]
         return Plan([*stop, *deletes, *_control(["daemon-reload"])], [*map(str, files)])
 
     def read(self, report: ServiceReport) -> None:
-        timer, service = map(own_text, _units())
+        units = _units()
+        timer, service = map(_own_text, units)
         if not timer and not service:
             return
-        reply = call([*_CONTROL, "show", TIMER, SERVICE, f"--property={_STATE}"])
+        reply = _call([*_CONTROL, "show", TIMER, SERVICE, f"--property={_STATE}"])
         if reply.stderr:
             report.unknown.append(f"systemd does not tell how it is: {reply.stderr}")
-        else:
-            report.notices += _lingering()
-        timer_state, service_state = map(properties, f"{reply.stdout}\n\n".split("\n\n")[:2])
+        linger = _call(["loginctl", "show-user", str(os.getuid()), "--property=Linger"])
+        if not reply.stderr and linger.stdout.strip() == "Linger=no":
+            text = "it runs only while you are logged in; `loginctl enable-linger` lets it run"
+            report.notices.append(f"{text} always")
+        timer_state, service_state = map(_properties, f"{reply.stdout}\n\n".split("\n\n")[:2])
         every = re.search(r"^Description=.* every (\w+)$", timer, re.MULTILINE)
-        is_lasting = _is_lasting(_units()[1])
-        units, state = _units(), timer_state
-        if is_lasting:
-            units, state = units[1:], service_state
-        unit, variables = properties(service), re.findall(r"^Environment=(.*)$", service, re.M)
-        command = [word.replace("$$", "$") for word in _unit_words(unit.get("ExecStart", ""))]
+        is_lasting = _is_lasting(units[1])
+        state = service_state if is_lasting else timer_state
+        unit, variables = _properties(service), re.findall(r"^Environment=(.*)$", service, re.M)
+        command = [word.replace("$$", "$") for word in unit_words(unit.get("ExecStart", ""))]
         report.installed.append(
             Installed(
                 self.name,
-                [str(file) for file in units],
+                [str(file) for file in (units[1:] if is_lasting else units)],
                 ALWAYS if is_lasting else every[1] if every else "",
                 command[1:] if command[:1] == [_ENV] else command,
                 unit.get("WorkingDirectory", "").replace("%%", "%").rstrip("/") or "/",
-                dict(word.partition("=")[::2] for line in variables for word in _unit_words(line)),
+                dict(word.partition("=")[::2] for line in variables for word in unit_words(line)),
                 waits=None if reply.stderr else state.get("ActiveState") == "active",
                 running=service_state.get("ActiveState") in ("active", "activating"),
                 next_run=_time(timer_state.get("NextElapseUSecRealtime")),
@@ -348,20 +379,20 @@ class Systemd(Scheduler):
         )
 
 
-def _is_lasting(service: Path) -> bool:
-    """Return whether a unit of ours is that of a program that goes on."""
-    return "\nRestart=" in own_text(service)
+def _control(*commands: list[str]) -> list[Step]:
+    return [_run([*_CONTROL, *words]) for words in commands]
 
 
-def _units() -> tuple[Path, ...]:
+def _units() -> tuple[Path, Path]:
     """Return the files of the timer and the service, where a user's units are."""
     configuration = os.environ.get("XDG_CONFIG_HOME", "")
     home = Path(configuration) if configuration.startswith("/") else Path.home() / ".config"
     return home / "systemd" / "user" / TIMER, home / "systemd" / "user" / SERVICE
 
 
-def _control(*commands: list[str]) -> list[Step]:
-    return [{"run": [*_CONTROL, *words], "line": ""} for words in commands]
+def _is_lasting(service: Path) -> bool:
+    """Return whether a unit of ours is that of a program that goes on."""
+    return "\nRestart=" in _own_text(service)
 
 
 def service_unit(job: Job, lasting: bool = False) -> str:
@@ -371,22 +402,22 @@ def service_unit(job: Job, lasting: bool = False) -> str:
     """
     variables = (_unit_word(f"{name}={value}") for name, value in job.environment.items())
     starter = [_ENV] if re.search(r"[\"'$]", job.command[0]) else []
-    return (_LASTING if lasting else _SERVICE).format(
+    return _SERVICE.format(
+        what="keep notes indexed" if lasting else "index notes",
+        kind="" if lasting else "Type=oneshot\n",
         folder=job.folder.rstrip("/").replace("%", "%%"),
         environment="".join(f"Environment={variable}\n" for variable in variables),
         command=" ".join(_unit_word(word).replace("$", "$$") for word in [*starter, *job.command]),
+        ending=_LASTING if lasting else _BY_TURNS,
     )
 
 
 def timer_unit(minutes: int) -> str:
-    """Return the text of the timer. It elapses at times of the day, of which one that was slept
-    through is made up for, or else so long after the last run, and a minute after the start."""
+    """Return the text of the timer; a run that was slept through is made up for."""
     calendar = "12:00" if minutes == 1440 else f"0/{minutes // 60}:00"
     calendar = f"*:0/{minutes}" if minutes < 60 else calendar
-    times = f"OnActiveSec=1min\nOnUnitActiveSec={minutes}min"
-    times = f"OnCalendar={calendar}\nPersistent=true" if minutes in EVEN else times
     delay = min(minutes * 6, 300)  # seconds: a tenth
-    return _TIMER.format(every=interval_text(minutes), times=times, delay=delay)
+    return _TIMER.format(every=interval_text(minutes), calendar=calendar, delay=delay)
 
 
 def _unit_word(text: str) -> str:
@@ -395,12 +426,17 @@ def _unit_word(text: str) -> str:
     return text if PLAIN.fullmatch(text) else f'"{escaped}"'
 
 
-def _unit_words(line: str) -> list[str]:
+def unit_words(line: str) -> list[str]:
     """Return the words of a line of a unit; none where it cannot be read."""
     try:
         return [word.replace("%%", "%") for word in shlex.split(line)]
     except ValueError:
         return []
+
+
+def _properties(text: str) -> dict[str, str]:
+    """Return the values of lines such as `Linger=no` by name."""
+    return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
 
 
 def _last_run(service: dict[str, str], triggered: str | None) -> LastRun | None:
@@ -409,16 +445,9 @@ def _last_run(service: dict[str, str], triggered: str | None) -> LastRun | None:
         return LastRun(triggered) if triggered else None
     run = f"_SYSTEMD_INVOCATION_ID={service.get('InvocationID')}"
     journal = ["journalctl", "--user", "--quiet", "--lines=1", "--output=cat", "_TRANSPORT=stdout"]
-    code, line = service.get("ExecMainStatus", ""), call([*journal, run]).stdout.strip()
+    code, line = service.get("ExecMainStatus", ""), _call([*journal, run]).stdout.strip()
     failed = service.get("Result") != "success"
     return LastRun(ended, int(code) if code.isdecimal() else None, failed, line)
-
-
-def _lingering() -> list[str]:
-    """Return that lingering is off, if it is."""
-    reply = call(["loginctl", "show-user", str(os.getuid()), "--property=Linger"])
-    text = "it runs only while you are logged in; `loginctl enable-linger` lets it run always"
-    return [text] if reply.stdout.strip() == "Linger=no" else []
 
 
 def _time(text: str | None) -> str | None:
@@ -426,6 +455,8 @@ def _time(text: str | None) -> str | None:
     match = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", text or "")
     return datetime.fromisoformat(match[0]).astimezone().isoformat() if match else None
 
+
+# -- launchd -------------------------------------------------------------------------------
 
 LABEL = "org.rag.index"
 _DOMAIN = f"gui/{os.getuid()}"
@@ -442,23 +473,27 @@ class Launchd(Scheduler):
     stopped = f"launchd has it, but does not run it. {INSTALL_SERVICE}"
 
     def plan_install(self, job: Job, minutes: int) -> Plan:
-        write = write_files({_agent_file(): agent(job, minutes)})
-        load: Step = {"run": ["launchctl", "bootstrap", _DOMAIN, str(_agent_file())], "line": ""}
-        return Plan([*_unload(), *write, load])
+        load = _run(["launchctl", "bootstrap", _DOMAIN, str(_agent_file())])
+        before = self.plan_removal()
+        return Plan([*before.steps, *_writes({_agent_file(): agent(job, minutes)}), load])
 
     def plan_removal(self) -> Plan:
         path = str(_agent_file())
-        return Plan([*_unload(), {"delete": path}], [path]) if own_text(_agent_file()) else Plan()
+        if not _own_text(_agent_file()):
+            return Plan()
+        is_loaded = _call(["launchctl", "print", _AGENT]).returncode in (0, UNANSWERED)
+        unload = [_run(["launchctl", "bootout", _AGENT])] if is_loaded else []
+        return Plan([*unload, Step(delete=path)], [path])
 
     def read(self, report: ServiceReport) -> None:
-        if not (text := own_text(_agent_file())):
+        if not (text := _own_text(_agent_file())):
             return
         plist: dict[str, Any] = {}
         try:
             plist = plistlib.loads(text.encode())
         except (ValueError, ExpatError) as error:
             report.notices.append(f"{_agent_file()} cannot be read: {error}")
-        reply = call(["launchctl", "print", _AGENT])
+        reply = _call(["launchctl", "print", _AGENT])
         is_silent = reply.returncode == UNANSWERED
         if is_silent:
             report.unknown.append(f"launchd does not tell how it is: {reply.stderr}")
@@ -511,11 +546,7 @@ def _agent_file() -> Path:
     return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
 
 
-def _unload() -> list[Step]:
-    """Return what unloads the agent; nothing when none is loaded."""
-    is_loaded = call(["launchctl", "print", _AGENT]).returncode in (0, UNANSWERED)
-    return [{"run": ["launchctl", "bootout", _AGENT], "line": ""}] if is_loaded else []
-
+# -- cron ----------------------------------------------------------------------------------
 
 MARK = "# rag-index: written by rag service"  # which our line ends with
 _OURS = re.compile(rf"(?!#)(@\w+|\S+(?:[ \t]+\S+){{4}})[ \t]+(.*?)[ \t]+{MARK}")
@@ -540,21 +571,19 @@ class Cron(Scheduler):
     stopped = "no cron daemon is seen here, and without one nothing runs"
 
     def plan_install(self, job: Job, minutes: int) -> Plan:
+        if not minutes:
+            what = "cron starts programs at times, and keeps none running"
+            raise UsageError(what, hint="Take `--every 15m`, or `--with systemd` where that runs.")
         line = crontab_line(job, minutes)
-        return Plan([{"run": ["crontab", "-"], "line": line}], _edited(self._crontab(), line)[1])
+        return Plan([{"run": ["crontab", "-"], "line": line}], _edited(_crontab(), line)[1])
 
     def plan_removal(self) -> Plan:
         """Return what takes the line out; a crontab of which nothing is left is removed."""
-        crontab, gone = _edited(self._crontab(), "")
-        run = ["crontab", "-" if crontab else "-r"]
-        return Plan([{"run": run, "line": ""}], gone) if gone else Plan()
-
-    def _crontab(self) -> str:
-        return "" if self.unusable() else _crontab()
+        crontab, gone = _edited(_crontab(), "")
+        return Plan([_run(["crontab", "-" if crontab else "-r"])], gone) if gone else Plan()
 
     def read(self, report: ServiceReport) -> None:
-        crontab = self._crontab()
-        for fields, job in filter(None, map(parse_line, crontab.split("\n"))):
+        for fields, job in filter(None, map(parse_line, _crontab().split("\n"))):
             minutes = next((minutes for minutes in EVEN if _fields(minutes) == fields), None)
             report.installed.append(
                 Installed(
@@ -565,40 +594,25 @@ class Cron(Scheduler):
                     job.folder,
                     job.environment,
                     waits=None if _may_run() else False,
-                    next_run=next_run(minutes, datetime.now()) if minutes else None,
                 )
             )
 
 
 def crontab_line(job: Job, minutes: int) -> str:
-    """Return the line of a job, without its end.
-
-    :raises UsageError: for an interval that it cannot express.
-    """
-    if not minutes:
-        what = "cron starts programs at times, and keeps none running"
-        raise UsageError(what, hint="Take `--every 15m`, or `--with systemd` where that runs.")
-    if minutes not in EVEN:
-        near = sorted(EVEN, key=lambda even: abs(even - minutes))[:2]
-        nearest = " or ".join(map(interval_text, sorted(near)))
-        what = f"a crontab cannot say every {interval_text(minutes)}"
-        raise UsageError(what, hint=f"Take {nearest}.")
-    return f"{_fields(minutes)} {_command(job)} {MARK}"
+    """Return the line of a job, without its end."""
+    given = [f"{name}={value}" for name, value in job.environment.items()]
+    # To `env` a path with = in it would be a variable: not to `nice`.
+    words = ["env", *given, "nice", "-n", "10", *job.command]
+    command = f"cd {_cron_word(job.folder)} && {' '.join(map(_cron_word, words))}"
+    return f"{_fields(minutes)} {command} {MARK}"
 
 
 def _fields(minutes: int) -> str:
-    """Return when a line runs, for an even interval."""
+    """Return when a line runs."""
     if minutes == 1440:
         return "0 12 * * *"  # at noon, when machines that sleep at night are on
     fields = f"*/{minutes} * * * *" if minutes < 60 else f"0 */{minutes // 60} * * *"
     return fields.replace("*/1 ", "* ")
-
-
-def _command(job: Job) -> str:
-    given = [f"{name}={value}" for name, value in job.environment.items()]
-    # To `env` a path with = in it would be a variable: not to `nice`.
-    words = ["env", *given, "nice", "-n", "10", *job.command]
-    return f"cd {_cron_word(job.folder)} && {' '.join(map(_cron_word, words))}"
 
 
 def _cron_word(text: str) -> str:
@@ -607,11 +621,8 @@ def _cron_word(text: str) -> str:
 
 
 def parse_line(line: str) -> tuple[str, Job] | None:
-    """Return when our line runs, and what; `None` for any other line.
-
-    Ours has our mark, and a command that would be written just so for the job that it names: one
-    that says more, or the same in other words, was written by somebody else. The times may differ.
-    """
+    """Return when a line with our mark runs, and what: an empty command where that cannot be told,
+    since it was changed by hand; `None` for any other line."""
     match = _OURS.fullmatch(line)
     if match is None:
         return None
@@ -620,19 +631,18 @@ def parse_line(line: str) -> tuple[str, Job] | None:
         nice = words.index("nice")
         job = Job(words[nice + 3 :], words[1], dict(w.split("=", 1) for w in words[4:nice]))
     except (ValueError, IndexError, UsageError):
-        return None
-    is_ours = job.command and _command(job) == match[2]
-    return (" ".join(match[1].split()), job) if is_ours else None
+        job = Job([], "/", {})
+    return " ".join(match[1].split()), job
 
 
-def write_line(line: str) -> None:
+def _write_line(line: str) -> None:
     """Write our line into the crontab as it is now, or take it out.
 
     :raises ConnectionError: when the crontab cannot be read, or is refused.
     """
     crontab = _edited(_crontab(), line)[0].encode(errors="surrogateescape")
     words = ["crontab", "-" if crontab else "-r"]
-    if failure := call(words, crontab, patience=10).stderr:
+    if failure := _call(words, crontab, 10 * _PATIENCE).stderr:
         raise ConnectionError(f"`{' '.join(words)}` failed: {failure}", "crontab")
 
 
@@ -653,11 +663,13 @@ def _edited(crontab: str, line: str) -> tuple[str, list[str]]:
 
 
 def _crontab() -> str:
-    """Return the crontab, which is empty when there is none.
+    """Return the crontab, which is empty where there is none, or no cron.
 
     :raises ConnectionError: when it cannot be read: to write another would lose what is in it.
     """
-    reply = call(["crontab", "-l"])
+    if not shutil.which("crontab"):
+        return ""
+    reply = _call(["crontab", "-l"])
     if reply.stderr and not (reply.returncode == 1 and _EMPTY.fullmatch(reply.stderr)):
         what, hint = "the crontab cannot be read, and was left as it is", "Look at `crontab -l`."
         raise ConnectionError(what, "crontab", details=reply.stderr, hint=hint)
@@ -674,8 +686,164 @@ def _may_run() -> bool:
     return not names or bool(names & _DAEMONS)
 
 
-def next_run(minutes: int, now: datetime) -> str:
-    """Return when an even interval next begins, in ISO 8601."""
-    first = now.replace(hour=12 if minutes == 1440 else 0, minute=0, second=0, microsecond=0)
-    periods = (now - first) // timedelta(minutes=minutes) + 1
-    return (first + periods * timedelta(minutes=minutes)).astimezone().isoformat()
+# -- install, remove, status ---------------------------------------------------------------
+
+AnyScheduler = Launchd | Systemd | Cron
+# In the order in which one is chosen: only macOS has the first, and the last is on both.
+SCHEDULERS: dict[str, AnyScheduler] = {one.name: one for one in (Launchd(), Systemd(), Cron())}
+
+
+def index_job(
+    config: RAGConfig, options: Sequence[str] = (), words: Sequence[str] = ("index", "-q")
+) -> Job:
+    """Return what indexes with this program, in the same project and with the same index as here.
+
+    :param options: those that name the file of settings; without them it is looked for.
+    :param words: of the command.
+    """
+    start = program_start(config)
+    # The warm process is about commands that a user types.
+    environment = {name: value for name, value in start.environment.items() if name != "RAG_WARM"}
+    named = "" if options else os.environ.get("RAG_CONFIG", "")
+    if named:
+        environment["RAG_CONFIG"] = str(Path(named).expanduser().absolute())
+    # The project's file is found again from its folder. To name it would trust it for ever.
+    nearest = None if options or named else nearest_file(Path.cwd())
+    command = [*start.program, *words, *options]
+    return Job(command, str(nearest[1].resolve()) if nearest else "/", environment)
+
+
+def install(
+    config: RAGConfig, job: Job, minutes: int, name: str = "", dry_run: bool = False
+) -> InstallReport:
+    """Put a job into a scheduler, in the place of any that one holds.
+
+    :param minutes: between two runs; 0 for a program that goes on.
+    :param name: that of the scheduler; without it, the first that works here.
+    :param dry_run: do nothing, and return what would be done, also where the scheduler does not
+        work.
+    :raises UsageError: where somebody else's file is in the way, or cron is to keep a program
+        running.
+    :raises ConnectionError: when no scheduler works here, or one does not do what it is asked.
+    """
+    chosen, notices = _choose(name, dry_run)
+    plans, replaced = [chosen.plan_install(job, minutes)], []
+    for scheduler in SCHEDULERS.values():
+        try:
+            removal = scheduler.plan_removal()
+        except ConnectionError as error:
+            notices.append(str(error))
+            continue
+        replaced += [scheduler.name] if removal.steps else []
+        plans += [removal] if scheduler is not chosen else []
+    notices += _lacks(config, chosen)
+    state = ServiceReport()
+    if not dry_run:
+        _carry_out(plans[0])
+        for removal in plans[1:]:
+            _carry_out(removal, notices)
+        chosen.read(state)
+        notices += [*state.notices, *state.unknown]
+        notices += [chosen.stopped for job in state.installed if job.waits is False]
+    steps = [step for plan in plans for step in plan.steps]
+    written = {Path(step["write"]).name for step in steps if "write" in step}
+    deleted = [gone for plan in plans for gone in plan.deletes if Path(gone).name not in written]
+    installed, run = next(iter(state.installed), None), (job.command, job.folder, job.environment)
+    every = interval_text(minutes)
+    return InstallReport(chosen.name, every, *run, replaced, steps, deleted, installed, notices)
+
+
+def _choose(name: str, dry_run: bool) -> tuple[AnyScheduler, list[str]]:
+    """Return the named scheduler, or the first that works here, and why others do not.
+
+    A dry run takes one that does not work here too: without a name that which the system has.
+    """
+    if name and name not in SCHEDULERS:
+        raise UsageError(f"no scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}.")
+    reasons: dict[str, str] = {}
+    for scheduler in [SCHEDULERS[name]] if name else SCHEDULERS.values():
+        if not (reason := scheduler.unusable()):
+            systemd = reasons.get("systemd")
+            return scheduler, [f"systemd is not used: {systemd}"] if systemd else []
+        if name or scheduler.name != "launchd":  # which is a part of macOS, and nowhere else
+            reasons[scheduler.name] = reason
+    causes = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    message = f"{name or 'no scheduler'} {'cannot be used' if name else 'works'} here: {causes}"
+    if dry_run:
+        usual = "launchd" if sys.platform == "darwin" else "systemd"
+        return SCHEDULERS[name or usual], [message]
+    hint = (
+        "Install cron, or log in so that systemd runs for you (`loginctl enable-linger` as root"
+        " starts it at boot). Any other scheduler may run `rag index -q`."
+    )
+    raise ConnectionError(message, hint=hint)
+
+
+def _lacks(config: RAGConfig, scheduler: AnyScheduler) -> list[str]:
+    """Return what the job will lack: a vault, and API keys, for secrets are not written down."""
+    from rag.index.vault_registry import NO_VAULT, configured_vaults
+
+    lacks = [] if configured_vaults(config) else [NO_VAULT]
+    if names := sorted({key.variable for key in keys_in_use(config)}):
+        lacks.append(f"the job is not given {', '.join(names)}, a secret. {scheduler.secrets}")
+    return lacks
+
+
+def _carry_out(plan: Plan, failures: list[str] | None = None) -> None:
+    """Do what was planned; where programs may fail, add to `failures` why they did."""
+    for step in plan.steps:
+        words = step.get("run", [])
+        if words[:1] == ["crontab"]:
+            _write_line(step["line"])
+        elif words and (failure := _call(words, seconds=10 * _PATIENCE).stderr):
+            why = f"`{' '.join(words)}` failed: {failure}"
+            if failures is None:
+                raise ConnectionError(
+                    why, words[0], hint="`rag service remove` takes away what was written."
+                )
+            failures.append(why)
+        elif not words:
+            path = Path(step.get("write") or step["delete"])
+            try:
+                if "write" in step:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    replace_durably(path, step["text"].encode())
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise ConnectionError(f"{path} cannot be written", details=why) from error
+
+
+def remove() -> RemovalReport:
+    """Take the job out of every scheduler; one that does not do what it is asked stops no other."""
+    report = RemovalReport()
+    for name, scheduler in SCHEDULERS.items():
+        try:
+            plan = scheduler.plan_removal()
+            _carry_out(plan, report.notices)
+            if plan.steps:
+                report.removed[name] = list(plan.deletes)
+        except ConnectionError as error:
+            report.failures.append(f"{name}: {error}")
+    return report
+
+
+def read_service() -> ServiceReport:
+    """Return the job that is installed, and what is wrong with it."""
+    report = ServiceReport()
+    for name, scheduler in SCHEDULERS.items():
+        try:
+            scheduler.read(report)
+        except ConnectionError as error:
+            report.unknown.append(f"{name}: {error}")
+    for job in report.installed:
+        wrong = [f"{path} is not there any more" for path in job.missing]
+        wrong += [] if job.command else [f"what {job.scheduler} runs cannot be told"]
+        report.problems += [f"{cause}. {INSTALL_SERVICE}" for cause in wrong]
+        if job.waits is False:
+            report.problems.append(SCHEDULERS[job.scheduler].stopped)
+        if job.last_run and job.last_run.failed:
+            failed = f"the last run failed, with exit code {job.last_run.exit_code}"
+            report.problems.append(f"{failed}. {UPDATE_INDEX}")
+    return report
