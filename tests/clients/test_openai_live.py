@@ -22,8 +22,7 @@ from operator import mul
 import httpx
 import pytest
 
-from rag.app.doctor.check import Examination
-from rag.app.doctor.models import check_models, check_servers
+from rag.app.doctor import Examination, check_models, check_servers
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ModelMissingError

@@ -12,9 +12,14 @@ from haystack import Pipeline, component
 from haystack.dataclasses import ChatMessage, Document
 
 from ollama_server import OllamaServer, refused
-from rag.app.doctor import run_checks
-from rag.app.doctor.check import Examination
-from rag.app.doctor.models import CHECKS
+from rag.app.doctor import (
+    CheckResult,
+    Examination,
+    check_models,
+    check_servers,
+    check_vectors,
+    run_checks,
+)
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import (
     ChatProvider,
@@ -351,6 +356,11 @@ def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
         assert checks[name].status == "fail" and "'gemini'" in checks[name].message
 
 
+def look(examination: Examination) -> list[CheckResult]:
+    checks = check_servers, check_models, check_vectors
+    return [result for check in checks for result in check(examination)]
+
+
 def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
     made = Space("Letters", "", 2, "")
@@ -363,7 +373,7 @@ def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monke
     sample = [Document(id="a", content="aab", embedding=[2.0, 1.0])]
     embedded = Embedded(Space("letters", "", 2, ""), 1, 1)
     examination = Examination(config, True, embedded, sample)
-    checks = [result for _, check in CHECKS for result in check(examination)]
+    checks = look(examination)
     assert [(check.name, check.status) for check in checks] == [
         ("letters", "pass"),
         ("ollama", "pass"),  # which is still to run chat models, and off
@@ -388,7 +398,7 @@ def test_a_server_is_asked_only_for_what_it_is_chosen_for(server, tmp_path, monk
     assert (view.server, view.error, view.embedding) == (server.url, None, None)
     assert isinstance(view.chat, ModelView) and view.chat.name == "llama3.2:latest"
     examination = Examination(config)
-    checks = [result for _, check in CHECKS for result in check(examination)]
+    checks = look(examination)
     assert [check.name for check in checks] == [
         "letters",
         "ollama",

@@ -16,8 +16,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from ollama_server import refused
 from qdrant_server import QdrantServer
 from rag.app import doctor
-from rag.app.doctor import CheckResult, index, run_checks, settings
-from rag.app.doctor.check import Examination, passed
+from rag.app.doctor import CheckResult, Examination, run_checks
 from rag.config import EmbeddingConfig, IndexConfig, OllamaConfig, RAGConfig, StoreConfig
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -53,10 +52,11 @@ def indexed(config: RAGConfig, vault: Path, refresh: Callable[..., Any]) -> Path
     return vault
 
 
-def results(config: RAGConfig, module: Any) -> dict[str, CheckResult]:
-    """Return the last result of each name of one module."""
+def results(config: RAGConfig) -> dict[str, CheckResult]:
+    """Return the last result of each name of the checks of an index."""
     examination = Examination(config)
-    return {result.name: result for _, check in module.CHECKS for result in check(examination)}
+    checks = doctor.check_index, doctor.check_files, doctor.check_chunks
+    return {result.name: result for check in checks for result in check(examination)}
 
 
 def one(config: RAGConfig, name: str) -> CheckResult:
@@ -101,7 +101,7 @@ def test_a_check_that_panics_fails_alone_and_ctrl_c_ends_all(
     class PanicException(BaseException): ...
 
     def broken(_: Examination) -> Iterator[CheckResult]:
-        yield passed("one", "well")
+        yield CheckResult("one", "pass", "well")
         raise PanicException("at line 3\nstack")
 
     def interrupted(_: Examination) -> Iterator[CheckResult]:
@@ -118,12 +118,25 @@ def test_a_check_that_panics_fails_alone_and_ctrl_c_ends_all(
         next(checks)
 
 
+def test_a_data_folder_that_may_not_be_read_is_told_of_once_with_the_remedy(
+    config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(file: Any, *_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setattr("os.scandir", refuse)  # the tests may run as one who may do all
+    monkeypatch.setattr("rag.app.doctor.open_index", lambda _: refuse(config.index_dir / "CURRENT"))
+    [told] = [result for result in run_checks(config) if result.status == "fail"]
+    assert says(told, "fail", f"{config.data_dir} cannot be read: Permission denied")
+    assert told.hint.startswith(f"`chmod -R u+rwX {config.data_dir}`")
+
+
 def test_it_tells_where_settings_come_from_and_what_sets_nothing(
     config: RAGConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_SERCH__TOP_K", "3")
     config = replace(config, origins={"data_dir": "/a/rag.toml", "search.top_k": "default"})
-    sources, unknown = settings.check_configuration(Examination(config))
+    sources, unknown = doctor.check_configuration(Examination(config))
     assert says(sources, "pass", "/a/rag.toml (1)")
     assert says(unknown, "warn", "RAG_SERCH__TOP_K", "RAG_SEARCH__TOP_K")
 
@@ -145,13 +158,13 @@ def test_a_disk_must_have_room_for_another_copy(
     config: RAGConfig, monkeypatch: pytest.MonkeyPatch, free: int, size: int, status: str
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    monkeypatch.setattr("rag.app.doctor.settings.copied_size", lambda _: size)
+    monkeypatch.setattr("rag.app.doctor.copied_size", lambda _: size)
     assert says(one(config, "disk"), status, "", "" if status == "pass" else "RAG_DATA_DIR")
 
 
 class TestVaults:
     def check(self, config: RAGConfig) -> CheckResult:
-        *_, last = settings.check_vaults(Examination(config))
+        *_, last = doctor.check_vaults(Examination(config))
         return last
 
     def test_none_is_a_warning(self, config: RAGConfig) -> None:
@@ -161,7 +174,7 @@ class TestVaults:
         self, config: RAGConfig, indexed: Path, write_notes: Callable[..., Path]
     ) -> None:
         Registry.load(config).register(config, write_notes("more", NOTES))
-        more, work = settings.check_vaults(Examination(config))
+        more, work = doctor.check_vaults(Examination(config))
         assert says(more, "warn", "3 notes", "rag index") and "not indexed" in more.message
         assert says(work, "pass", "work: 3 notes")
 
@@ -176,7 +189,7 @@ class TestVaults:
     def test_one_within_another(self, config: RAGConfig, indexed: Path) -> None:
         (indexed / "inner").mkdir()
         Registry.load(config).register(config, indexed / "inner")
-        empty, _, nested = settings.check_vaults(Examination(config))
+        empty, _, nested = doctor.check_vaults(Examination(config))
         assert says(empty, "warn", "holds no .md files", "`ls ")
         assert says(nested, "warn", "inner lies in work", "`rag vault remove inner`")
 
@@ -192,7 +205,7 @@ class TestVaults:
     def test_one_that_takes_too_long(
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("rag.app.doctor.settings._SECONDS", -1.0)
+        monkeypatch.setattr("rag.app.doctor._SECONDS", -1.0)
         assert says(self.check(config), "warn", "took too long", "index.ignore")
 
     def test_settings_that_name_folders_that_are_not_there(
@@ -220,7 +233,7 @@ class TestVaults:
 class TestIndex:
     def test_other_settings_will_make_it_anew(self, config: RAGConfig, indexed: Path) -> None:
         other = replace(config, index=IndexConfig(chunk_size=100))
-        assert says(results(other, index)["index"], "warn", "(chunk_size)", "rag index")
+        assert says(results(other)["index"], "warn", "(chunk_size)", "rag index")
 
     def test_another_schema_fails(self, config: RAGConfig, indexed: Path) -> None:
         rewrite(config, lambda documents: documents, fingerprint='{"schema": 1}')
@@ -231,13 +244,13 @@ class TestIndex:
     ) -> None:
         (tmp_path / "empty").mkdir()
         refresh(empty=tmp_path / "empty")
-        assert says(results(config, index)["index"], "warn", "holds nothing", "rag index FOLDER")
+        assert says(results(config)["index"], "warn", "holds nothing", "rag index FOLDER")
 
     def test_whether_notes_changed_may_not_be_known(
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("rag.app.doctor.index._SECONDS", -1.0)
-        assert says(results(config, index)["freshness"], "pass", "is not known here")
+        monkeypatch.setattr("rag.app.doctor._SECONDS", -1.0)
+        assert says(results(config)["freshness"], "pass", "is not known here")
 
 
 class TestChunks:
@@ -254,22 +267,22 @@ class TestChunks:
     ) -> None:
         with get_document_store(on_server) as store:
             store.write_documents([Document(id="more", content="a chunk of no note")])
-        chunks = results(on_server, index)["chunks"]
+        chunks = results(on_server)["chunks"]
         assert says(chunks, "pass", "4, as the manifest says") and chunks.facts["found"] == 5
         with get_document_store(on_server) as store:
             store.delete_documents([document.id for document in store.all_documents()[:2]])
-        chunks = results(on_server, index)["chunks"]
+        chunks = results(on_server)["chunks"]
         assert says(chunks, "fail", "holds 3 chunks", "`rag index` writes what is missing.")
 
     def test_one_that_is_lost_fails(self, config: RAGConfig, indexed: Path) -> None:
         rewrite(config, lambda documents: documents[1:])
-        chunks = results(config, index)["chunks"]
+        chunks = results(config)["chunks"]
         assert says(chunks, "fail", "holds 3 chunks, the manifest names 4", "--rebuild")
 
     def test_one_in_the_place_of_another_fails(self, config: RAGConfig, indexed: Path) -> None:
         stranger = Document(id="0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11", content="x")
         rewrite(config, lambda documents: [*documents[1:], stranger])
-        chunks = results(config, index)["chunks"]
+        chunks = results(config)["chunks"]
         assert says(chunks, "fail", "looked at, 1 lost", "--rebuild")
 
     def test_a_store_that_cannot_be_opened_fails(self, config: RAGConfig, indexed: Path) -> None:

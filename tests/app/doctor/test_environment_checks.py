@@ -11,9 +11,14 @@ from typing import Any
 
 import pytest
 
-from rag.app.doctor import run_checks
-from rag.app.doctor.check import CheckResult, Examination
-from rag.app.doctor.environment import check_agents, check_service, check_watcher
+from rag.app.doctor import (
+    CheckResult,
+    Examination,
+    check_agents,
+    check_service,
+    check_watcher,
+    run_checks,
+)
 from rag.app.service import index_job, install
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
 from rag.config import RAGConfig, load_config

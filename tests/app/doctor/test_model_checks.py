@@ -13,13 +13,12 @@ from haystack import Document
 from ollama_server import KNOWN, Model, OllamaServer, refused
 from openai_server import EMBEDDINGS, OpenAIServer
 from openai_server import MODELS as LIST
-from rag.app.doctor import CheckResult
-from rag.app.doctor.check import Examination
-from rag.app.doctor.models import CHECKS
+from rag.app.doctor import CheckResult, Examination, check_models, check_servers, check_vectors
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig, SearchConfig
 from rag.index.embedding_space import TEXT_VERSION, Embedded, Space
 from rag.index.searchable_text import embedded_text
 
+CHECKS = check_servers, check_models, check_vectors
 EMBED, CHAT = "nomic-embed-text", "llama3.2"
 PREFIX = "search_document: "
 MODELS = [EMBED, CHAT, "all-minilm"]
@@ -27,7 +26,7 @@ MODELS = [EMBED, CHAT, "all-minilm"]
 
 def examine(config: RAGConfig, **known: Any) -> list[CheckResult]:
     examination = Examination(config, **known)
-    return [result for _, check in CHECKS for result in check(examination)]
+    return [result for check in CHECKS for result in check(examination)]
 
 
 def statuses(results: list[CheckResult]) -> list[tuple[str, str]]:

@@ -10,9 +10,7 @@ from qdrant_client import QdrantClient
 
 from ollama_server import refused
 from qdrant_server import QdrantServer
-from rag.app.doctor import CheckResult, run_checks
-from rag.app.doctor.check import Examination
-from rag.app.doctor.server import check_server
+from rag.app.doctor import CheckResult, Examination, check_server, run_checks
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig, StoreConfig
 
 NO_REPLICA = "The replica set for shard 4 on peer 1 has no active replica"
@@ -74,7 +72,7 @@ def test_one_that_does_not_read_fails_with_what_it_says(
     hint: str,
 ) -> None:
     monkeypatch.setenv("QDRANT_KEY", "s3cret")
-    monkeypatch.setattr("rag.app.doctor.server._SECONDS", 0.3)
+    monkeypatch.setattr("rag.app.doctor._PATIENCE", 0.3)
     server.fail(kind, status, text)
     [answer] = examine(server.url)
     assert answer.status == "fail" and message in answer.message and hint in answer.hint

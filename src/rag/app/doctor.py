@@ -1,0 +1,771 @@
+"""Whether everything that `rag` relies on is well: settings, vaults, the index, models, a server,
+and the programs around it.
+
+No check takes the writer's lock or writes. Each ends: what waits for a model waits for about
+`ollama.query_timeout`, what walks folders for some seconds, what reads files until all are read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from operator import mul
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import quote as quote_url
+
+from rag.app.index_state import count_changed, open_index
+from rag.app.service import how_often, read_service
+from rag.app.serving.program_start import BARE, program_start
+from rag.app.watch_state import read_watcher
+from rag.clients.factory import chat_provider, embedding_provider, resolved
+from rag.clients.protocols import EmbeddingProvider, ModelProvider, ModelView, ServerView
+from rag.config import RAGConfig, StoreConfig, settings, unknown_in_environment
+from rag.exceptions import (
+    INDEX_FROM_NOTES,
+    LIST_SETTINGS,
+    REBUILD_INDEX,
+    RUN_INDEX,
+    SHOW_SETTINGS,
+    UPDATE_INDEX,
+    IndexingError,
+    IndexUnavailableError,
+    ModelError,
+    ModelMissingError,
+    RAGError,
+)
+from rag.index.checksums import find_damage
+from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
+from rag.index.fingerprint import fingerprint
+from rag.index.index_errors import NO_INDEX
+from rag.index.snapshots import CURRENT, IndexDirectory
+from rag.index.staging_files import copied_size
+from rag.index.vault_registry import Registry, known_vaults, overlaps
+from rag.search.modes import SearchMode
+from rag.support import owned_folders
+from rag.support.disk_space import free_room, require_room, room_to_index
+from rag.support.json_reports import to_json
+from rag.support.sparse_files import disk_usage
+from rag.support.vector_digest import may_be_same, shortened
+from rag.text.messages import plural
+from rag.text.token_estimate import count_tokens
+from rag.vault import scan_folder
+
+if TYPE_CHECKING:
+    from haystack import Document
+
+    from rag.index.manifest import Manifest
+    from rag.stores.server.rest import RestClient
+
+_SECONDS = 5.0  # for walking one vault, and for looking whether notes changed
+_REPORT_IT = "If `rag index --rebuild` does not help, report it."
+
+Status = Literal["pass", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One line of the report, in the names of schema 1.
+
+    :param status: `fail` when something configured does not work or results would be wrong,
+        `warn` when something is missing that search does without.
+    :param hint: what to do about it, unless the check passed.
+    :param facts: further fields of its JSON: the message in numbers and names.
+    """
+
+    name: str
+    status: Status
+    message: str
+    hint: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts and the other fields as one object."""
+        named = {"name": self.name, "status": self.status, "message": self.message}
+        return {**self.facts, **named, "hint": self.hint}
+
+
+def _pass(name: str, message: str, **facts: Any) -> CheckResult:
+    return CheckResult(name, "pass", message, facts=facts)
+
+
+def _warn(name: str, message: str, hint: str = "", **facts: Any) -> CheckResult:
+    return CheckResult(name, "warn", message, hint, facts)
+
+
+def _fail(name: str, message: str, hint: str, **facts: Any) -> CheckResult:
+    return CheckResult(name, "fail", message, hint, facts)
+
+
+def _from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> CheckResult:
+    return CheckResult(name, status, str(error), error.hint or SHOW_SETTINGS, facts)
+
+
+@dataclass(frozen=True)
+class DoctorReport:
+    """The results of all checks."""
+
+    checks: list[CheckResult]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each status."""
+        statuses = [check.status for check in self.checks]
+        return {status: statuses.count(status) for status in get_args(Status)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the results, and how many there are of each status."""
+        return {"checks": [check.to_json() for check in self.checks], **self.counts}
+
+
+@dataclass
+class Examination:
+    """The settings, and what the checks so far have read.
+
+    :param has_index: there is an index that can be read.
+    :param embedded: what made its vectors, and how many there are; `None` without any.
+    :param sample: chunks from all over it, with the vectors of their first sentences.
+    :param servers: what the chosen providers of models tell of their servers.
+    """
+
+    config: RAGConfig
+    has_index: bool = False
+    embedded: Embedded | None = None
+    sample: list[Document] = field(default_factory=list)
+    servers: list[ServerView] = field(default_factory=list)
+
+    @property
+    def without_vectors(self) -> Status:
+        """The status of having no vector of a query, which two modes of search insist on."""
+        insists = self.config.search.mode in (SearchMode.DENSE, SearchMode.HYBRID)
+        return "fail" if insists else "warn"
+
+
+def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
+    """Yield the results of each check as soon as they are there; one that breaks is a failure.
+
+    A data folder that may not be read is told of once, whichever checks would read it.
+    """
+    examination, is_readable = Examination(config), True
+    for name, check in CHECKS:
+        try:
+            yield from check(examination)
+        except RAGError as error:
+            yield _from_error(name, error)
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except PermissionError as error:
+            if not Path(error.filename or "").is_relative_to(config.data_dir):
+                yield _broke(name, error)
+            elif is_readable:
+                hint = f"`chmod -R u+rwX {quote(str(config.data_dir))}` makes it readable,"
+                hint += " or RAG_DATA_DIR names another folder."
+                yield _fail(
+                    "data folder", f"{error.filename} cannot be read: {error.strerror}", hint
+                )
+                is_readable = False
+        except BaseException as error:  # a panic of the engine is no Exception
+            yield _broke(name, error)
+
+
+def _broke(name: str, error: BaseException) -> CheckResult:
+    text, *_ = str(error).split("\n")
+    message = f"the check broke: {type(error).__name__}: {text[:300]}"
+    return _fail(name, message, _REPORT_IT)
+
+
+# -- settings, and what they name: the data folder, its disk, the vaults ---------------------
+
+_LITTLE = 1 << 30  # bytes; a disk with less free room is a warning
+
+
+def check_configuration(examination: Examination) -> Iterator[CheckResult]:
+    """Tell where the settings came from, and which do not count."""
+    name, config = "configuration", examination.config
+    origins = Counter(origin for origin in config.origins.values() if origin != "default")
+    sources = ", ".join(f"{origin} ({count})" for origin, count in origins.items())
+    message = f"settings from {sources}" if sources else "every setting is the default"
+    yield _pass(name, message, settings=dict(origins))
+    for setting, ask in config.left_out.items():
+        message = f"{setting} is left out ({ask.value}): {ask.reason}"
+        yield _warn(name, message, ask.hint, left_out=setting)
+    for variable, near in unknown_in_environment(config, os.environ).items():
+        nearest = f"Did you mean {near}? {LIST_SETTINGS}"
+        yield _warn(name, f"{variable} in the environment sets nothing", nearest)
+
+
+def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether the index can be read and written where it should be."""
+    name, wanted, index = "data folder", examination.config.data_dir, examination.config.index_dir
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for folder in (wanted, index):
+            os.scandir(folder).close()
+    with suppress(OSError):  # what is wrong is told below
+        owned_folders.check_data_folder(wanted)
+    folder, path = _existing(wanted), str(wanted)
+    hint = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
+    if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
+        yield _pass(name, path, path=path)
+    elif os.access(index / CURRENT, os.R_OK):
+        message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
+        yield _warn(name, message, hint, path=path)
+    else:
+        why = "cannot be written" if folder.is_dir() else "is not a folder"
+        yield _fail(name, f"{wanted}: {folder} {why}", hint, path=path)
+
+
+def check_disk(examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether a disk that may be written has room for the copy that publishing makes."""
+    directory = IndexDirectory(examination.config.index_dir)
+    if not os.access(_existing(directory.path), os.W_OK):
+        return
+    size, free = copied_size(directory.work), free_room(directory.path)
+    require_room(directory.path, room_to_index(directory.work, 0, size))
+    facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
+    message = f"{free / 1e9:,.1f} GB free; the next snapshot of the index takes about "
+    message += f"{size / 1e6:,.1f} MB"
+    if free < max(_LITTLE, 2 * size):
+        hint = "Free some room, or move the index with RAG_DATA_DIR."
+        yield _warn("disk", f"only {message}", hint, **facts)
+    else:
+        yield _pass("disk", message, **facts)
+
+
+def _existing(path: Path) -> Path:
+    """Return the path, or the nearest one above it that exists."""
+    # Path.exists fails where a folder above may not be entered.
+    return next(p for p in (path, *path.parents) if os.path.exists(p))  # noqa: PTH110
+
+
+def check_vaults(examination: Examination) -> Iterator[CheckResult]:
+    """Tell of every known vault whether its notes can be read."""
+    config = examination.config
+    if config.vaults_dir:
+        named = [("target_vaults", config.vaults_dir / name) for name in config.target_vaults]
+        for setting, folder in [("vaults_dir", config.vaults_dir), *named]:
+            if not folder.is_dir():
+                hint = f"Mend {setting}: `rag config` says where it is set."
+                yield _fail("vault", f"{setting}: {folder} is no folder", hint)
+    registry = Registry.load(config)
+    if registry.notice:
+        move = f"Move {registry.file} away, then run `rag index`."
+        hint = move if registry.file.is_dir() else "`rag index` rebuilds it."
+        yield _warn("vault", registry.notice, hint)
+    try:
+        with open_index(config) as manifest:
+            indexed: dict[str, str] | None = manifest.vaults()
+    except RAGError as error:  # which another check tells
+        indexed = {} if error.message == NO_INDEX else None
+    vaults = known_vaults(config, indexed or {}, registry)
+    if not vaults:
+        hint = "`rag init` looks for vaults; `rag index FOLDER` makes one."
+        yield _warn("vault", "there is no vault yet", hint)
+    for name, root in vaults.items():
+        yield _check_vault(name, root, config, indexed is None or name in indexed)
+    for inner, outer in overlaps(vaults):
+        hint = f"`rag vault remove {quote(inner)}`"
+        yield _warn("vault", f"{inner} lies in {outer}: its notes are found twice", hint)
+
+
+def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) -> CheckResult:
+    facts: dict[str, Any] = {"vault": vault, "path": str(root)}
+    listing = f"`ls {quote(str(root))}`"
+    if not root.is_dir():
+        hint = f"Is it mounted? `rag vault remove {quote(vault)}` forgets it,"
+        hint += " `rag index --prune` all that are gone."
+        return _warn("vault", f"{vault}: the folder {root} is not there", hint, **facts)
+    deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
+    try:
+        scan = scan_folder(str(root), config.index.ignore, deadline, respect)
+    except IndexingError as error:
+        return _fail("vault", f"{vault}: {error}", f"Make it readable: {listing}", **facts)
+    except TimeoutError as error:
+        slow = "A slow disk makes indexing slow; leave folders out with index.ignore."
+        return _warn("vault", f"{vault}: {error}", slow, **facts)
+    facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
+    if not scan.notes:
+        ask = f"Is it the right folder? {listing}"
+        return _warn("vault", f"{vault}: {root} holds no .md files", ask, **facts)
+    message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
+    if scan.problems:
+        path, why = next(iter(scan.problems.items()))
+        message += f"; {plural(len(scan.problems), 'path')} could not be looked at ({path}: {why})"
+        return _warn("vault", message, "`rag status --problems` lists them.", **facts)
+    if not is_indexed:
+        return _warn("vault", f"{message}, not indexed yet", RUN_INDEX, **facts)
+    return _pass("vault", message, **facts)
+
+
+# -- the index: what its manifest says, whether its files are whole, what its store holds ----
+
+_WRITE_MISSING = "`rag index` writes what is missing."
+_SAMPLE = 40  # chunks
+_NAMED = 3  # damaged files that a message names
+
+
+def check_index(examination: Examination) -> Iterator[CheckResult]:
+    """Tell what the index holds, whether it is as the settings want it, and how old it is."""
+    config = examination.config
+    with open_index(config) as manifest:
+        examination.has_index, examination.embedded = True, read_embedded(manifest)
+        yield _check_content(config, manifest)
+        changed, since = count_changed(manifest, config, _SECONDS), manifest.get("indexed_at")
+        problems = sum(1 for _ in manifest.notes("problems != '[]'"))
+    facts = {"indexed_at": since, "changed": changed}
+    if changed:
+        message = f"{plural(changed, 'note')} changed since {since}"
+        yield _warn("freshness", message, RUN_INDEX, **facts)
+    elif changed is None:
+        message = f"indexed {since}; whether notes changed since is not known here"
+        yield _pass("freshness", message, **facts)
+    else:
+        yield _pass("freshness", f"nothing changed since {since}", **facts)
+    if problems:
+        message = f"{plural(problems, 'note')} could not be read as meant"
+        yield _warn("notes", message, "`rag status --problems` lists them.", notes=problems)
+
+
+def _check_content(config: RAGConfig, manifest: Manifest) -> CheckResult:
+    path, (notes, chunks) = str(config.index_dir), manifest.totals()
+    size = disk_usage(config.index_dir)
+    facts: dict[str, Any] = {"path": path, "notes": notes, "chunks": chunks, "bytes": size}
+    if not chunks:
+        hint = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
+        return _warn("index", f"it holds nothing ({path})", hint, **facts)
+    indexed, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
+    if changed := sorted(name for name in wanted if indexed.get(name) != wanted[name]):
+        message = f"it was made with other settings ({', '.join(changed)})"
+        return _warn("index", message, "`rag index` rebuilds it.", **facts)
+    message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
+    return _pass("index", message, **facts)
+
+
+def check_files(examination: Examination) -> Iterator[CheckResult]:
+    """Read every file of the index, and compare it with its checksum.
+
+    A staging index that is being written, or whose writer was killed, is left out.
+    """
+    directory = IndexDirectory(examination.config.index_dir)
+    for file, kind in directory.strange_files():
+        if file.name != CURRENT:  # without which no index is read, as is told already
+            hint = f"Move {file} away, then run `rag index`."
+            yield _fail("files", f"{file} is {kind}, and should be a file", hint)
+    try:
+        snapshot = directory.open_current()
+    except IndexUnavailableError:  # told already
+        return
+    with snapshot:
+        names = find_damage(snapshot.path, all_read=True, remember=False)
+    if names is None:
+        message = "an older version of rag made it, and no checksums of its files"
+        yield _warn("files", message, _WRITE_MISSING)
+        return
+    damaged = [f"{snapshot.name}/{name}" for name in names]
+    damaged += [f"{directory.work.name}/{name}" for name in directory.working.damage()]
+    if damaged:
+        message = f"damaged: {', '.join(damaged[:_NAMED])}"
+        yield _fail("files", message, INDEX_FROM_NOTES, damaged=damaged)
+    else:
+        yield _pass("files", "all hold what was written into them", damaged=damaged)
+
+
+def check_chunks(examination: Examination) -> Iterator[CheckResult]:
+    """Count the store's chunks, and read some from all over the index, always the same."""
+    from rag.stores import get_document_store
+
+    if not examination.has_index:
+        return
+    on_server = bool(examination.config.store.url)
+    with get_document_store(examination.config) as store, store.pinned():
+        manifest, stored = store.manifest(), store.count_documents()
+        expected = manifest.expected_points() if manifest else None
+        facts = {"expected": expected, "found": stored}
+        # More on a server are no harm: see `QdrantServerDocumentStore.missing_points`.
+        surplus = stored - (expected or 0)
+        if manifest is None or surplus < 0 or (surplus and not on_server):
+            message = f"the store holds {plural(stored, 'chunk')}, the manifest names {expected}"
+            hint = _WRITE_MISSING if on_server else REBUILD_INDEX
+            yield _fail("chunks", message, hint, **facts)
+            return
+        ids = [key.id for row in manifest.notes("length(chunks) > 0") for key in row.chunks]
+        step = max(len(ids) / _SAMPLE, 1.0)
+        ids = [ids[int(at * step)] for at in range(min(len(ids), _SAMPLE))]
+        documents, vectors = store.get_documents(ids), store.embeddings_of(ids)
+    examination.sample = [
+        replace(one, embedding=vectors[one.id][0] if one.id in vectors else None)
+        for one in documents
+    ]
+    facts["sample"] = len(ids)
+    if lost := len(ids) - len(documents):
+        message = f"of {plural(len(ids), 'chunk')} looked at, {lost} lost"
+        yield _fail("chunks", message, REBUILD_INDEX, **facts, lost=lost)
+    else:
+        yield _pass("chunks", f"{expected:,}, as the manifest says", **facts)
+
+
+# -- the providers of models: servers, models, and the vectors that the index has of them ----
+
+_MAKE = "`rag index --embed` makes them."
+_MAKE_ANEW = "`rag index --embed` makes the vectors again."
+_COMPARED = 8  # chunks that are embedded again
+_ALIKE = 0.99  # cosine; the same text in another batch differs in the last digits
+
+
+def check_servers(examination: Examination) -> Iterator[CheckResult]:
+    """Tell of every server of the chosen providers whether it answers."""
+    config = examination.config = resolved(examination.config, maker(examination.embedded))
+    providers: dict[str, ModelProvider] = {  # one of both kinds is asked once
+        config.embedding.provider: embedding_provider(config),
+        config.chat.asked: chat_provider(config),
+    }
+    for provider in providers.values():
+        for view in provider.survey():
+            examination.servers.append(view)
+            yield _check_server(view, examination)
+
+
+def _check_server(view: ServerView, examination: Examination) -> CheckResult:
+    name, config = view.provider, examination.config
+    if view.is_off:
+        lost = ["search is by words"] if config.embedding.provider == name else []
+        lost += ["answers are quotations"] if config.chat.asked == name else []
+        return _pass(name, f"off ({name}.enabled = false): {', '.join(lost)}")
+    facts: dict[str, Any] = {"server": view.server, "version": view.version}
+    facts |= {"models": [*view.models], "milliseconds": round(view.milliseconds)}
+    if view.error:
+        return _from_error(name, view.error, examination.without_vectors, **facts)
+    message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}"
+    return _pass(name, f"{message}, {view.milliseconds:,.0f} ms".lstrip(), **facts)
+
+
+def check_models(examination: Examination) -> Iterator[CheckResult]:
+    """Tell of every server that answers whether it has the models that are wanted of it."""
+    for view in examination.servers:
+        if isinstance(view.embedding, ModelView):
+            yield _check_embedding(view.embedding, view.server, examination)
+        elif view.embedding:
+            yield _no_model("embedding", view.embedding, view, examination)
+    for view in examination.servers:
+        if isinstance(view.chat, ModelView):
+            yield _check_chat(view.chat, view.server)
+        elif view.chat:
+            yield _no_model("chat", view.chat, view, examination)
+
+
+def _no_model(
+    kind: str, error: RAGError, view: ServerView, examination: Examination
+) -> CheckResult:
+    """Return why there is no model: a failure where the user chose it, or needs it."""
+    names = (f"{view.provider}.{kind}_model", f"{kind}.model")
+    setting = next(name for name in names if name in settings())
+    is_chosen = examination.config.origins.get(setting, "default") != "default"
+    status: Status = examination.without_vectors if kind == "embedding" else "warn"
+    if is_chosen and isinstance(error, ModelMissingError):
+        status = "fail"
+    return _from_error(f"{kind} model", error, status, server=view.server)
+
+
+def _check_embedding(model: ModelView, url: str, examination: Examination) -> CheckResult:
+    name, at = "embedding model", f"{model.name} at {url}"
+    facts: dict[str, Any] = {"server": url, "model": model.name, "digest": shortened(model.digest)}
+    facts |= {"context": model.limit, "dimension": model.dimension}
+    if model.unfit:
+        return _from_error(name, model.unfit, **facts)
+    space = examination.embedded.space if examination.embedded else None
+    if space and space.is_configured(embedding_provider(examination.config)):
+        problem = ""
+        if model.dimension not in (0, space.dimension):
+            problem = f"gives {model.dimension:,} dimensions, the index has {space.dimension:,}"
+        elif not may_be_same(space.digest, model.digest):
+            problem = "is not the one that made the vectors of the index"
+        if problem:
+            return _fail(name, f"{at} {problem}", _MAKE_ANEW, **facts)
+    return _pass(name, f"{at}: {model.dimension:,} dimensions{_reads(model, ', ')}", **facts)
+
+
+def _check_chat(model: ModelView, url: str) -> CheckResult:
+    facts: dict[str, Any] = {"server": url, "model": model.name, "context": model.limit}
+    facts["fixed"] = model.is_named
+    if model.unfit:
+        return _from_error("chat model", model.unfit, **facts)
+    how = "" if model.is_named else ", the first that can write answers"
+    return _pass("chat model", f"{model.name} at {url}{how}{_reads(model, ': ')}", **facts)
+
+
+def _reads(model: ModelView, joint: str) -> str:
+    """Return how much a model reads, "" where its server does not tell."""
+    return f"{joint}reads {model.limit:,} tokens" if model.limit else ""
+
+
+def check_vectors(examination: Examination) -> Iterator[CheckResult]:
+    """Tell how many chunks have vectors, and compare some with what the model gives now."""
+    embedded = examination.embedded
+    provider = embedding_provider(examination.config, maker(embedded))
+    if embedded is None:
+        if examination.has_index:
+            status: Status = "fail" if examination.without_vectors == "fail" else "pass"
+            yield CheckResult("vectors", status, "none: search is by words", _MAKE)
+        return
+    facts = to_json(embedded)
+    facts["digest"] = shortened(embedded.space.digest)
+    if not provider.is_configured:
+        message = f"there, and not used: search by meaning needs {provider.lacking}"
+        yield _pass("vectors", message, **facts)
+        return
+    if not embedded.space.is_configured(provider):
+        message = str(other_model(embedded.space, provider))
+        yield _fail("vectors", message, _MAKE_ANEW, **facts)
+        return
+    message = f"{embedded.embedded:,} of {plural(embedded.chunks, 'chunk')}"
+    message += f", by {embedded.space.model}"
+    if embedded.unreadable:
+        message += f"; {embedded.unreadable:,} are in a script that it does not read"
+    missing = embedded.chunks - embedded.embedded - embedded.unreadable
+    if missing > 0:
+        message += f"; {plural(missing, 'chunk')} without a vector"
+        yield _warn("vectors", message, _MAKE, **facts)
+    else:
+        yield _pass("vectors", message, **facts)
+    views = [view for view in examination.servers if isinstance(view.embedding, ModelView)]
+    documents = [document for document in examination.sample if document.embedding]
+    if views and documents:
+        seconds = examination.config.ollama.query_timeout
+        sample = documents[:: max(1, len(documents) // _COMPARED)][:_COMPARED]
+        with closing(provider.at(views[0].server, seconds)) as server:
+            yield _check_sample(sample, server, views[0], seconds)
+
+
+def _check_sample(
+    documents: list[Document], server: EmbeddingProvider, view: ServerView, seconds: float
+) -> CheckResult:
+    """Compare the vectors of chunks with new ones of their first sentences, while there is time."""
+    from rag.index.searchable_text import sentence_texts
+
+    name, until = "vector sample", time.monotonic() + seconds
+    cosines: list[float] = []
+    limit = view.embedding.limit if isinstance(view.embedding, ModelView) else 0
+    try:
+        for document in documents:
+            if cosines and time.monotonic() > until:
+                break
+            text = sentence_texts(document.meta, document.content)[0]
+            for batch in server.embed_documents([text], count_tokens, limit, patient=False):
+                for _, why in batch.failures:
+                    raise ModelError(why)
+                cosines += [_cosine(document.embedding or [], new) for _, new in batch.vectors]
+    except RAGError as error:
+        return _from_error(name, error, "warn", server=view.server)
+    least = round(min(cosines), 4)
+    facts = {"server": view.server, "compared": len(cosines), "least_cosine": least}
+    if wrong := sum(cosine < _ALIKE for cosine in cosines):
+        message = f"{wrong} of {len(cosines)} vectors are of another model or text"
+        return _fail(name, message, _MAKE_ANEW, **facts)
+    return _pass(name, f"{plural(len(cosines), 'chunk')} embedded again, and alike", **facts)
+
+
+def _cosine(one: list[float], other: list[float]) -> float:
+    if len(one) != len(other):
+        return 0.0
+    product: float = sum(map(mul, one, other))
+    return product / (math.hypot(*one) * math.hypot(*other))
+
+
+# -- the Qdrant server of `store.url`: its addresses, and the copies of shards ---------------
+
+_PATIENCE = 3.0  # seconds for each request
+_ACTIVE = "Active"  # all other states are of copies that are behind, or dead
+_LISTED = 8  # shards that a message names
+_COPIES = (
+    "Start the nodes that are down; Qdrant then copies what they missed by itself. If there are"
+    " fewer copies than that in any state, make more with Qdrant's `replicate_shard`."
+)
+
+
+def check_server(examination: Examination) -> Iterator[CheckResult]:
+    """Tell of each configured address whether Qdrant reads there, then of the copies of shards.
+    Where one does, another that does not is a warning."""
+    store = examination.config.store
+    results = [[*_check_address(replace(store, url=url))] for url in store.addresses]
+    has_answer = any(first.status == "pass" for first, *_ in results)
+    for first, *_ in results:
+        is_spare = first.status == "fail" and has_answer
+        yield replace(first, status="warn") if is_spare else first
+    yield from next((shards for _, *shards in results if shards), [])
+
+
+def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
+    """Read the collection.
+
+    Whether a node is ready is not asked: one that was restarted says for minutes that it is not,
+    though it reads.
+    """
+    import httpx
+
+    from rag.stores.edge.shard import StoreError
+    from rag.stores.server.api_key import server_key
+    from rag.stores.server.errors import answering
+    from rag.stores.server.rest import RestClient
+
+    key, store = server_key(store), replace(store, timeout=min(store.timeout, _PATIENCE))
+    path = f"/collections/{quote_url(store.collection, safe='')}"
+    try:
+        with answering(store, key), closing(RestClient(store)) as client:
+            collection = client.request("GET", path)
+            client.request("POST", f"{path}/points/count", {"exact": False})
+            yield _pass("qdrant", f"{store.url} has {store.collection!r}", server=store.url)
+            yield from _check_shards(client, path, collection)
+    except StoreError:
+        message = f"{store.url} has no collection {store.collection!r} yet"
+        yield _pass("qdrant", message, server=store.url)
+    except RAGError as error:
+        is_silent = isinstance(error.__cause__, httpx.TimeoutException)
+        hint = "Start it, or check store.url: `rag config`" if is_silent else error.hint
+        yield _fail("qdrant", str(error), hint, server=store.url)
+
+
+def _check_shards(
+    client: RestClient, path: str, collection: dict[str, Any]
+) -> Iterator[CheckResult]:
+    """Tell whether every shard has as many active copies as were asked for; nothing where the
+    server keeps none."""
+    import httpx
+
+    states: dict[int, list[str]] = defaultdict(list)
+    try:
+        cluster = client.request("GET", f"{path}/cluster")
+        for copy in [*cluster["local_shards"], *cluster["remote_shards"]]:
+            states[copy["shard_id"]].append(copy["state"])
+    except httpx.HTTPStatusError:
+        return
+    except (httpx.HTTPError, ValueError, LookupError, TypeError):
+        message = "whether all copies are there is not known"
+        yield _warn("shards", message, "See the server's log.")
+        return
+    wanted = collection["config"]["params"].get("replication_factor") or 1
+    lacking = [shard for shard in sorted(states) if states[shard].count(_ACTIVE) < wanted]
+    facts = {"shards": len(states), "wanted": wanted, "lacking": lacking, "copies": states}
+    shards, copies = plural(len(states), "shard"), "copy" if wanted == 1 else "copies"
+    if lacking:
+        named = [f"shard {shard} ({', '.join(sorted(states[shard]))})" for shard in lacking]
+        more = f" and {len(lacking) - _LISTED:,} more" if len(lacking) > _LISTED else ""
+        message = f"{len(lacking)} of {shards} with fewer active copies than the {wanted} asked"
+        message += f" for: {', '.join(named[:_LISTED])}{more}"
+        yield _warn("shards", message, _COPIES, **facts)
+    elif states:
+        yield _pass("shards", f"{shards}, {wanted} active {copies} of each", **facts)
+
+
+# -- the programs around `rag`: clients of its server for agents, its job, the watcher --------
+
+_STARTING = 30.0  # seconds for a server that starts, and answers
+_CLIENT = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "doctor", "version": "1"}}
+_REQUESTS = (
+    {"id": 1, "method": "initialize", "params": {**_CLIENT, "capabilities": {}}},
+    {"id": 2, "method": "tools/call", "params": {"name": "status"}},
+)
+
+
+def check_agents(examination: Examination) -> Iterator[CheckResult]:
+    """Start the server for agents as a client does that gives it next to nothing, and ask it which
+    index it reads."""
+    if not examination.has_index:
+        return
+    start, own = program_start(examination.config), examination.config.index_dir
+    environment = {name: os.environ[name] for name in BARE if name in os.environ}
+    environment |= start.environment
+    if start.config_file:
+        environment["RAG_CONFIG"] = str(start.config_file)
+    requests = "\n".join(json.dumps({"jsonrpc": "2.0", **request}) for request in _REQUESTS)
+    output = b""
+    try:
+        ran = subprocess.run(
+            [*start.program, "mcp"],
+            input=requests.encode(),
+            capture_output=True,
+            env=environment,
+            cwd="/",  # where clients with windows start programs
+            timeout=_STARTING,
+            check=False,
+        )
+        output = ran.stderr or ran.stdout
+        replies = {reply["id"]: reply for reply in map(json.loads, ran.stdout.splitlines())}
+        index = str(replies[2]["result"]["_meta"]["rag/index"])
+    except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError) as error:
+        why = output[-300:].decode("utf-8", "replace") or f"{type(error).__name__}: {error}"
+        message = f"the server for agents does not answer: {why}"
+        yield _fail("agents", message[:500], _REPORT_IT)
+        return
+    if Path(index) == own:
+        yield _pass("agents", "a client with a bare environment reads this index", index=index)
+    else:
+        message = f"the server for agents reads another index: {index}, not {own}"
+        hint = "Give clients the configuration that is printed for them."
+        yield _fail("agents", message, hint, index=index)
+
+
+def check_service(_examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether a job of a scheduler that indexes at intervals can run, and how it last did."""
+    report = read_service()
+    schedulers = [job.scheduler for job in report.installed]
+    for problem in report.problems:
+        cause, _, hint = problem.rpartition(". ")
+        if not cause:  # nothing here mends it
+            cause, hint = hint, ""
+        yield _warn("service", cause, hint, schedulers=schedulers)
+    for unknown in report.unknown:
+        yield _warn("service", unknown, schedulers=schedulers)
+    if schedulers and not report.problems and not report.unknown:
+        jobs = " and ".join(f"{job.scheduler}, {how_often(job.every)}" for job in report.installed)
+        yield _pass("service", f"the index is kept up to date by {jobs}", schedulers=schedulers)
+
+
+def check_watcher(examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether the watcher that was started still watches, and how its last run went."""
+    watcher = read_watcher(examination.config)
+    if watcher is None:
+        return
+    facts = to_json(watcher)
+    if not watcher.alive:
+        message = f"the watcher ended unexpectedly after {watcher.heartbeat}"
+        yield _warn("watcher", message, "`rag watch` starts it again.", **facts)
+    elif watcher.is_late:
+        message = f"process {watcher.process} watches, but gives no sign of life"
+        message += f" since {watcher.heartbeat}"
+        yield _warn("watcher", message, "End it, and start `rag watch` again.", **facts)
+    elif watcher.last_run and watcher.last_run.error:
+        message = f"the last run of the watcher failed: {watcher.last_run.error}"
+        yield _warn("watcher", message, UPDATE_INDEX, **facts)
+    elif watcher.missing:
+        message = f"folders that are watched are not there: {', '.join(watcher.missing)}"
+        yield _warn("watcher", message, "Mount them, or `rag vault remove` them.", **facts)
+    else:
+        message = f"process {watcher.process} watches the notes since {watcher.started}"
+        yield _pass("watcher", message, **facts)
+
+
+# In this order: models are compared with the index, which is read before. A check yields nothing
+# where there is nothing to tell; an error that it raises is a failure.
+CHECKS: list[tuple[str, Callable[[Examination], Iterator[CheckResult]]]] = [
+    ("configuration", check_configuration),
+    ("data folder", check_data_folder),
+    ("disk", check_disk),
+    ("vault", check_vaults),
+    ("index", check_index),
+    ("files", check_files),
+    ("chunks", check_chunks),
+    ("ollama", check_servers),
+    ("models", check_models),
+    ("vectors", check_vectors),
+    ("qdrant", check_server),
+    ("agents", check_agents),
+    ("service", check_service),
+    ("watcher", check_watcher),
+]
