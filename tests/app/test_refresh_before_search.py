@@ -50,7 +50,7 @@ def test_new_changed_and_deleted_notes_are_counted(config, notes):
     (notes / "Backups.md").write_text("# Backups\n\nNone.\n")
     (notes / "証明書.md").unlink()
     expected = "indexed 2 changed notes, forgot 1 note no longer there"
-    assert refresh(config) == Refreshed(0, (expected,), is_new=True)
+    assert refresh(config) == Refreshed(0, (expected,))
     assert refresh(config) == UNCHANGED
 
 
@@ -115,7 +115,7 @@ def test_a_failure_is_told_and_the_index_searched_as_it_was(config, notes):
     lock = config.index_dir / "index.lock"
     lock.unlink()
     lock.mkdir()  # what no writer can lock
-    changed, [notice], _ = refresh(config)
+    changed, [notice] = refresh(config)
     assert changed == 1
     assert notice.startswith("the index could not be brought up to date: ")
     assert found(config, "backups", refresh=True) == ["Backups.md"]

@@ -6,10 +6,10 @@ import csv
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
+from rag.config import load_config
 from rag.config.files import user_file
 from rag.index.snapshots import IndexDirectory
 from settings_files import write
@@ -73,6 +73,19 @@ class TestChanged:
         monkeypatch.chdir(tmp_path / "project")
         assert rag("config", "--json").json["settings"]["search.refresh"]["value"] == "never"
 
+    def test_a_plan_goes_on_record_once(self, rag, written):
+        rag("search", "notes tagged runbook about the quokka", "--plan", "--refresh")
+        assert len(rag("audit", "--json").json["records"]) == 1
+
+    def test_while_another_process_indexes_the_notes_are_called_changed(self, rag, written):
+        with IndexDirectory(load_config().index_dir).writing():
+            ran = rag("search", "backups", "--refresh")
+        assert "1 note changed since the last index" in ran.err
+        assert "Backups.md" in ran.out
+
+    def test_where_nothing_changed_nothing_is_said(self, rag, indexed):
+        assert rag("search", "backups", "--refresh").err == ""
+
 
 class TestGone:
     def test_a_hit_says_that_its_note_is_gone(self, rag, deleted):
@@ -126,47 +139,3 @@ class TestGone:
     def test_an_answer_names_no_file_that_is_gone(self, rag, deleted):
         out = rag("ask", "How long do we keep backups?", "--paths").out
         assert "Backups.md" not in out
-
-
-class TestBesideASearch:
-    """The program looks and indexes in a process beside the search."""
-
-    def test_what_was_just_written_is_found(self, program, written):
-        ran = program("search", "quokka", "--refresh", "--json")
-        assert [one["path"] for one in ran.json["results"]] == ["Zebra.md"]
-        assert ran.json["notices"] == ["indexed 1 changed note"]
-        assert ran.json["index"]["changed"] == 0
-
-    def test_the_index_is_free_when_the_command_ends(self, program, written):
-        program("search", "quokka", "--refresh")
-        assert program("index").code == 0
-
-    def test_the_snapshot_that_was_searched_first_is_gone_after_the_next_run(
-        self, program, written, environment
-    ):
-        program("search", "quokka", "--refresh")
-        program("index")
-        index = Path(environment["RAG_DATA_DIR"], "index")
-        snapshots = [path.name for path in index.glob("gen-*") if path.is_dir()]
-        assert snapshots == [(index / "CURRENT").read_text()]
-
-    def test_where_nothing_changed_nothing_is_said(self, program, indexed):
-        ran = program("search", "backups", "--refresh")
-        assert (ran.code, ran.err) == (0, "")
-
-    def test_a_plan_goes_on_record_once(self, program, written):
-        program("search", "notes tagged runbook about the quokka", "--plan", "--refresh")
-        assert len(program("audit", "--json").json["records"]) == 1
-
-    def test_what_was_wrong_with_a_search_is_said_once(self, program, written):
-        ran = program("search", "quokka", "--vault", "nowhere", "--refresh")
-        assert ran.code == 2
-        assert ran.err.count("nowhere") == 1
-
-    def test_while_another_process_indexes_the_notes_are_called_changed(
-        self, program, written, environment
-    ):
-        with IndexDirectory(Path(environment["RAG_DATA_DIR"], "index")).writing():
-            ran = program("search", "backups", "--refresh")
-        assert "1 note changed since the last index" in ran.err
-        assert "Backups.md" in ran.out

@@ -92,7 +92,8 @@ def _runs(
     """Return a run for each mode; `auto` has the name of the mode that it came to."""
     wanted = request.vaults
     transforms = names_of(request.transforms)
-    judge = Judge([place for place in workspace.places() if not wanted or place[0] in wanted])
+    notes = workspace.note_names()
+    judge = Judge([note[:2] for note in notes if not wanted or note.vault in wanted])
     filters = QueryFilters(list(wanted) if wanted else None)
     runs: dict[str, Run] = {}
     for mode in modes:

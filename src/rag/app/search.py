@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,14 +14,11 @@ from rag.app.opening import begin
 from rag.app.requests import SearchRequest
 from rag.app.results import Plan, Result, plan_of, result_of
 from rag.app.workspace import Workspace
-from rag.config import RAGConfig
-from rag.exceptions import RAGError
 from rag.query.property_values import is_comparison, value_test
 from rag.query.syntax import parse_query
 from rag.search.embedding_choice import embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
-from rag.search.relaxation import wants_plan
 from rag.search.results import QueryFilters, SearchedVariant, SearchResponse, SearchResult
 from rag.search.run import search as run_search
 from rag.search.understanding.query_understanding import known_properties
@@ -95,10 +91,9 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     :raises QueryError: for a query that cannot be searched.
     """
     started = time.monotonic()
-    if request.refresh and not workspace.is_open:
-        response, intent = _search_refreshed(workspace, request)
-    else:
-        response, intent = _search(workspace, request)
+    refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
+    response, intent = _search(workspace, request)
+    response.notices = [*refreshed, *response.notices]
     nearest = [] if request.everything else _leave_out_unborne(response)
     _leave_out_low(response, request.min_score)
     index, results = workspace.state, response.results
@@ -127,35 +122,6 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
         excerpts=excerpts,
         nearest=nearest,
     )
-
-
-def _search_refreshed(workspace: Workspace, request: SearchRequest) -> _Search:
-    """Search after what changed was indexed: most often nothing was, so the search goes first."""
-    from rag.app.refresh import Refresh
-
-    done = None
-    with Refresh(workspace.config) as refresh:
-        if not refresh.is_over and _may_repeat(workspace.config, request):
-            workspace.reopen(0)  # that is seen to
-            with suppress(RAGError):  # it may be over with the change; else it comes again
-                done = _search(workspace, request)
-        if done is None or refresh.has_begun():
-            workspace.reopen(0)  # before the writer removes what is read
-        changed, notices, is_new = refresh.result()
-        if done is None or is_new:
-            workspace.reopen(changed)
-            done = _search(workspace, request)
-    done.response.notices = [*notices, *done.response.notices]
-    workspace.note_changes(changed)
-    return done
-
-
-def _may_repeat(config: RAGConfig, request: SearchRequest) -> bool:
-    """Return whether nobody notices a search that is done twice: no model is asked for more than an
-    embedding, and no plan goes on record."""
-    is_planned = wants_plan(config, request.query, request.plan)
-    transforms = config.search.transforms if request.transforms is None else request.transforms
-    return not (is_planned or transforms or request.rerank)
 
 
 def _search(workspace: Workspace, request: SearchRequest) -> _Search:

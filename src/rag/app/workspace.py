@@ -77,16 +77,12 @@ class Workspace:
             vars(self)["state"] = replace(self.state, changed=changed)
         self._changed = changed
 
-    def reopen(self, changed: int | None) -> None:
-        """Read the index as it is from now on.
+    def refresh(self) -> tuple[str, ...]:
+        """Index what changed before anything is read; return what there is to tell of that."""
+        from rag.app.refresh import refresh
 
-        :param changed: how many notes changed since it was made, where somebody has just looked.
-        """
-        self._opened.close()
-        self._pipelines.clear()
-        for name in ("store", "state"):
-            vars(self).pop(name, None)
-        self._changed = changed
+        self._changed, notices = refresh(self.config)
+        return notices
 
     @cached_property
     def store(self) -> BaseDocumentStore:
@@ -106,14 +102,6 @@ class Workspace:
         """
         with self.manifest() as manifest:
             return read_state(manifest, self.config, self._changed)
-
-    def places(self) -> list[tuple[str, str]]:
-        """Return vault and path of every note.
-
-        :raises IndexUnavailableError: as for `state`.
-        """
-        with self.manifest() as manifest:
-            return [name[:2] for name in manifest.names()]
 
     def note_names(self) -> list[NoteName]:
         """Return what the notes are called, by vault and path.
