@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
-import time
 
 import pytest
 
@@ -45,22 +43,6 @@ def test_what_it_prints_goes_nowhere(capfd):
     side = SideProcess(lambda say: os.write(1, b"secret"))
     side.join()
     assert capfd.readouterr().out == ""
-
-
-def test_it_hears_of_ctrl_c_once():
-    def work(say):
-        try:
-            say("ready")
-            time.sleep(60)
-        except KeyboardInterrupt:
-            os.kill(os.getpid(), signal.SIGINT)  # once more
-            say("interrupted")
-
-    side = SideProcess(work)
-    assert side.hear() == "ready"
-    side.interrupt()
-    assert side.hear() == "interrupted"
-    side.join()
 
 
 def test_only_our_program_forks(monkeypatch):

@@ -60,10 +60,6 @@ class SideProcess:
         except pickle.UnpicklingError as error:  # killed in the middle of a word
             raise EOFError from error
 
-    def interrupt(self) -> None:
-        """Let it know of Ctrl-C, where it does not know yet."""
-        os.kill(self._number, signal.SIGINT)
-
     def says_something(self, seconds: float) -> bool:
         """Wait until it says something or has ended, and return whether it does in time."""
         return bool(select.select([self._heard], [], [], seconds)[0])
