@@ -10,12 +10,15 @@ from typing import Any
 from rag.app.index_state import count_changed, is_stale
 from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
+from rag.exceptions import StoreConnectionError
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.links.tables import Link
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
-from rag.index.vault_facts import Span, read_facts
+from rag.index.snapshots import IndexDirectory
+from rag.index.vault_facts import read_facts
 from rag.index.vault_registry import configured_vaults
+from rag.stores import open_directory
 from rag.support.json_reports import optional
 from rag.support.sparse_files import disk_usage
 from rag.support.vector_digest import shortened
@@ -142,9 +145,13 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
     :param vectors: look up which notes have chunks without a vector too.
     :raises IndexUnavailableError: when there is no index.
     """
-    store, answers = config.store, _refresh(config)
+    store, directory = config.store, IndexDirectory.of(config)
+    answers = _asks_server(directory, config)
     with open_manifest(config) as manifest:
-        counts, roots = manifest.counts(), manifest.vaults()
+        counts, roots, embedded = manifest.counts(), manifest.vaults(), read_embedded(manifest)
+        if embedded:
+            digest = shortened(embedded.space.digest)
+            embedded = replace(embedded, space=replace(embedded.space, digest=digest))
         index = IndexStatus(
             path=str(config.index_dir),
             bytes=disk_usage(config.index_dir),
@@ -152,9 +159,9 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
             chunks=sum(chunks for _, chunks in counts.values()),
             indexed_at=manifest.get("indexed_at"),
             changed=count_changed(manifest, config, _PATIENCE),
-            embedding=_embedded(manifest),
+            embedding=embedded,
             server=ServerAddress(store.url, store.collection, answers) if store.url else None,
-            writer=_writer(config) if store.url else None,
+            writer=_writer(directory) if store.url else None,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
         )
         return StatusReport(
@@ -169,25 +176,17 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
                 for row in manifest.notes("problems != '[]'")
             ],
             links=[*manifest.links.wrong_links()] if links else None,
-            without_vectors=_without_vectors(config, manifest) if vectors else None,
+            without_vectors=_without_vectors(config, manifest, embedded) if vectors else None,
             watcher=read_watcher(config),
         )
 
 
-def _embedded(manifest: Manifest) -> Embedded | None:
-    """Return how far the chunks are embedded, the digest of the model as it is shown."""
-    embedded = read_embedded(manifest)
-    if embedded is None:
-        return None
-    digest = shortened(embedded.space.digest)
-    return replace(embedded, space=replace(embedded.space, digest=digest))
-
-
-def _without_vectors(config: RAGConfig, manifest: Manifest) -> list[NoteWithoutVectors]:
+def _without_vectors(
+    config: RAGConfig, manifest: Manifest, embedded: Embedded | None
+) -> list[NoteWithoutVectors]:
     """Return the notes of which a run could embed more chunks than it has, or failed to."""
     from rag.stores import get_document_store
 
-    embedded = read_embedded(manifest)
     if embedded is None or not embedded.lacking + embedded.failed:
         return []
     with get_document_store(config) as store:
@@ -198,42 +197,31 @@ def _without_vectors(config: RAGConfig, manifest: Manifest) -> list[NoteWithoutV
 def _notices(manifest: Manifest, vault: str) -> list[str]:
     """Return what there is to know: times of files that are no dates, and what is not followed."""
     facts = read_facts(manifest, vault)
-    copied = [notice for span in facts.copied if (notice := _of_copy(manifest, vault, span))]
-    return [*copied, *(f"{path}: {why}" for path, why in facts.notices.items())]
+    notices = []
+    for span in facts.copied:
+        if count := manifest.count_undated(vault, *span):
+            when = datetime.fromtimestamp(span[0] / 1e9).isoformat(" ", "minutes")
+            notices.append(
+                f"the file times of {plural(count, 'note')} are not taken for dates: all were"
+                f" written within a minute of {when}, as by a clone or a copy"
+            )
+    return [*notices, *(f"{path}: {why}" for path, why in facts.notices.items())]
 
 
-def _of_copy(manifest: Manifest, vault: str, span: Span) -> str:
-    """Say how many notes have no date since their files were copied; nothing when none."""
-    count = manifest.count_undated(vault, *span)
-    if not count:
-        return ""
-    when = datetime.fromtimestamp(span[0] / 1e9).isoformat(" ", "minutes")
-    return (
-        f"the file times of {plural(count, 'note')} are not taken for dates: all were written"
-        f" within a minute of {when}, as by a clone or a copy"
-    )
-
-
-def _refresh(config: RAGConfig) -> bool:
+def _asks_server(directory: IndexDirectory, config: RAGConfig) -> bool:
     """Ask the server of an index for what is new; return whether it answers."""
-    from rag.exceptions import StoreConnectionError
-    from rag.index.snapshots import IndexDirectory
-    from rag.stores import open_directory
-
     try:
         open_directory(config)
     except StoreConnectionError:
-        if IndexDirectory.of(config).current() is None:
+        if directory.current() is None:
             raise
         return False
     return True
 
 
-def _writer(config: RAGConfig) -> WriterStatus | None:
-    from rag.index.snapshots import IndexDirectory
+def _writer(directory: IndexDirectory) -> WriterStatus | None:
     from rag.stores.server.identity import ServerMark, is_written_here
 
-    directory = IndexDirectory.of(config)
     mark = ServerMark.read(directory.path)
     if mark is None or not mark.machine:
         return None
