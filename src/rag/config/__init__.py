@@ -3,7 +3,7 @@
 Later layers win: defaults, the user's file, the project's file, `RAG_*` in the environment,
 then the command line's own flags. Unknown names and wrong types are errors that say where.
 
-They are dataclasses and rules, not pydantic's: a cold command would import that for them alone.
+They are dataclasses, not pydantic's models: a cold command would import that for them alone.
 """
 
 from __future__ import annotations

@@ -25,20 +25,17 @@ class ProjectFile:
 
     :param file: its real path.
     :param folder: the real path of the folder that it was found in.
+    :param root: the folder that its paths are relative to.
     :param content: its very bytes, of which `settings` were parsed.
     :param is_named: whether the user named it, with --config or by a whole path in `RAG_CONFIG`.
     """
 
     file: Path
     folder: Path
+    root: Path
     content: bytes
     settings: Mapping[str, Any]
-    is_named: bool = False
-
-    @property
-    def root(self) -> Path:
-        """The folder that its paths are relative to."""
-        return self.file.parent.parent if self.file.parent.name == "config" else self.file.parent
+    is_named: bool
 
 
 def platform_folder(which: str) -> Path:
@@ -77,21 +74,22 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
     """
     named = path or env.get("RAG_CONFIG")
     if named:
-        file = cwd / Path(named).expanduser()
-        if not file.is_file():
-            kind = strange_kind(file)
+        place = cwd / Path(named).expanduser()
+        if not place.is_file():
+            kind = strange_kind(place)
             wrong = f"{named} is {kind}, not a file" if kind else f"no configuration file {named}"
             raise ConfigError(wrong, hint="Check --config and RAG_CONFIG.")
-        place = file, real_path(file).parent
+        folder = real_path(place).parent
     elif nearest := nearest_file(cwd):
-        place = nearest
+        place, folder = nearest
     else:
         return None
-    file, folder = place
     # A variable that says `rag.toml` would mean another file in every folder.
     is_named = bool(path) or bool(named and Path(named).expanduser().is_absolute())
-    content, settings = read_settings(file)
-    return ProjectFile(real_path(file), real_path(folder), content, settings, is_named)
+    content, settings = read_settings(place)
+    file = real_path(place)
+    root = file.parent.parent if file.parent.name == "config" else file.parent
+    return ProjectFile(file, real_path(folder), root, content, settings, is_named)
 
 
 def real_path(path: Path) -> Path:
@@ -102,26 +100,13 @@ def real_path(path: Path) -> Path:
 def read_settings(file: Path) -> tuple[bytes, dict[str, Any]]:
     """Return the bytes of a file, and the settings in them.
 
-    :raises ConfigError: when it cannot be read or does not parse.
+    :raises ConfigError: when it cannot be read, is no TOML, or such as nobody writes.
     """
     try:
         if os.path.realpath(file) == os.devnull:  # which people link to for "nothing"
             return b"", {}
         with open_file(file) as stream:  # no device is read and no pipe waited for
             content = stream.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        kind, real = strange_kind(file), real_path(file)
-        why = f"it is {kind}" if kind else getattr(error, "strerror", "") or str(error)
-        raise _unreadable(file, why if file == real else f"it leads to {real}: {why}") from error
-    return content, parse(content, file)
-
-
-def parse(content: bytes, file: Path) -> dict[str, Any]:
-    """Return the settings in the content of a file.
-
-    :raises ConfigError: when it is no TOML, or such as nobody writes.
-    """
-    try:
         if len(content) > MOST_BYTES:
             raise ValueError(f"it is larger than {MOST_BYTES >> 10} KB")
         text = content.decode("utf-8-sig")
@@ -131,14 +116,13 @@ def parse(content: bytes, file: Path) -> dict[str, Any]:
                 raise ValueError(f"a line has more than {most} dots")
         settings = tomllib.loads(text)
         repr(settings)  # which fails for numbers of thousands of digits: nothing could show them
-        return settings
+        return content, settings
     except RecursionError:
-        raise _unreadable(file, "it has too many tables or lists in each other") from None
-    except ValueError as error:
-        raise _unreadable(file, str(error)) from error
-
-
-def _unreadable(file: Path, why: str) -> ConfigError:
+        why = "it has too many tables or lists in each other"
+    except (OSError, ValueError) as error:
+        kind, real = strange_kind(file), real_path(file)
+        why = f"it is {kind}" if kind else getattr(error, "strerror", "") or str(error)
+        why = why[:300] if file == real else f"it leads to {real}: {why[:300]}"
     # The user's own file counts whatever other file is named.
     other = "" if file == user_file() else ", or name another with --config"
-    return ConfigError(f"cannot read {file}", why[:300], hint=f"Mend {file}{other}.")
+    raise ConfigError(f"cannot read {file}", why, hint=f"Mend {file}{other}.")

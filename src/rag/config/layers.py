@@ -1,18 +1,19 @@
-"""The layers of settings, put on each other: the defaults, the user's file, the project's file as
-far as the user trusts it, and `RAG_*` in the environment. Later ones win."""
+"""Reading the settings in force: the defaults, the user's file, the project's file as far as the
+user trusts it, and `RAG_*` in the environment. Later ones win."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from rag.config.files import ProjectFile, find_project, read_settings, real_path, user_file
-from rag.config.rules import Place
 from rag.config.sections import (
     SECTIONS,
     Ask,
@@ -21,12 +22,13 @@ from rag.config.sections import (
     PlannerConfig,
     Project,
     RAGConfig,
+    Setting,
     models_config,
     settings,
     values,
 )
 from rag.config.servers import KEYS, hosts_in
-from rag.config.trust import TrustList, digest_of, record, shown, visible
+from rag.config.trust import Place, TrustList, record, shown, takes_trust, visible
 from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
@@ -43,18 +45,10 @@ def load_config(
     :param path: the project file; without it `RAG_CONFIG`, else `config/rag.toml` or
         `rag.toml` of the working folder or the nearest folder above it.
     :raises ConfigError: for a file that is missing or does not parse, an unknown setting, or
-        a value of the wrong type.
+        a value that is not allowed.
     """
     env, cwd = os.environ if env is None else env, cwd or Path.cwd()
-    layers = Layers.of_user()
-    own_hosts = {key.url: hosts_in(layers.values.get(key.url, "")) for key in KEYS}
-    project, variables = find_project(path, env, cwd), _in_environment(env, layers.known)
-    if project:
-        layers.add_project(project, variables)
-    layers.add(ENVIRONMENT, cwd, variables)
-    if project:
-        layers.withhold_keys(str(project.file), own_hosts)
-    return layers.config()
+    return Layers(find_project(path, env, cwd), env, cwd).config()
 
 
 def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
@@ -84,9 +78,7 @@ def project_of(place: Path) -> Project | None:
     file = find_project(None, {}, folder)
     if file is None or (folder != where and file.file != real_path(where)):
         return None
-    layers = Layers.of_user()
-    layers.add_project(file, ())
-    return layers.project or Project(file.file)
+    return Layers(file, {}, folder).project or Project(file.file)
 
 
 def trust_own(file: Path, written: Collection[str]) -> None:
@@ -106,105 +98,157 @@ def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
     :raises ConfigError: for what cannot be one of them.
     """
     layers = Layers()
-    layers.add(origin, Path(), {"planner": given})
+    layers.put(origin, layers.read(origin, Path(), {"planner": given}))
     return layers.config().planner
 
 
 class Layers:
     """Settings by name, as far as they are set, and where each came from."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        project: ProjectFile | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        """Put the layers on each other; without an environment there are only the defaults.
+
+        :raises ConfigError: for an unknown setting, or a value of the wrong type.
+        """
         self.known = settings()
-        self.values: dict[str, Any] = {}
+        self.values = {name: setting.default for name, setting in self.known.items()}
         self.origins = dict.fromkeys(self.known, DEFAULT)
         self.left_out: dict[str, LeftOut] = {}
-        self.root: Path | None = None
+        self.root = project.root if project else None
         self.project: Project | None = None
         self.vaults_within: Path | None = None
+        if env is None or cwd is None:
+            return
+        if os.path.lexists(file := user_file()):
+            self.put(str(file), self.read(str(file), file.parent, read_settings(file)[1]))
+        users_own = {**self.values}
+        names = {key[4:].lower().replace("__", "."): key for key in env if key.startswith("RAG_")}
+        # An empty variable counts as unset. A name that cannot be a setting is not ours; one that
+        # is unknown, but in a known section, is a mistake.
+        texts = {
+            name: env[key]
+            for name, key in names.items()
+            if env[key] and (name in self.known or name.partition(".")[0] in SECTIONS)
+        }
+        variables = self.read(ENVIRONMENT, cwd, texts)
+        if project:
+            self._put_project(project, variables)
+        self.put(ENVIRONMENT, variables)
+        if project:
+            self._withhold_keys(str(project.file), users_own)
 
-    @classmethod
-    def of_user(cls) -> Layers:
-        """Return the user's own file on the defaults."""
-        layers, file = cls(), user_file()
-        if os.path.lexists(file):
-            layers.add(str(file), file.parent, read_settings(file)[1])
-        return layers
+    def put(self, origin: str, layer: Mapping[str, Any]) -> None:
+        """Put a layer on top."""
+        self.values.update(layer)
+        self.origins.update(dict.fromkeys(layer, origin))
 
-    def add(self, origin: str, base: Path, tree: Mapping[str, Any]) -> None:
-        """Put a layer on top.
+    def read(self, origin: str, base: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a layer by their names, each of its setting's type.
 
         :param base: the folder that its paths are relative to.
         :raises ConfigError: for an unknown setting or a value of another type.
         """
-        self._put(origin, self._read(origin, base, tree))
+        flat: dict[str, Any] = {}
+        for key, value in tree.items():
+            if key in SECTIONS and isinstance(value, dict):
+                flat.update({f"{key}.{inner}": item for inner, item in value.items()})
+            else:
+                flat[key] = value
+        layer = {}
+        for name, value in flat.items():
+            where = variable_of(name) if origin == ENVIRONMENT else origin
+            setting = self.known.get(name)
+            if setting is None and name in SECTIONS:
+                raise ConfigError(f"{name} must be a table (from {where})", hint=SHOW_SETTINGS)
+            if setting is None:
+                raise ConfigError(
+                    f"unknown setting {name[:100]!r} in {where}",
+                    hint=f"Did you mean {_nearest(name, self.known)!r}? {LIST_SETTINGS}",
+                )
+            try:
+                layer[name] = _typed(setting, value, base, is_text=origin == ENVIRONMENT)
+            except (ValueError, RuntimeError, OSError):  # a zero byte, ~nobody
+                demand = setting.demand(value)
+                raise ConfigError(f"{name}{demand} (from {where})", hint=SHOW_SETTINGS) from None
+        return layer
 
-    def add_project(self, found: ProjectFile, overridden: Collection[str]) -> None:
-        """Put a project's file on top, and the folder `vaults` beside it below that.
+    def _put_project(self, project: ProjectFile, overridden: Collection[str]) -> None:
+        """Put a project's file on top as far as it counts, and below it the folder `vaults` beside
+        it.
 
         :param overridden: the names of settings that a later layer will set.
-        :raises ConfigError: as for `add`, and when the list of trusted files is damaged.
         """
-        self.root, origin = found.root, str(found.file)
-        own = self._read(origin, found.root, found.settings)
+        origin = str(project.file)
+        own = self.read(origin, project.root, project.settings)
         for name in {key.hosts for key in KEYS} & {*own}:
             reason = "a project's file may not name hosts for your key"
             hint = f"Set it in {user_file()}, or with {variable_of(name)}."
             self.left_out[name] = LeftOut(shown(own.pop(name)), reason, hint)
-        beside = {"vaults_dir": found.root / "vaults"}
+        beside = {"vaults_dir": project.root / "vaults"}
         if "vaults_dir" in own or not beside["vaults_dir"].is_dir():
             beside = {}
         refused: Collection[str] = ()
-        if not found.is_named:
-            refused = self._untrusted(found, {**beside, **own}, overridden)
-        self._put(BESIDE, {n: v for n, v in beside.items() if n not in refused})
-        self._put(origin, {n: v for n, v in own.items() if n not in refused})
+        if not project.is_named:
+            refused = self._refused(project, {**beside, **own}, overridden)
+        for where, layer in ((BESIDE, beside), (origin, own)):
+            self.put(where, {n: v for n, v in layer.items() if n not in refused})
 
-    def _untrusted(
-        self, found: ProjectFile, offered: Mapping[str, Any], overridden: Collection[str]
+    def _refused(
+        self, project: ProjectFile, offered: Mapping[str, Any], overridden: Collection[str]
     ) -> Collection[str]:
         """Return the names of what does not count for want of trust; note why, and what the file
         asks for."""
-        place = Place(found.folder, "vaults_dir" in {*self.values, *overridden})
-        changed = {n: v for n, v in offered.items() if v != self._value(n)}
-        asked = {n: v for n, v in changed.items() if self.known[n].free(v, place)}
+        folder = project.folder
+        has_vaults = self.origins["vaults_dir"] != DEFAULT or "vaults_dir" in overridden
+        changed = {n: v for n, v in offered.items() if v != self.values[n]}
+        asked = {n: v for n, v in changed.items() if takes_trust(n, v, Place(folder, has_vaults))}
         if any(name.startswith("routes.") for name in asked):  # they make sense together only
             asked = {n: v for n, v in changed.items() if n in asked or n.startswith("routes.")}
         vaults = offered.get("vaults_dir") if "vaults_dir" not in asked else None
         if vaults and "vaults_dir" not in overridden:
-            self.vaults_within = found.folder
-        links = _links_out(vaults, found.folder) if vaults else []
+            self.vaults_within = folder
+        links = _links_out(vaults, folder) if vaults else []
         asks = [Ask(name, shown(value)) for name, value in asked.items()]
         asks += [Ask("vaults_dir", shown(links))] if links else []
         if not asks:
             return ()
-        folders = [f"{n} {v}" for n, v in asked.items() if isinstance(v, Path)]
-        digest = digest_of(found.content, folders + links)
-        answer = TrustList.load().answer(found.file, digest)
-        self.project = Project(found.file, digest, tuple(asks), answer)
+        digest = sha256(project.content)
+        # A link in the project could be turned elsewhere while the file stays as it is.
+        if outside := [f"{n} {v}" for n, v in asked.items() if isinstance(v, Path)] + links:
+            digest.update(b"\0" + json.dumps(outside).encode())
+        answer = TrustList.load().answer(project.file, digest.hexdigest())
+        self.project = Project(project.file, digest.hexdigest(), tuple(asks), answer)
         if answer:
             self.vaults_within = None
             return ()
-        reason = visible(f"{found.file} is not trusted")
+        reason = visible(f"{project.file} is not trusted")
         hint = "`rag trust` shows what it asks for, and trusts it."
         self.left_out |= {
             name: LeftOut(value, reason, hint) for name, value in asks if name not in overridden
         }
         return asked
 
-    def withhold_keys(self, project: str, own_hosts: Mapping[str, set[str]]) -> None:
+    def _withhold_keys(self, project: str, users_own: Mapping[str, Any]) -> None:
         """Take the variable of an API key away where only a project's file names a server.
 
         That the user trusts the file does not mean that its server may have the user's key.
         Requests go to any of the servers, so that one of them is enough.
 
         :param project: the file, as the origin of settings.
-        :param own_hosts: the hosts that the user's own file names, by the setting.
+        :param users_own: the settings as the user's own file has them.
         """
         for key in KEYS:
-            allowed = {name.strip().lower() for name in self._value(key.hosts)}
-            strange = sorted(hosts_in(self._value(key.url)) - (own_hosts[key.url] - {""}) - allowed)
-            variable = self._value(key.variable)
-            if strange and variable and self.origins[key.url] == project:
+            variable = self.values[key.variable]
+            if self.origins[key.url] != project or not variable:
+                continue
+            allowed = {name.strip().lower() for name in self.values[key.hosts]}
+            allowed |= hosts_in(users_own[key.url]) - {""}
+            if strange := sorted(hosts_in(self.values[key.url]) - allowed):
                 gets = "it gets" if len(strange) == 1 else "they get"
                 self.values[key.variable] = ""
                 self.left_out[key.variable] = LeftOut(
@@ -218,117 +262,64 @@ class Layers:
 
         :raises ConfigError: when one is not as it must be.
         """
-        tables: dict[str, dict[str, Any]] = {}
+        tables: dict[str, dict[str, Any]] = {section: {} for section in ("", *SECTIONS)}
         for name, value in self.values.items():
             section, _, key = name.rpartition(".")
-            tables.setdefault(section, {})[key] = value
-        config = RAGConfig(
-            **tables.pop("", {}),
+            tables[section][key] = value
+        default = RAGConfig(**tables[""])
+        sections = {name: type(getattr(default, name))(**tables[name]) for name in SECTIONS}
+        config = replace(
+            default,
+            **sections,
             origins=self.origins,
             root=self.root,
             project=self.project,
             left_out=self.left_out,
             vaults_within=self.vaults_within,
         )
-        sections = {name: replace(getattr(config, name), **tables[name]) for name in tables}
-        config = replace(config, **sections)
+        changed = {n.rpartition(".")[0] for n, o in self.origins.items() if o != DEFAULT}
         for name, setting in self.known.items():
-            head = name.rpartition(".")[0]
-            around = getattr(config, head) if head else config
-            if demand := setting.check(attrgetter(name)(config), around):
-                space = "" if demand.startswith(".") else " "  # it is about a part of the value
-                where = _where(name, self.origins[name])
-                raise ConfigError(f"{name}{space}{demand} (from {where})", hint=SHOW_SETTINGS)
+            section, origin = name.rpartition(".")[0], self.origins[name]
+            if section not in changed:
+                continue
+            if problem := setting.problem(self.values[name], sections.get(section, config)):
+                where = variable_of(name) if origin == ENVIRONMENT else origin
+                raise ConfigError(f"{name}{problem} (from {where})", hint=SHOW_SETTINGS)
         return config
 
-    def _value(self, name: str) -> Any:
-        return self.values.get(name, self.known[name].default)
 
-    def _put(self, origin: str, layer: Mapping[str, Any]) -> None:
-        self.values.update(layer)
-        self.origins.update(dict.fromkeys(layer, origin))
+def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:
+    """Return a value as the type of its setting. The text of a variable is a list with commas
+    between, true or 0, or as in JSON.
 
-    def _read(self, origin: str, base: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a layer by their names, each of its setting's type."""
-        layer = {}
-        for name, value in flatten(tree).items():
-            where = _where(name, origin)
-            if name in SECTIONS:
-                raise ConfigError(
-                    f"{name} in {where} must be a table, not {shown(value)}",
-                    hint=f"Write [{name}] on a line of its own, and its settings below.",
-                )
-            if name not in self.known:
-                raise ConfigError(
-                    f"unknown setting {name[:100]!r} in {where}",
-                    hint=f"Did you mean {_nearest(name, self.known)!r}? {LIST_SETTINGS}",
-                )
-            try:
-                if origin == ENVIRONMENT:
-                    value = _parse_text(value, self.known[name].default)
-                layer[name] = _typed(name, value, self.known[name].default)
-                if name.endswith("_dir"):
-                    layer[name] = _path(value, base)
-            except (ValueError, RuntimeError, OSError) as error:  # a zero byte, ~nobody
-                why = str(error)[:600]
-                raise ConfigError(f"{name} in {where}: {why}", hint=SHOW_SETTINGS) from None
-        return layer
-
-
-def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a file by the dotted names of settings."""
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if key in SECTIONS and isinstance(value, dict):
-            flat.update({f"{key}.{inner}": item for inner, item in value.items()})
-        else:
-            flat[key] = value
-    return flat
-
-
-def _typed(name: str, value: Any, default: Any) -> Any:
-    """Return a value as the type of its setting.
-
-    :raises ValueError: when it is of another; the message says which it must be of.
+    :raises ValueError: when it is of another; so do `RuntimeError` and `OSError` of a path.
     """
-    expected = str if name.endswith("_dir") else type(default)
-    if name == "store.url" and isinstance(value, list) and all(isinstance(v, str) for v in value):
+    default = setting.default
+    if default is None or isinstance(default, Path):
+        if not isinstance(value, str):
+            raise ValueError
+        path = (base / Path(value).expanduser()).resolve()
+        if len(os.fsencode(path)) < 4096 and all(len(os.fsencode(p)) < 256 for p in path.parts):
+            return path
+        raise ValueError
+    kind = type(default)
+    if is_text and kind is not str:
+        text = value.strip()
+        if kind is list and not text.startswith("["):
+            return [item.strip() for item in text.split(",") if item.strip()]
+        if kind is bool:
+            text = {"0": "false", "1": "true"}.get(text, text.lower())
+        with suppress(RecursionError):
+            value = json.loads(text)
+    if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+        raise ValueError
+    if setting.name == "store.url" and isinstance(value, list):
         return ",".join(value)
-    if expected is float and type(value) is int and value.bit_length() <= 64:
+    if kind is float and type(value) is int and value.bit_length() <= 64:
         return float(value)
-    good = isinstance(value, expected) and not (isinstance(value, bool) and expected is not bool)
-    if good and expected is list:
-        good = all(isinstance(item, str) for item in value)
-    if good:
-        return value
-    kind = {"list": "list of strings", "dict": "table"}.get(expected.__name__, expected.__name__)
-    raise ValueError(f"must be of type {kind}, not {shown(value)}")
-
-
-def _parse_text(text: str, default: Any) -> Any:
-    """Return what a variable says: a list with commas between, true or 0, or as in JSON."""
-    if default is None or isinstance(default, (str, Path)):
-        return text
-    text = text.strip()
-    if isinstance(default, list) and not text.startswith("["):
-        return [item.strip() for item in text.split(",") if item.strip()]
-    if isinstance(default, bool):
-        text = {"0": "false", "1": "true"}.get(text, text.lower())
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _path(text: str, base: Path) -> Path:
-    """Return the path that a setting says.
-
-    :raises ValueError: when there can be none; so do `RuntimeError` and `OSError`.
-    """
-    path = (base / Path(text).expanduser()).resolve()
-    if len(os.fsencode(path)) < 4096 and all(len(os.fsencode(part)) < 256 for part in path.parts):
-        return path
-    raise ValueError("the name is too long")
+    if type(value) is not kind:
+        raise ValueError
+    return value
 
 
 def _links_out(vaults: Path, folder: Path) -> list[str]:
@@ -340,28 +331,9 @@ def _links_out(vaults: Path, folder: Path) -> list[str]:
     return [f"{link} -> {to}" for link, to in links.items() if not to.is_relative_to(folder)]
 
 
-def _where(name: str, origin: str) -> str:
-    """Return the file or the variable that sets a setting."""
-    return variable_of(name) if origin == ENVIRONMENT else origin
-
-
 def variable_of(setting: str) -> str:
     """Return the variable of a setting: `RAG_SEARCH__TOP_K` of `search.top_k`."""
     return f"RAG_{setting.upper().replace('.', '__')}"
-
-
-def _in_environment(env: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
-    """Return the settings that are in the environment, as text, by name.
-
-    An empty value counts as unset. A name that cannot be a setting is not ours; one that is
-    unknown, but in a known section, is among them.
-    """
-    names = {key[4:].lower().replace("__", "."): key for key in env if key.startswith("RAG_")}
-    return {
-        name: env[key]
-        for name, key in names.items()
-        if env[key] and (name in known or (name.partition(".")[0] in SECTIONS and "." in name))
-    }
 
 
 def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:

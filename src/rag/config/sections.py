@@ -3,36 +3,16 @@ and what of it a project's file may set before the user trusts that file."""
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rag.config.files import platform_folder
-from rag.config.rules import (
-    Rule,
-    addresses,
-    anything,
-    at_least,
-    below_project,
-    built_in,
-    lists_of,
-    matching,
-    must_be,
-    must_fit,
-    names_by_name,
-    nothing,
-    of_own_vaults,
-    one_of,
-    own_routes,
-    positive_below,
-    routes,
-    within,
-)
-from rag.config.servers import KEYS, KeyInUse, addresses_in, is_address, server_folder
+from rag.config.servers import KEYS, KeyInUse, addresses_in, are_addresses, server_folder
 
 AUTO = "auto"  # what the index was made with; else what there is
 NO_PROVIDER = "none"
@@ -69,77 +49,157 @@ WINDOWS = (
     *("PAST_SIX_MONTHS", "THIS_YEAR", "LAST_YEAR"),
 )
 
+# -- how a setting is declared --------------------------------------------------------------
 
-def setting(default: Any, text: str, free: Rule = nothing) -> Any:
-    """Declare a setting; a rule in its annotated type says how it must be.
+Test = Callable[[Any, Any], Any]  # of a value, with its section
+_KINDS: dict[type, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list of texts",
+    dict: "a table",
+}
+
+
+class Setting(NamedTuple):
+    """A setting as it was declared.
+
+    :param bounds: the least and the largest number; `None`: there is no largest.
+    :param choices: those besides the default that there are when it is read.
+    :param must: how a value must be, in words, and the test of it with its section; or what
+        returns what is wrong.
+    """
+
+    name: str
+    default: Any
+    help: str
+    bounds: tuple[float, float | None] | None = None
+    choices: Collection[str] | None = None
+    must: tuple[str, Test] | Test | None = None
+
+    def problem(self, value: Any, section: Any) -> str:
+        """Return what is wrong with a value, as it follows the name; nothing where it is allowed.
+
+        :param section: the section that the setting is in.
+        """
+        if self.bounds:
+            least, most = self.bounds
+            good = least <= value and (most is None or value <= most)
+        elif self.choices is not None:
+            good = value == self.default or value in self.choices
+        elif isinstance(self.must, tuple):
+            good = self.must[1](value, section)
+        else:
+            return self.must(value, section) if self.must else ""
+        return "" if good else self.demand(value)
+
+    def demand(self, value: Any) -> str:
+        """Return how a value must be that is not so."""
+        demand = _KINDS.get(type(self.default), "the path of a folder")
+        if isinstance(self.must, tuple):
+            demand = self.must[0]
+        elif self.choices is not None:
+            demand = f"one of {', '.join(dict.fromkeys((self.default, *self.choices)))}"
+        elif self.bounds:
+            least, most = self.bounds
+            demand += (
+                f" of at least {least:,}" if most is None else f" within {least:,} and {most:,}"
+            )
+        if self.choices is None and not isinstance(self.default, (bool, int, float)):
+            return f" must be {demand}"  # a text may be a key or a password: it is not repeated
+        return f" must be {demand}, not {str(value)[:100]!r}"
+
+
+def setting(default: Any, text: str, *bounds: float | None, **rule: Any) -> Any:
+    """Declare a setting.
 
     :param default: its default, or what makes it.
     :param text: one line of help.
-    :param free: what a project's file may set though the user does not trust it.
+    :param bounds: the least and the largest number, if it has bounds.
+    :param rule: its `choices`, or what it `must` be: see `Setting`.
     """
-    meta = {"help": text, "free": free}
+    if choices := rule.get("choices"):
+        text += f" ({', '.join(dict.fromkeys((default, *choices)))})"
+    metadata = {"help": text, "bounds": bounds or None, **rule}
     if callable(default):
-        return field(default_factory=default, metadata=meta)
-    return field(default=default, metadata=meta)
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
-def free(default: Any, text: str) -> Any:
-    """Declare a setting that takes no trust: it changes how notes are searched, planned or shown,
-    and no more."""
-    return setting(default, text, anything)
+_NEEDED = {"keyword": "keywords", "embedding": "examples"}  # of a classifier, in a route
+ROUTE = ("keywords", "examples", "vaults", "transforms", "mode")
 
 
-_KEY_HOSTS = (
-    "hosts that get the API key though only a project's file names them as url; counts in your own"
-    " file and the environment"
+def are_texts(value: Any) -> bool:
+    """Tell whether a value is a list of texts, none of them empty."""
+    return isinstance(value, list) and all(isinstance(t, str) and t.strip() for t in value)
+
+
+def _are_lists(table: dict[str, Any], _section: Any) -> bool:
+    return are_texts([*table]) and all(map(are_texts, table.values()))
+
+
+def _problem_of_routes(table: dict[str, Any], section: Any) -> str:
+    """Return what is wrong with `routes.rules`. Whether the vaults and transforms of a route exist
+    is found out where they are known."""
+    listed = ", ".join(ROUTE)
+    for label, route in table.items():
+        if not isinstance(route, dict):
+            return f".{label} must be a table; a route has {listed}"
+        for key, value in route.items():
+            if key not in ROUTE:
+                return f".{label}.{key} is unknown; a route has {listed}"
+            if key == "mode" and value not in MODES:
+                return f".{label}.mode must be one of {', '.join(MODES)}"
+            if key != "mode" and not are_texts(value):
+                return f".{label}.{key} must be a list of texts, none of them empty"
+    needed = _NEEDED.get(section.classifier)
+    if needed and not any(route.get(needed) for route in table.values()):
+        return f" must hold one with {needed}"
+    return ""
+
+
+_ADDRESS = "an address such as http://127.0.0.1:8080"
+_ADDRESSES = (
+    f"{_ADDRESS}, or several with commas between",
+    lambda urls, _: are_addresses(urls, 0, 100),
 )
-_SERVER = (
-    "for openai: the server, such as http://127.0.0.1:8080 (llama.cpp, LM Studio, vLLM and others"
-    " that speak OpenAI's HTTP API)"
+_OPENAI_ADDRESS = (
+    f"{_ADDRESS}; empty only where provider is not openai",
+    lambda url, own: are_addresses(url, int(own.provider == "openai"), 1),
 )
-_KEY = (
-    "for openai: the NAME of the environment variable that holds the server's API key, never the"
-    " key itself; empty: none is sent"
-)
-_off = must_be("false", lambda value: value is False)
-OpenAIAddress = Annotated[
-    str,
-    must_fit(
-        "an address such as http://127.0.0.1:8080; empty only where provider is not openai",
-        lambda url, own: is_address(url) if url else own.provider != "openai",
-    ),
-]
 # Stricter than what a system takes: most keys that are written here by mistake are refused.
-KeyVariable = Annotated[
-    str,
-    matching(
-        r"([A-Z_][A-Z0-9_]{,63})?",
-        "the name of an environment variable (capital letters, digits and _), not the key itself",
-    ),
-]
-ModelFile = Annotated[
-    str, matching(r"([/~].*)?", "a whole path, such as ~/models/bge-m3/model.onnx")
-]
-Seconds = Annotated[float, positive_below(1_000_000)]
-Results = Annotated[int, within(1, 10_000)]
+_VARIABLE = (
+    "the name of an environment variable (capital letters, digits and _), not the key itself",
+    lambda name, _: re.fullmatch(r"([A-Z_][A-Z0-9_]{,63})?", name),
+)
+_MODEL_FILE = (
+    "a whole path, such as ~/models/bge-m3/model.onnx",
+    lambda path, _: path[:1] in ("", "/", "~"),
+)
+_KEY = "for openai: the NAME of the variable that holds the API key, never the key itself"
+_KEY_HOSTS = "hosts that get the API key, whoever names them as url; not for a project's file"
+_SERVER = "for openai: the server, such as http://127.0.0.1:8080 (llama.cpp, LM Studio, vLLM, ...)"
+_SECONDS = (0.001, 1_000_000)
+
+
+# -- the sections ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class IndexConfig:
     """`[index]`: how notes are read and cut."""
 
-    chunk_size: Annotated[int, at_least(1)] = setting(
-        512, "largest chunk, in tokens; a fence or table is never cut", free=within(256, 4096)
+    chunk_size: int = setting(
+        512, "largest chunk, in tokens; a fence or table is never cut", 1, None
     )
-    chunk_overlap: Annotated[
-        int,
-        must_fit("at least 0 and below index.chunk_size", lambda v, own: 0 <= v < own.chunk_size),
-    ] = setting(
-        50, "tokens of a chunk that the next one of its section repeats", free=within(0, 128)
+    chunk_overlap: int = setting(
+        50,
+        "tokens of a chunk that the next one of its section repeats",
+        must=("at least 0 and below index.chunk_size", lambda v, own: 0 <= v < own.chunk_size),
     )
-    max_note_mb: Annotated[float, positive_below(10_000)] = setting(
-        5.0, "only this much of a larger note is indexed"
-    )
+    max_note_mb: float = setting(5.0, "only this much of a larger note is indexed", 0.001, 10_000)
     ignore: list[str] = setting(list, "patterns as in .gitignore, relative to each vault")
     only: dict[str, Any] = setting(
         dict, "index only notes whose front matter has these values, e.g. { normalized = true }"
@@ -157,18 +217,18 @@ class ObsidianConfig:
 class SearchConfig:
     """`[search]`: what is shown."""
 
-    top_k: Results = free(10, "how many results")
-    mode: Annotated[str, one_of(*MODES)] = free("auto", "auto, lexical, dense or hybrid")
+    top_k: int = setting(10, "how many results", 1, 10_000)
+    mode: str = setting("auto", "how to search", choices=MODES)
     transforms: list[str] = setting(
-        list,
-        "also search for what these make of a query: multi-query, step-back, hyde, decompose",
-        free=built_in,
+        list, "also search for what these make of it: multi-query, step-back, hyde, decompose"
     )
-    freshness: bool = free(True, "say when notes changed since the last index (up to 5,000 notes)")
-    refresh: Annotated[str, one_of("auto", "never")] = setting(
+    freshness: bool = setting(
+        True, "say when notes changed since the last index (up to 5,000 notes)"
+    )
+    refresh: str = setting(
         "auto",
-        "auto: a search at a terminal first indexes up to 100 changed notes; or never",
-        free=one_of("never"),
+        "auto: a search at a terminal first indexes up to 100 changed notes",
+        choices=("never",),
     )
 
 
@@ -176,14 +236,13 @@ class SearchConfig:
 class LinksConfig:
     """`[links]`: where results lead."""
 
-    uri: Annotated[
-        str,
-        must_be(
+    uri: str = setting(
+        "",
+        "file, obsidian, or a link with {path}, {line}, {col}; empty: obsidian in its vaults",
+        must=(
             "file, obsidian, or a link that holds {path}",
-            lambda uri: uri in ("", "file", "obsidian") or "{path}" in uri,
+            lambda uri, _: uri in ("", "file", "obsidian") or "{path}" in uri,
         ),
-    ] = setting(
-        "", "file, obsidian, or a link with {path}, {line}, {col}; empty: obsidian in its vaults"
     )
     opener: str = setting("", "the command that opens a link; empty: xdg-open, on macOS open")
 
@@ -192,22 +251,18 @@ class LinksConfig:
 class AskConfig:
     """`[ask]`: what an answer is made from."""
 
-    top_k: Results = free(5, "how many notes an answer may draw on")
-    max_quotes: Annotated[int, at_least(1)] = free(
-        3, "how many parts of notes an answer without a model quotes"
-    )
-    max_answer_tokens: Annotated[int, at_least(1)] = free(
-        1024, "longest answer of a model, in tokens"
-    )
-    temperature: Annotated[float, within(0, 2)] = free(
-        0.2, "how freely a model words its answer; 0 is the strictest"
+    top_k: int = setting(5, "how many notes an answer may draw on", 1, 10_000)
+    max_quotes: int = setting(3, "how many passages an answer without a model quotes", 1, None)
+    max_answer_tokens: int = setting(1024, "longest answer of a model, in tokens", 1, None)
+    temperature: float = setting(
+        0.2, "how freely a model words its answer; 0 is the strictest", 0, 2
     )
     steps: list[str] = setting(
         list, "your own steps (entry points of the group rag.steps) in how a prompt is made"
     )
-    think: bool = free(False, "let a model that can reason do so first; it takes longer")
+    think: bool = setting(False, "let a model that can reason do so first; it takes longer")
     transforms: list[str] = setting(
-        list, "the same as search.transforms, for questions and conversations", free=built_in
+        list, "the same as search.transforms, for questions and conversations"
     )
 
 
@@ -215,35 +270,37 @@ class AskConfig:
 class EmbeddingConfig:
     """`[embedding]`: who makes vectors."""
 
-    provider: Annotated[str, one_of(AUTO, more=EMBEDDING_PROVIDERS)] = setting(
+    provider: str = setting(
         AUTO,
-        f"who makes the vectors: {', '.join(EMBEDDING_PROVIDERS)}; auto: who made those of"
-        " the index, else Ollama if it has the model, else builtin",
+        "who makes the vectors; auto: who made those of the index, else one that is there",
+        choices=EMBEDDING_PROVIDERS,
     )
-    url: OpenAIAddress = setting("", _SERVER)
-    model: Annotated[
-        str,
-        must_fit(
+    url: str = setting("", _SERVER, must=_OPENAI_ADDRESS)
+    model: str = setting(
+        "",
+        "for openai: the name of the embedding model, as the server lists it",
+        must=(
             "the name of a model of the server, where embedding.provider is openai",
             lambda model, own: model or own.provider != "openai",
         ),
-    ] = setting("", "for openai: the name of the embedding model, as the server lists it")
-    api_key: KeyVariable = setting("", _KEY)
+    )
+    api_key: str = setting("", _KEY, must=_VARIABLE)
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
-    path: ModelFile = setting(
-        "", "for onnx: the model.onnx of an embedding model, with its tokenizer.json beside it"
+    path: str = setting(
+        "", "for onnx: the model.onnx, with its tokenizer.json beside it", must=_MODEL_FILE
     )
-    pooling: Annotated[str, one_of("auto", "mean", "cls", "last")] = setting(
-        "auto", "for onnx: mean, cls or last; auto: as the files beside the model say"
+    pooling: str = setting(
+        "auto", "for onnx; auto: as the files beside the model say", choices=("mean", "cls", "last")
     )
-    dimension: Annotated[int, within(0, 16_384)] = setting(
-        0, "for onnx: keep so many numbers of a vector, of models trained for that; 0: all"
+    dimension: int = setting(
+        0,
+        "for onnx: keep so many numbers of a vector, of models trained for that; 0: all",
+        0,
+        16_384,
     )
-    threads: Annotated[int, within(0, 256)] = setting(
-        0, "processors that a model in this program may take; 0: all"
-    )
-    minutes: Annotated[float, positive_below(100_000)] = setting(
-        10.0, "how long a run without a terminal embeds, before it leaves the rest to the next one"
+    threads: int = setting(0, "processors that a model in this program may take; 0: all", 0, 256)
+    minutes: float = setting(
+        10.0, "how long one run without a terminal embeds; the next goes on", 0.001, 100_000
     )
 
 
@@ -251,18 +308,16 @@ class EmbeddingConfig:
 class ChatConfig:
     """`[chat]`: who runs chat models."""
 
-    provider: Annotated[str, one_of(AUTO, more=CHAT_PROVIDERS)] = setting(
+    provider: str = setting(
         AUTO,
-        f"who writes answers, plans and transforms: {', '.join(CHAT_PROVIDERS)}; auto: openai where"
-        " url is set, else ollama",
+        "who writes answers, plans and transforms; auto: openai where url is set, else ollama",
+        choices=CHAT_PROVIDERS,
     )
-    url: OpenAIAddress = setting("", _SERVER)
+    url: str = setting("", _SERVER, must=_OPENAI_ADDRESS)
     model: str = setting(
-        AUTO,
-        "for openai: the name of the chat model, as the server lists it; auto: the first that can;"
-        " empty: answers by quotation",
+        AUTO, "for openai: the chat model; auto: the first that can; empty: answers by quotation"
     )
-    api_key: KeyVariable = setting("", _KEY)
+    api_key: str = setting("", _KEY, must=_VARIABLE)
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
 
     @property
@@ -277,24 +332,26 @@ class ChatConfig:
 class RerankConfig:
     """`[rerank]`: who orders the best results again, where a search asks for it."""
 
-    path: ModelFile = setting(
-        "",
-        "the model.onnx of a cross-encoder, with its tokenizer.json beside it; empty: the chat"
-        " model",
+    path: str = setting(
+        "", "the model.onnx of a cross-encoder; empty: the chat model", must=_MODEL_FILE
     )
 
 
 @dataclass(frozen=True)
 class _OllamaSettings:
-    enabled: bool = setting(True, "false: never talk to Ollama", free=_off)
-    url: Annotated[str, addresses(11434, 1, 1)] = setting(
-        "http://127.0.0.1:11434", "where Ollama answers"
+    enabled: bool = setting(True, "false: never talk to Ollama")
+    url: str = setting(
+        "http://127.0.0.1:11434",
+        "where Ollama answers",
+        must=(_ADDRESS, lambda url, _: are_addresses(url, 1, 1)),
     )
-    urls: Annotated[list[str], addresses(11434)] = setting(
-        list, "embedding servers, used in parallel; empty means url"
+    urls: list[str] = setting(
+        list, "embedding servers, used in parallel; empty means url", must=_ADDRESSES
     )
-    generation_url: Annotated[str, addresses(11434, 0, 1)] = setting(
-        "", "the server of the chat model; empty means url"
+    generation_url: str = setting(
+        "",
+        "the server of the chat model; empty means url",
+        must=(_ADDRESS, lambda url, _: are_addresses(url, 0, 1)),
     )
     embedding_model: str = setting("bge-m3", "gives the vectors; empty means search by words")
     chat_model: str = setting(
@@ -305,33 +362,33 @@ class _OllamaSettings:
         "auto", "put before a query to embed; auto knows the prefixes of common models"
     )
     document_prefix: str = setting("auto", "put before a chunk to embed; auto as above")
-    multilingual: Annotated[str, one_of("auto", "yes", "no")] = setting(
-        "auto", "auto, yes or no: whether the embedding model reads more than English"
+    multilingual: str = setting(
+        "auto", "whether the embedding model reads more than English", choices=("yes", "no")
     )
-    max_context: Annotated[int, at_least(512)] = setting(
-        8192, "largest context asked of the chat model, in tokens"
+    max_context: int = setting(
+        8192, "largest context asked of the chat model, in tokens", 512, None
     )
-    batch_tokens: Annotated[int, at_least(1)] = setting(
-        4096, "how much one embedding request holds, in tokens"
-    )
-    max_in_flight: Annotated[int, within(1, 64)] = setting(
-        2, "how many requests each embedding server has at once"
-    )
-    retries: Annotated[int, within(0, 20)] = setting(2, "how often a failed request is sent again")
-    keep_alive: Annotated[
-        str,
-        matching(
-            r"0|-?(\d+(\.\d+)?(h|ms|m|s))+", "a duration with its unit, such as 10m, 1h30m or -1m"
+    batch_tokens: int = setting(4096, "how much one embedding request holds, in tokens", 1, None)
+    max_in_flight: int = setting(2, "how many requests each embedding server has at once", 1, 64)
+    retries: int = setting(2, "how often a failed request is sent again", 0, 20)
+    keep_alive: str = setting(
+        "10m",
+        "how long a model stays loaded; -1m means for ever",
+        must=(
+            "a duration with its unit, such as 10m, 1h30m or -1m",
+            lambda text, _: re.fullmatch(r"0|-?([0-9]+(\.[0-9]+)?(h|ms|m|s))+", text),
         ),
-    ] = setting("10m", "how long a model stays loaded; -1m means for ever")
-    connect_timeout: Seconds = setting(3.0, "longest wait for a connection, in seconds")
-    read_timeout: Seconds = setting(
-        120.0, "longest silence of a server, in seconds; it is silent while a model loads"
     )
-    request_timeout: Seconds = setting(600.0, "longest request or answer as a whole, in seconds")
-    query_timeout: Seconds = setting(15.0, "longest wait for the vector of a query, in seconds")
-    transform_timeout: Seconds = setting(
-        30.0, "longest wait for what a model makes of a query (transforms), in seconds"
+    connect_timeout: float = setting(3.0, "longest wait for a connection, in seconds", *_SECONDS)
+    read_timeout: float = setting(
+        120.0, "longest silence of a server, as while it loads a model, in seconds", *_SECONDS
+    )
+    request_timeout: float = setting(600.0, "longest request or answer, in seconds", *_SECONDS)
+    query_timeout: float = setting(
+        15.0, "longest wait for the vector of a query, in seconds", *_SECONDS
+    )
+    transform_timeout: float = setting(
+        30.0, "longest wait for a transform of a query, in seconds", *_SECONDS
     )
 
 
@@ -372,38 +429,44 @@ class StoreConfig:
     The layout (from `shard_number` on) counts when the collection is made.
     """
 
-    url: Annotated[str, addresses(6333)] = setting(
+    url: str = setting(
         "",
-        "a Qdrant server such as http://127.0.0.1:6333, or a list of those of a cluster, of which"
-        " the next is asked when one does not answer; empty means in this process, no server",
+        "a Qdrant server, as http://127.0.0.1:6333, or a list of those of a cluster; empty: none",
+        must=_ADDRESSES,
     )
-    api_key_env: Annotated[
-        str, matching(r"\w*", "the name of an environment variable, not the key itself")
-    ] = setting("QDRANT_API_KEY", "the environment variable that holds the server's API key")
-    key_hosts: list[str] = setting(list, _KEY_HOSTS)
-    collection: Annotated[str, matching(r"[\w-]{1,200}", "letters, digits, _ and -")] = setting(
-        "obsidian_knowledge", "the collection, which is this index's alone"
-    )
-    timeout: Seconds = setting(30.0, "longest wait for an answer of the server, in seconds")
-    shard_number: Annotated[int, within(0, 10_000)] = setting(
-        0, "parts of the collection; 0 means the server decides"
-    )
-    replication_factor: Annotated[int, within(1, 100)] = setting(
-        1, "copies of each part, on as many machines"
-    )
-    write_consistency_factor: Annotated[
-        int,
-        must_fit(
-            "within 1 and store.replication_factor", lambda v, own: 0 < v <= own.replication_factor
+    api_key_env: str = setting(
+        "QDRANT_API_KEY",
+        "the environment variable that holds the server's API key",
+        must=(
+            "the name of an environment variable, not the key itself",
+            lambda name, _: re.fullmatch(r"\w*", name, re.ASCII),
         ),
-    ] = setting(1, "copies that must have a write before it counts")
+    )
+    key_hosts: list[str] = setting(list, _KEY_HOSTS)
+    collection: str = setting(
+        "obsidian_knowledge",
+        "the collection, which is this index's alone",
+        must=(
+            "letters, digits, _ and -",
+            lambda name, _: re.fullmatch(r"[\w-]{1,200}", name, re.ASCII),
+        ),
+    )
+    timeout: float = setting(30.0, "longest wait for an answer, in seconds", *_SECONDS)
+    shard_number: int = setting(0, "parts of the collection; 0 means the server decides", 0, 10_000)
+    replication_factor: int = setting(1, "copies of each part, on as many machines", 1, 100)
+    write_consistency_factor: int = setting(
+        1,
+        "copies that must have a write before it counts",
+        must=(
+            "within 1 and store.replication_factor",
+            lambda copies, own: 0 < copies <= own.replication_factor,
+        ),
+    )
     on_disk: bool = setting(False, "keep vectors on disk instead of in memory")
-    quantization: Annotated[str, one_of("none", "scalar", "binary")] = setting(
-        "none", "none, scalar or binary: small copies of the vectors that stay in memory"
+    quantization: str = setting(
+        "none", "small copies of the vectors that stay in memory", choices=("scalar", "binary")
     )
-    hnsw_m: Annotated[int, within(0, 128)] = setting(
-        16, "links of a vector in the search graph; 0 means exact search"
-    )
+    hnsw_m: int = setting(16, "links of a vector in the search graph; 0 means exact search", 0, 128)
 
     @property
     def addresses(self) -> list[str]:
@@ -415,21 +478,19 @@ class StoreConfig:
 class RoutesConfig:
     """`[routes]`: which way a query goes; docs/routes.md shows it by example."""
 
-    classifier: str = setting(
+    classifier: str = setting("", "keyword, embedding, or a plug-in's name; empty: no routes")
+    default: str = setting(
         "",
-        "keyword, embedding, or a plug-in's name; empty: no routes",
-        free=one_of("", "keyword", "embedding"),
+        "the route of a query that no rule matches; empty: none",
+        must=("one of the routes", lambda route, own: not route or route in own.rules),
     )
-    default: Annotated[
-        str, must_fit("one of the routes", lambda v, own: not v or v in own.rules)
-    ] = free("", "the route of a query that no rule matches; empty: none")
-    min_similarity: Annotated[float, within(-1, 1)] = free(
-        0.0, "how near to a rule's examples (cosine) a query must be; embedding only"
+    min_similarity: float = setting(
+        0.0, "how near to a rule's examples (cosine) a query must be; embedding only", -1, 1
     )
-    rules: Annotated[dict[str, Any], routes(MODES)] = setting(
+    rules: dict[str, Any] = setting(
         dict,
         "by name of the route: keywords or examples; and vaults, mode, transforms",
-        free=own_routes,
+        must=_problem_of_routes,
     )
 
 
@@ -437,60 +498,62 @@ class RoutesConfig:
 class PlannerConfig:
     """`[planner]`: filters, dates and vaults understood from the words of a query."""
 
-    plan: Annotated[str, one_of("auto", "always", "never")] = free(
-        "auto", "auto: queries with words that look like filters; always; or never"
+    plan: str = setting(
+        "auto", "auto: queries with words that look like filters", choices=("always", "never")
     )
-    extractor: Annotated[str, one_of("auto", "rules", "model")] = free(
+    extractor: str = setting(
         "auto",
-        "auto: a model only when a plan is asked for; rules: no model; model: for every plan",
+        "who plans; auto: a model only when a plan is asked for",
+        choices=("rules", "model"),
     )
-    router: Annotated[str, matching(r"\s*\S.*", "rules, model, or a plug-in's name")] = setting(
+    router: str = setting(
         "rules",
         "who chooses the route: rules, model, or a plug-in's name",
-        free=one_of("rules", "model"),
+        must=("rules, model, or a plug-in's name", lambda name, _: name.strip()),
     )
-    mode: Annotated[str, one_of(*PLANNER_MODES)] = free(
-        "default", "default, conservative or aggressive: how far to trust a model"
+    mode: str = setting("default", "how far to trust a model", choices=PLANNER_MODES)
+    confidence_threshold: float = setting(
+        -1.0,
+        "how sure a model's plan must be to count; -1: as the mode says (.7, .9, .5)",
+        must=("within 0 and 1, or -1", lambda value, _: 0 <= value <= 1 or value == -1),
     )
-    confidence_threshold: Annotated[
-        float, must_be("within 0 and 1, or -1", lambda v: 0 <= v <= 1 or v == -1)
-    ] = free(-1.0, "how sure a model's plan must be to count; -1: as the mode says (.7, .9, .5)")
-    max_tool_iterations: Annotated[int, within(-1, 20)] = free(
-        -1, "how often a model may use a tool; -1: as the mode says (2, 1, 3)"
+    max_tool_iterations: int = setting(
+        -1, "how often a model may use a tool; -1: as the mode says (2, 1, 3)", -1, 20
     )
-    max_candidates: Annotated[int, within(1, 1000)] = free(
-        8, "how many matches a tool gives, and names of a kind a prompt"
+    max_candidates: int = setting(
+        8, "how many matches a tool gives, and names of a kind a prompt", 1, 1000
     )
     extractor_model: str = setting("", "the model that plans; empty means ollama.chat_model")
     hyde_model: str = setting("", "the model that writes the hypothetical note; empty as above")
     router_model: str = setting("", "the model that chooses the route; empty as above")
-    tag_cap: Annotated[int, within(1, 1000)] = free(
-        8, "when a query is taken for more tags than this, ..."
+    tag_cap: int = setting(8, "when a query is taken for more tags than this, ...", 1, 1000)
+    tag_keep: int = setting(
+        5,
+        "... only so many of them are kept",
+        must=("within 1 and planner.tag_cap", lambda v, own: 0 < v <= max(own.tag_cap, 5)),
     )
-    tag_keep: Annotated[
-        int, must_fit("within 1 and planner.tag_cap", lambda v, own: 0 < v <= max(own.tag_cap, 5))
-    ] = free(5, "... only so many of them are kept")
-    time_window: Annotated[str, one_of(*WINDOWS)] = free(
-        "ALL_TIME", "the time of queries that name none: ALL_TIME, THIS_YEAR, PAST_SIX_MONTHS, ..."
+    time_window: str = setting("ALL_TIME", "the time of queries that name none", choices=WINDOWS)
+    aliases: dict[str, Any] = setting(
+        dict,
+        'other names of tags and vaults, e.g. { k8s = "kubernetes" }',
+        must=("a table of names", lambda table, _: are_texts([*table, *table.values()])),
     )
-    aliases: Annotated[dict[str, Any], names_by_name] = free(
-        dict, 'other names of tags and vaults, e.g. { k8s = "kubernetes" }'
+    neighbours: dict[str, Any] = setting(
+        dict,
+        'tags that go together, e.g. { kubernetes = ["containers", "helm"] }',
+        must=("a table of lists of tags", _are_lists),
     )
-    neighbours: Annotated[dict[str, Any], lists_of("tags")] = free(
-        dict, 'tags that go together, e.g. { kubernetes = ["containers", "helm"] }'
+    fields: dict[str, Any] = setting(
+        dict,
+        'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }',
+        must=("a table of lists of words", _are_lists),
     )
-    fields: Annotated[dict[str, Any], lists_of("words")] = free(
-        dict, 'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }'
-    )
-    audit: bool = setting(
-        True, "keep what was understood, beside the index, for an audit", free=_off
-    )
-    raw_replies: bool = setting(
-        False,
-        "keep the replies of models word for word in it, with what they wrote to tools",
-        free=_off,
-    )
-    audit_days: Annotated[int, at_least(0)] = setting(90, "how many days of it are kept; 0: all")
+    audit: bool = setting(True, "keep what was understood, beside the index, for an audit")
+    raw_replies: bool = setting(False, "keep the replies of models word for word in it")
+    audit_days: int = setting(90, "how many days of it are kept; 0: all", 0, None)
+
+
+# -- all of them ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -560,18 +623,12 @@ class RAGConfig(ModelsConfig):
 
     data_dir: Path = setting(lambda: platform_folder("user_data_dir"), "where the index is kept")
     vaults_dir: Path | None = setting(
-        None,
-        "every folder directly below it is a vault (default: vaults, beside the project file)",
-        free=below_project,
+        None, "each folder in it is a vault (default: vaults, beside the project file)"
     )
     target_vaults: list[str] = setting(
-        list, "index only these folders of vaults_dir; empty means all", free=of_own_vaults
+        list, "index only these folders of vaults_dir; empty means all"
     )
-    warm: bool = setting(
-        True,
-        "keep a warm process, so that the next command need not start cold",
-        free=_off,
-    )
+    warm: bool = setting(True, "keep a warm process, so that the next command need not start cold")
     index: IndexConfig = field(default_factory=IndexConfig)
     obsidian: ObsidianConfig = field(default_factory=ObsidianConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -601,42 +658,23 @@ SECTIONS = (
 )
 
 
-class Setting(NamedTuple):
-    """A setting as it was declared: see `setting`; `check` is the rule in its type."""
-
-    type: Any
-    default: Any
-    help: str
-    free: Rule
-    check: Rule
-
-
 def settings() -> dict[str, Setting]:
     """Return all settings by their dotted names."""
-    return {
-        name: Setting(
-            item.type,
-            item.default_factory() if callable(item.default_factory) else item.default,
-            **item.metadata,
-            check=getattr(item.type, "__metadata__", [anything])[0],
-        )
-        for name, item in _declared().items()
-    }
-
-
-@cache
-def _declared() -> dict[str, Field[Any]]:
+    declared = {}
     own = {item.name: item for item in fields(RAGConfig)}
-    declared = {name: item for name, item in own.items() if item.metadata}
-    for section in SECTIONS:
-        for item in fields(own[section].default_factory):  # type: ignore[arg-type]
-            declared[f"{section}.{item.name}"] = item
+    for section in ("", *SECTIONS):
+        kind: Any = own[section].default_factory if section else RAGConfig
+        for item in filter(lambda item: item.metadata, fields(kind)):
+            name = f"{section}.{item.name}" if section else item.name
+            made = item.default_factory
+            default = made() if callable(made) else item.default
+            declared[name] = Setting(name, default, **item.metadata)
     return declared
 
 
 def values(config: RAGConfig) -> dict[str, Any]:
     """Return every setting's dotted name with its value."""
-    by_name = {name: attrgetter(name)(config) for name in _declared()}
+    by_name = {name: attrgetter(name)(config) for name in settings()}
     return {n: str(value) if isinstance(value, Path) else value for n, value in by_name.items()}
 
 

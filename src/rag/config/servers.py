@@ -35,6 +35,12 @@ def is_address(url: str) -> bool:
         return False
 
 
+def are_addresses(urls: list[str] | str, least: int = 0, most: int = 100) -> bool:
+    """Tell whether so many addresses are in a list, or in a text with commas between."""
+    listed = urls.split(",") if urls and isinstance(urls, str) else [*urls]
+    return least <= len(listed) <= most and all(is_address(url.strip(" ")) for url in listed)
+
+
 def addresses_in(url: str) -> list[str]:
     """Return the addresses in a text, which commas part."""
     # Other blanks than spaces stay, and make an address that is refused.
@@ -43,14 +49,13 @@ def addresses_in(url: str) -> list[str]:
 
 def hosts_in(url: str) -> set[str]:
     """Return the hosts of all addresses in a text, in small letters; "" for one without a host."""
-    return {_host_of(address) for address in addresses_in(url)}
-
-
-def _host_of(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
+    hosts = set()
+    for address in addresses_in(url):
+        try:
+            hosts.add(urlsplit(address).hostname or "")
+        except ValueError:
+            hosts.add("")
+    return hosts
 
 
 class KeySetting(NamedTuple):
@@ -117,7 +122,7 @@ def server_folder(home: Path, addresses: Sequence[str], collection: str) -> Path
     :param home: the data folder.
     """
     names = _folder_names(home)
-    keys = [_key(address, collection) for address in addresses]
+    keys = [f"{address.rstrip('/')} {collection}" for address in addresses]
     folders = [home / names.get(key, folder_name(key)) for key in keys]
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
@@ -135,7 +140,8 @@ def note_folder(home: Path, addresses: Sequence[str], collection: str, name: str
     from rag.support.durable_files import changing, replace_durably
 
     with changing(home):
-        names = _folder_names(home) | {_key(address, collection): name for address in addresses}
+        names = _folder_names(home)
+        names |= {f"{address.rstrip('/')} {collection}": name for address in addresses}
         replace_durably(home / _NAMES, json.dumps(names, indent=2).encode())
 
 
@@ -147,7 +153,3 @@ def _folder_names(home: Path) -> dict[str, str]:
         names = json.loads(read_file(home / _NAMES))
         return {key: name for key, name in names.items() if _NAME.fullmatch(name)}
     return {}
-
-
-def _key(address: str, collection: str) -> str:
-    return f"{address.rstrip('/')} {collection}"

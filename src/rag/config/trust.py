@@ -1,4 +1,5 @@
-"""Which project files the user trusts: those whose path and content are in the user's own list.
+"""What a project's file may set before the user trusts it, and which files the user trusts: those
+whose path and content are in the user's own list.
 
 As with direnv and git's `safe.directory`, to enter a folder is not to agree to what lies in it. A
 file that was changed is another file.
@@ -8,22 +9,94 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.config.files import platform_folder
+from rag.config.sections import ROUTE, are_texts
 from rag.exceptions import ConfigError
 from rag.support.regular_files import read_file
 
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
+# -- what takes no trust --------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Entry:
+# Those of `rag.query.registry`, other spellings too; any other name is a plug-in's.
+TRANSFORMS = frozenset(
+    {"decompose", "hyde", "multi-query", "step-back", "decomposition", "multiquery", "stepback"}
+)
+
+
+class Place(NamedTuple):
+    """Where a project's file was found. Whoever puts it there must not by that reach a server, a
+    folder outside or a program.
+
+    :param folder: the real path of the folder.
+    :param has_vaults: whether the user has set `vaults_dir`, so that what the file says of vaults
+        would be about the user's.
+    """
+
+    folder: Path
+    has_vaults: bool = False
+
+
+def _are_built_in(names: Any, _place: Place | None = None) -> bool:
+    return are_texts(names) and all(
+        name.strip().lower().replace("_", "-") in TRANSFORMS for name in names
+    )
+
+
+def _are_own_routes(table: dict[str, Any], _place: Place) -> bool:
+    """Return whether routes hold words, vaults, modes and built-in transforms alone; one that is no
+    table is a mistake, which is told."""
+    routes = [route for route in table.values() if isinstance(route, dict)]
+    return all({*r} <= {*ROUTE} and _are_built_in(r.get("transforms", [])) for r in routes)
+
+
+def _is_off(value: Any, _place: Place) -> bool:
+    return value is False
+
+
+# What a project's file may set though nobody trusts it, because it only changes how notes are cut,
+# searched, planned and shown: any value, or the values that pass a test. All else takes trust.
+FREE: dict[str, Callable[[Any, Place], Any] | None] = {
+    **dict.fromkeys(("search.top_k", "search.mode", "search.freshness")),
+    **dict.fromkeys(("ask.top_k", "ask.max_quotes", "ask.max_answer_tokens", "ask.temperature")),
+    **dict.fromkeys(("ask.think", "routes.default", "routes.min_similarity")),
+    **dict.fromkeys(("planner.plan", "planner.extractor", "planner.mode", "planner.fields")),
+    **dict.fromkeys(("planner.confidence_threshold", "planner.max_tool_iterations")),
+    **dict.fromkeys(("planner.max_candidates", "planner.tag_cap", "planner.tag_keep")),
+    **dict.fromkeys(("planner.time_window", "planner.aliases", "planner.neighbours")),
+    "index.chunk_size": lambda size, _: 256 <= size <= 4096,
+    "index.chunk_overlap": lambda overlap, _: 0 <= overlap <= 128,
+    "search.transforms": _are_built_in,
+    "search.refresh": lambda value, _: value == "never",
+    "ask.transforms": _are_built_in,
+    "ollama.enabled": _is_off,
+    "routes.classifier": lambda name, _: name in ("", "keyword", "embedding"),
+    "routes.rules": _are_own_routes,
+    "planner.router": lambda name, _: name in ("rules", "model"),
+    "planner.audit": _is_off,
+    "planner.raw_replies": _is_off,
+    "warm": _is_off,
+    "vaults_dir": lambda folder, place: Path(os.path.realpath(folder)).is_relative_to(place.folder),
+    "target_vaults": lambda _, place: not place.has_vaults,
+}
+
+
+def takes_trust(name: str, value: Any, place: Place) -> bool:
+    """Return whether a project's file needs the user's trust to set a setting to a value."""
+    test = FREE.get(name)
+    return not test(value, place) if test else name not in FREE
+
+
+# -- the list -------------------------------------------------------------------------------
+
+
+class Entry(NamedTuple):
     """What the user said of a file, and when."""
 
     digest: str
@@ -31,12 +104,12 @@ class Entry:
     since: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class TrustList:
     """The user's list: files by their real path, and hosts that were told to get a key."""
 
-    files: Mapping[str, Entry] = field(default_factory=dict)
-    told: Mapping[str, str] = field(default_factory=dict)
+    files: dict[str, Entry] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls) -> TrustList:
@@ -66,33 +139,10 @@ class TrustList:
         entry = self.files.get(str(file))
         return entry.trusted if entry and entry.digest == digest else None
 
-    def _save(self) -> None:
-        from rag.support.durable_files import replace_durably
-
-        files = {
-            path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
-            for path, e in self.files.items()
-        }
-        data = {"files": files, "told": {**self.told}}
-        text = json.dumps(data, indent=2, sort_keys=True) + "\n"
-        replace_durably(trust_file(), text.encode())
-
 
 def trust_file() -> Path:
     """Return where the list is, or would be."""
     return platform_folder("user_config_dir") / "trusted.json"
-
-
-def digest_of(content: bytes, outside: Sequence[str]) -> str:
-    """Return the digest of a project's file.
-
-    :param outside: the folders outside of the project that it leads to; a link in the project
-        could be turned elsewhere while the file stays as it is.
-    """
-    digest = sha256(content)
-    if outside:
-        digest.update(b"\0" + json.dumps(outside).encode())
-    return digest.hexdigest()
 
 
 def record(file: Path, digest: str, trusted: bool) -> None:
@@ -103,8 +153,8 @@ def record(file: Path, digest: str, trusted: bool) -> None:
     from datetime import datetime
 
     now = datetime.now().astimezone().isoformat(timespec="seconds")
-    with _changing() as known:
-        replace(known, files={**known.files, str(file): Entry(digest, trusted, now)})._save()
+    with _changing() as listed:
+        listed.files[str(file)] = Entry(digest, trusted, now)
 
 
 def forget(file: Path) -> bool:
@@ -112,11 +162,10 @@ def forget(file: Path) -> bool:
 
     :raises ConfigError: when the list cannot be written.
     """
-    with _changing() as known:
-        rest = {path: entry for path, entry in known.files.items() if path != str(file)}
-        if len(rest) < len(known.files):
-            replace(known, files=rest)._save()
-    return len(rest) < len(known.files)
+    if str(file) not in TrustList.load().files:
+        return False
+    with _changing() as listed:
+        return listed.files.pop(str(file), None) is not None
 
 
 def remember_told(host: str, variable: str) -> None:
@@ -124,14 +173,14 @@ def remember_told(host: str, variable: str) -> None:
 
     :raises ConfigError: when the list cannot be written.
     """
-    with _changing() as known:
-        replace(known, told={**known.told, host: variable})._save()
+    with _changing() as listed:
+        listed.told[host] = variable
 
 
 @contextmanager
 def _changing() -> Iterator[TrustList]:
-    """Give the list to the one process that changes it."""
-    from rag.support.durable_files import changing
+    """Give the list to the one process that changes it, and write it."""
+    from rag.support.durable_files import changing, replace_durably
 
     folder = trust_file().parent
     try:
@@ -139,7 +188,14 @@ def _changing() -> Iterator[TrustList]:
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
         with changing(folder):
-            yield TrustList.load()
+            listed = TrustList.load()
+            yield listed
+            files = {
+                path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
+                for path, e in listed.files.items()
+            }
+            text = json.dumps({"files": files, "told": listed.told}, indent=2, sort_keys=True)
+            replace_durably(trust_file(), f"{text}\n".encode())
     except OSError as error:
         raise ConfigError(
             f"{trust_file()} cannot be written",
