@@ -33,7 +33,6 @@ def serve(daemon, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
             patch.delenv("PYTHONUNBUFFERED", raising=False)
             for name, value in daemon.environment(**variables).items():
                 patch.setenv(name, value)
-            patch.setattr(place, "is_unbuffered", lambda: False)  # as it is in a test's worker
             patch.setattr(control, "_ANSWER", 0.2)
             code = run_app(["warm", *arguments, "--json"])
         return code, json.loads(capsys.readouterr().out)

@@ -129,8 +129,7 @@ class TestHeritage:
                 server.run(there)
             there.close()
             errand = client._ForwardedCommand(here, process)
-            monkeypatch.setattr(errand, "_forward_signals", lambda: None)
-            request = client._request(["search", "x"])
-            gone = request.replace(bytes(Path.cwd()), b"/nonexistent", 1)
-            assert errand.run(gone) is None
+            monkeypatch.setattr(errand, "_handle_signals", lambda *_: None)
+            monkeypatch.setattr(os, "getcwdb", lambda: b"/nonexistent")
+            assert errand.run(client._request(["search", "x"])) is None
             assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0

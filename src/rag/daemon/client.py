@@ -15,8 +15,9 @@ it does when it hears nothing for `PATIENCE`. A child that gets no request ends.
 
 from __future__ import annotations
 
-import _signal  # as for `_socket` in `place`
+import _signal  # as for `_socket` in `endpoint`
 import _socket
+import marshal
 import os
 import select
 import sys
@@ -25,25 +26,25 @@ from rag.daemon import endpoint as place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
+    from typing import Any
+
+    Handler = Callable[[int, FrameType | None], Any] | int
 
 PATIENCE = 1.0  # seconds without a word, after which a command runs cold
 _SENDING = 5.0  # for a request; the child has nothing else to do than read it
 _KILLED = 137  # what a shell says of a process that was killed
 
 
-def _numbers(*names: str) -> tuple[int, ...]:
-    return tuple(number for number in map(vars(_signal).get, names) if number is not None)
-
-
-# What the terminal sends to all processes of a command, and so must we.
-_TO_ALL = _numbers("SIGINT", "SIGQUIT", "SIGHUP", "SIGWINCH")
-_TO_ONE = _numbers("SIGTERM", "SIGUSR1", "SIGUSR2")
-_STOP = _numbers("SIGTSTP")
-_MILD = _numbers("SIGINT", "SIGWINCH")  # a child tells how these ended
+# What the terminal sends to all processes of a command, and so must we; and what goes to one.
+_TO_ALL = (_signal.SIGINT, _signal.SIGQUIT, _signal.SIGHUP, _signal.SIGWINCH)
+_TO_ONE = (_signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2)
+_MILD = (_signal.SIGINT, _signal.SIGWINCH)  # a child tells how these ended
 _OWN_FILES = ("/dev/fd/", "/dev/tty", "/proc/self/", "/proc/thread-self/")
-
-_OF_THE_SHELL = {"--install-completion", "--show-completion"}
+# `warm` governs the warm process, and `serve`, `watch` and `mcp` go on for long. Completion is
+# installed for the shell that started this process.
+_COLD = {"serve", "watch", "warm", "mcp", "--install-completion", "--show-completion"}
 
 
 def hand_over(arguments: list[str]) -> int | None:
@@ -68,13 +69,9 @@ def hand_over(arguments: list[str]) -> int | None:
 
 
 def _can_be_handed_over(arguments: list[str]) -> bool:
-    """`warm` governs the warm process, and `serve`, `watch` and `mcp` go on for long. A command
-    that names a file descriptor of this process needs this process, and completion is installed for
-    the shell that started it."""
-    alone = {"serve", "watch", "warm", "mcp"} | _OF_THE_SHELL
-    if alone & {*arguments[:1]}:
-        return False
-    if None in (sys.stdin, sys.stdout, sys.stderr):
+    """Return whether a command does not need this process, as one does that names a file descriptor
+    of it."""
+    if _COLD & {*arguments[:1]} or None in (sys.stdin, sys.stdout, sys.stderr):
         return False
     settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
     if any(file in text for file in _OWN_FILES for text in (*arguments, *settings)):
@@ -92,29 +89,29 @@ def is_in_background() -> bool:
 
 
 def _request(arguments: list[str]) -> bytes:
-    """Return what a child must know: a head of numbers, the folder, arguments, environment.
+    """Return what a child must know: arguments, folder, mask, ignored signals, environment, and
+    whether all output is written at once.
 
     :raises OSError: when there is no working folder any more.
     """
     mask = os.umask(0o077)
     os.umask(mask)
-    ignored = [s for s in (*_TO_ALL, *_TO_ONE) if _is_ignored(s)]
-    head = " ".join(map(str, (len(arguments), mask, *ignored)))
-    variables = [name + b"=" + value for name, value in os.environb.items()]
-    texts = [os.fsencode(text) for text in (head, os.getcwd(), *arguments)]
-    return b"\0".join([*texts, *variables])
+    ignored = [int(number) for number in (*_TO_ALL, *_TO_ONE) if _is_ignored(number)]
+    unbuffered = bool(getattr(sys.stdout, "write_through", False))
+    environment = [*os.environb.items()]
+    return marshal.dumps((arguments, os.getcwdb(), mask, ignored, environment, unbuffered))
 
 
 def _ask_for_child(connection: _socket.socket) -> int:
     """Return the process that waits for the request; 0 when there will be none."""
     connection.sendall(b"run\n")
-    said = b""
-    while not said.endswith(b"\n"):
-        heard = connection.recv(64)
-        if not heard:
+    line = b""
+    while not line.endswith(b"\n"):
+        part = connection.recv(64)
+        if not part:
             return 0
-        said += heard
-    return int(said)
+        line += part
+    return int(line)
 
 
 def _is_ignored(number: int) -> bool:
@@ -134,31 +131,41 @@ class _ForwardedCommand:
         self.ringer.setblocking(False)
 
     def run(self, request: bytes) -> int | None:
-        """Return the exit code; `None` when the child did not get its request."""
+        """Return the exit code; `None` when the child did not get its request, or could not take
+        the place of this process."""
+        self._handle_signals(self._forward, self._stop)
+        _signal.set_wakeup_fd(self.ringer.fileno(), warn_on_full_buffer=False)
         try:
-            return self._hand_over(request)
-        finally:
-            _signal.set_wakeup_fd(-1)
-            self.bell.close()
-            self.ringer.close()
-
-    def _hand_over(self, request: bytes) -> int | None:
-        self._forward_signals()
-        self.connection.settimeout(_SENDING)
-        try:
+            self.connection.settimeout(_SENDING)
             streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
             rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
             self.connection.sendmsg([len(request).to_bytes(4, "big")], [rights])
             self.connection.sendall(request)
+            self.connection.settimeout(None)
         except OSError:
-            self._keep_signals()
+            word = b"cold\n"
+        else:
+            word = self._last_word()
+        finally:
+            _signal.set_wakeup_fd(-1)
+            self.bell.close()
+            self.ringer.close()
+        if word == b"cold\n":
+            self._handle_signals(_signal.SIG_DFL, _signal.SIG_DFL)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
             return None
-        self.connection.settimeout(None)
-        return self._wait()
+        if word:
+            return int(word)
+        if self.deadly:  # the child is gone without a word: end by the signal that ended it
+            _signal.signal(self.deadly, _signal.SIG_DFL)
+            os.kill(os.getpid(), self.deadly)
+        os.write(2, b"rag: the process of this command was killed\n")
+        return _KILLED
 
-    def _wait(self) -> int | None:
-        said = b""
-        while not said.endswith(b"\n"):
+    def _last_word(self) -> bytes:
+        """Return the line in which the child tells how it ended; nothing when it was killed."""
+        line = b""
+        while not line.endswith(b"\n"):
             select.select([self.connection, self.bell], [], [])
             try:
                 self.bell.recv(64)
@@ -166,36 +173,18 @@ class _ForwardedCommand:
             except BlockingIOError:
                 pass
             try:
-                heard = self.connection.recv(16)
+                part = self.connection.recv(16)
             except ConnectionResetError:
-                heard = b""
-            if not heard:
-                return self._end_alike()
-            said += heard
-        if said == b"cold\n":
-            self._keep_signals()
-            return None
-        return int(said)
+                part = b""
+            if not part:
+                return b""
+            line += part
+        return line
 
-    def _end_alike(self) -> int:
-        """The child is gone without a word: end by the signal that ended it."""
-        if self.deadly:
-            _signal.signal(self.deadly, _signal.SIG_DFL)
-            os.kill(os.getpid(), self.deadly)
-        os.write(2, b"rag: the process of this command was killed\n")
-        return _KILLED
-
-    def _forward_signals(self) -> None:
-        _signal.set_wakeup_fd(self.ringer.fileno(), warn_on_full_buffer=False)
-        for number in (*_TO_ALL, *_TO_ONE, *_STOP):
+    def _handle_signals(self, forward: Handler, stop: Handler) -> None:
+        for number in (*_TO_ALL, *_TO_ONE, _signal.SIGTSTP):
             if not _is_ignored(number):
-                _signal.signal(number, self._stop if number in _STOP else self._forward)
-
-    def _keep_signals(self) -> None:
-        for number in (*_TO_ALL, *_TO_ONE, *_STOP):
-            if not _is_ignored(number):
-                _signal.signal(number, _signal.SIG_DFL)
-        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+                _signal.signal(number, stop if number == _signal.SIGTSTP else forward)
 
     def _forward(self, number: int, _: FrameType | None) -> None:
         if number not in _MILD:

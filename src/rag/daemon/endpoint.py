@@ -14,7 +14,6 @@ from binascii import crc32
 from rag.support.runtime_folder import UntrustedError as UntrustedError
 from rag.support.runtime_folder import check_folder as check_folder
 from rag.support.runtime_folder import folder as folder
-from rag.support.runtime_folder import open_file, open_folder
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
@@ -27,32 +26,19 @@ _PLACES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "RAG_CONFIG", "RAG_DATA_D
 _READ_AT_START = ("PYTHON", "TYPER_", "_TYPER_", "HAYSTACK_")
 # Level and name of what macOS has instead of SO_PEERCRED.
 _LOCAL_PEERCRED, _LOCAL_PEERPID = (0, 1), (0, 2)
-# Options of Python that the parent is started with too, and those it never has.
-_HANDED_ON = {"-E": "ignore_environment", "-s": "no_user_site"}
-_NOT_HANDED_ON = ("optimize", "dev_mode", "bytes_warning")
+_FLAGS = ("optimize", "dev_mode", "bytes_warning", "ignore_environment", "no_user_site")
 
 
 def can_be_warm() -> bool:
-    """Whether this system has what a warm process needs, and the environment does not forbid it.
+    """Return whether this system has what a warm process needs, and the environment allows it.
 
-    A Python with options for who looks into it (`-O`, `-W`, `-X`, ...) runs cold.
+    A Python with options of its own (`-O`, `-W`, `-X`, ...) runs cold.
     """
     if os.environ.get("RAG_WARM", "").strip().lower() in _OFF:
         return False
-    if sys.warnoptions or sys._xoptions or any(getattr(sys.flags, o) for o in _NOT_HANDED_ON):
+    if sys.warnoptions or sys._xoptions or any(getattr(sys.flags, flag) for flag in _FLAGS):
         return False
     return all(map(hasattr, (os, _socket, _socket.socket), ("fork", "AF_UNIX", "sendmsg")))
-
-
-def python_options() -> list[str]:
-    """Return the options of this Python that the parent must have too."""
-    found = [option for option, flag in _HANDED_ON.items() if getattr(sys.flags, flag)]
-    return [*found, "-u"] if is_unbuffered() else found
-
-
-def is_unbuffered() -> bool:
-    """Whether this Python writes all output at once, as with `-u`."""
-    return bool(getattr(sys.__stdout__, "write_through", False))
 
 
 def socket_path(environment: Mapping[str, str] = os.environ) -> str:
@@ -79,7 +65,7 @@ def _checksum(*parts: object) -> int:
 
 
 def _heritage() -> Iterator[object]:
-    yield from (python_options(), sys.flags.utf8_mode, os.getegid(), sorted(os.getgroups()))
+    yield from (sys.flags.utf8_mode, os.getegid(), sorted(os.getgroups()))
     yield os.getpriority(os.PRIO_PROCESS, 0)
     if hasattr(os, "sched_getaffinity"):
         yield sorted(os.sched_getaffinity(0))
@@ -91,42 +77,6 @@ def _heritage() -> Iterator[object]:
     yield [resource.getrlimit(getattr(resource, name)) for name in names]
 
 
-def take(path: str, make: bool = True) -> int:
-    """Take the place at a socket, which only one process can have, for as long as it lives.
-
-    :param make: make the folder and the file that stand for the place, where they are missing.
-    :returns: the descriptor that holds it; -1 when another process has it.
-    :raises UntrustedError: when somebody else can reach the folder; nothing is made there then.
-    :raises OSError: when they cannot be made, or are missing.
-    """
-    import fcntl
-
-    where, name = os.path.split(path)
-    within = open_folder(where, make)
-    try:
-        flags = os.O_RDWR | os.O_CREAT if make else os.O_RDWR
-        lock = open_file(name.removesuffix(".sock") + ".lock", flags, within)
-    finally:
-        os.close(within)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return -1
-    return lock
-
-
-def is_taken(path: str) -> bool:
-    """Whether a process has the place at a socket."""
-    try:
-        lock = take(path, make=False)
-    except (OSError, UntrustedError):  # no folder even
-        return False
-    if lock >= 0:
-        os.close(lock)
-    return lock < 0
-
-
 def peer_of(connection: _socket.socket) -> int:
     """Return the process at the other end.
 
@@ -134,11 +84,10 @@ def peer_of(connection: _socket.socket) -> int:
         it is.
     """
     if sys.platform == "linux":
-        told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-        process, user = (int.from_bytes(told[at : at + 4], sys.byteorder) for at in (0, 4))
+        peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        process, user = (int.from_bytes(peer[at : at + 4], sys.byteorder) for at in (0, 4))
     elif sys.platform == "darwin":
-        told = connection.getsockopt(*_LOCAL_PEERCRED, 76)
-        user = int.from_bytes(told[4:8], sys.byteorder)
+        user = int.from_bytes(connection.getsockopt(*_LOCAL_PEERCRED, 76)[4:8], sys.byteorder)
         process = int.from_bytes(connection.getsockopt(*_LOCAL_PEERPID, 4), sys.byteorder)
     else:
         raise UntrustedError("this system does not tell whose a connection is")

@@ -17,32 +17,31 @@ import fcntl
 import gc
 import io
 import locale
+import marshal
 import os
 import pkgutil
 import selectors
 import signal
 import socket
 import sys
-import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import rag
 from rag.config import load_config
 from rag.daemon import endpoint as place
 from rag.support import process_exit as leaving
-from rag.support.runtime_folder import open_folder
+from rag.support.runtime_folder import open_file, open_folder
 
 IDLE = 900.0  # seconds
 _LOOK = 30.0  # seconds between two looks at the disk
 _WAITING = 1024  # connections
 _LEAVING = 5.0  # seconds for an exit code to leave
 _NOT_WANTED = 3  # the exit status of a child whose configuration wants no warm process
-_MOST = 1 << 26  # bytes of arguments and environment; systems allow a process far less
+TAKEN = 75  # the exit status of a process in whose place there is another
 # What a client forwards. (SIGWINCH too, which ends nobody.)
 _SIGNALS = (
     *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
@@ -66,8 +65,8 @@ _PRELOADED = (
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class WarmError(Exception):
-    """There can be no warm process here; the message says why."""
+class TakenError(Exception):
+    """Another process has the place."""
 
 
 # -- the parent ----------------------------------------------------------------------------
@@ -88,27 +87,21 @@ class Parent:
         self.children: set[int] = set()
         self._selector = selectors.DefaultSelector()
         self._stopping = False
+        self._waiting: list[socket.socket] = []
         self._last = time.monotonic()
 
     def listen(self) -> None:
         """Take the place at the socket, and load the program.
 
-        :raises WarmError: when another process has the place, or a thread would be forked.
+        :raises TakenError: when another process has the place.
         :raises UntrustedError: when somebody else can reach the folder.
         """
-        self._lock = _take(self.path)
+        self._lock = take(self.path)
         preload()
-        if _threads() > 1:
-            raise WarmError(f"{_threads()} threads run, and a fork would lose all but one")
         gc.collect()
         gc.freeze()  # children share these pages as long as nobody counts through them
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._inode = self._bind(*os.path.split(self.path))
-        self._watch(self._listener)
-        self._watch_signals()
-
-    def _bind(self, folder: str, name: str) -> int:
-        """Listen at a name in the folder, and return the number of its file."""
+        folder, name = os.path.split(self.path)
         beside, within = f"{name}.{os.getpid()}", open_folder(folder)
         try:
             os.fchdir(within)  # the only way to name a socket that lies in a folder that is open
@@ -116,21 +109,35 @@ class Parent:
             self._listener.listen(_WAITING)
             # Whoever finds the socket finds somebody who listens.
             os.rename(beside, name, src_dir_fd=within, dst_dir_fd=within)
-            return os.stat(name, dir_fd=within, follow_symlinks=False).st_ino
+            self._inode = os.stat(name, dir_fd=within, follow_symlinks=False).st_ino
         finally:
             os.chdir("/")  # no folder is kept from being taken away
             os.close(within)
+        self._bell, self._ringer = socket.socketpair()
+        self._ringer.setblocking(False)
+        for end in (self._listener, self._bell):
+            self._watch(end)
+        signal.set_wakeup_fd(self._ringer.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # one that is not handled wakes nobody
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._stop)
 
     def serve(self) -> None:
         """Answer until it is time to end."""
         try:
             while not self._stopping:
-                ready = {key.data for key, _ in self._selector.select(self._pause())}
-                if not ready and (self._is_idle() or not self._is_current()):
+                left = _LOOK if self.children else self._last + self.idle - time.monotonic()
+                events = self._selector.select(max(0.0, min(_LOOK, left)))
+                ready = {key.data for key, _ in events}
+                if not ready and (left <= 0 or not self._is_current()):
                     break
                 if self._bell in ready:
                     self._bell.recv(4096)
-                self._bury()
+                with suppress(ChildProcessError):
+                    while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                        self.children.discard(ended[0])
+                        self._last = time.monotonic()
+                        self._stopping |= os.waitstatus_to_exitcode(ended[1]) == _NOT_WANTED
                 if self._listener in ready:
                     self._accept()
                 for connection in ready - {self._bell, self._listener}:
@@ -143,25 +150,8 @@ class Parent:
         end.setblocking(False)
         self._selector.register(end, selectors.EVENT_READ, end)
 
-    def _watch_signals(self) -> None:
-        self._bell, self._ringer = socket.socketpair()
-        self._ringer.setblocking(False)
-        self._watch(self._bell)
-        signal.set_wakeup_fd(self._ringer.fileno(), warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # one that is not handled wakes nobody
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._stop)
-
     def _stop(self, *_: object) -> None:
         self._stopping = True
-
-    def _pause(self) -> float:
-        if self.children:
-            return _LOOK
-        return max(0.0, min(_LOOK, self._last + self.idle - time.monotonic()))
-
-    def _is_idle(self) -> bool:
-        return not self.children and time.monotonic() - self._last >= self.idle
 
     def _is_in_place(self) -> bool:
         try:
@@ -171,13 +161,6 @@ class Parent:
 
     def _is_current(self) -> bool:
         return self._is_in_place() and program_stamp() == self.stamp
-
-    def _bury(self) -> None:
-        with suppress(ChildProcessError):
-            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                self.children.discard(ended[0])
-                self._last = time.monotonic()
-                self._stopping |= os.waitstatus_to_exitcode(ended[1]) == _NOT_WANTED
 
     def _accept(self) -> None:
         with suppress(BlockingIOError):
@@ -197,11 +180,13 @@ class Parent:
             wish = connection.recv(64).strip()
             if wish == b"run" and not self._stopping and self._is_current():
                 self._fork(connection)
-            elif wish == b"status":
+                return
+            self._stopping |= wish in (b"run", b"stop")
+            if wish != b"run":
                 figures = (os.getpid(), int(self.started), self.commands, len(self.children))
                 connection.send(" ".join(map(str, figures)).encode() + b"\n")
-            elif wish in (b"run", b"stop"):
-                self._stopping = True
+            if wish == b"stop":
+                self._waiting.append(connection.dup())  # who waits for our end sees it close
 
     def _fork(self, connection: socket.socket) -> None:
         """Let a child do what comes over a connection.
@@ -239,20 +224,27 @@ class Parent:
             os._exit(1)
 
 
-def _take(path: str) -> int:
-    for _ in range(5):  # somebody may be looking whether the place is free
-        lock = place.take(path)
-        if lock >= 0:
-            return lock
-        time.sleep(0.01)
-    raise WarmError("there is a warm process already")
+def take(path: str) -> int:
+    """Take the place at a socket, which only one process can have, for as long as it lives.
 
-
-def _threads() -> int:
+    :returns: the descriptor that holds it.
+    :raises TakenError: when another process has it.
+    :raises UntrustedError: when somebody else can reach the folder; nothing is made there then.
+    :raises OSError: when the folder or the file that stands for the place cannot be made.
+    """
+    folder, name = os.path.split(path)
+    within = open_folder(folder, make=True)
     try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return threading.active_count()
+        flags = os.O_RDWR | os.O_CREAT
+        lock = open_file(f"{name.removesuffix('.sock')}.lock", flags, within)
+    finally:
+        os.close(within)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise TakenError("there is a warm process already") from error
+    return lock
 
 
 # -- the program ---------------------------------------------------------------------------
@@ -288,6 +280,8 @@ def preload() -> None:
     for name in (*ours, *_PRELOADED):
         if name.removeprefix("rag.") not in _NOT_PRELOADED:
             import_module(name)
+    from rag.cli.app import program
+    from rag.cli.framework.lazy_group import build_checks
     from rag.clients.factory import load_models
     from rag.index.background import preload as preload_backgrounds
     from rag.search.components.query_vector_cache import share as share_query_vectors
@@ -296,14 +290,6 @@ def preload() -> None:
     preload_backgrounds()
     share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
-    _build_commands()
-
-
-def _build_commands() -> None:
-    """Build the command line, down to what checks its options."""
-    from rag.cli.app import program
-    from rag.cli.framework.lazy_group import build_checks
-
     program()
     build_checks()
 
@@ -311,49 +297,17 @@ def _build_commands() -> None:
 # -- the child -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Request:
-    """A command, and the surroundings it was typed in.
-
-    `streams` are open copies of its standard streams; `ignored` the signals it is deaf to, as
-    under `nohup`. The size of a terminal needs no words: it is asked of the streams.
-    """
-
-    arguments: list[str]
-    folder: bytes
-    mask: int
-    ignored: list[int]
-    environment: list[tuple[bytes, bytes]]
-    streams: list[int]
-
-
-def receive(connection: socket.socket) -> Request | None:
-    """Return the request that comes; `None` when none comes, or half of one."""
+def receive(connection: socket.socket) -> tuple[Any, ...] | None:
+    """Return what `client._request` says, and the descriptors of the standard streams; `None` when
+    half of it comes, or nothing."""
     connection.settimeout(None)  # it comes at once, or when a stopped client goes on
     try:
         head, streams, _, _ = socket.recv_fds(connection, 4, 3)
-        wanted = int.from_bytes(head, "big")
-        if len(head) < 4 or len(streams) < 3 or wanted > _MOST:
-            return None
-        text = bytearray()
-        while len(text) < wanted:
-            more = connection.recv(wanted - len(text))
-            if not more:
-                return None
-            text += more
-    except OSError:
+        with connection.makefile("rb") as stream:
+            request = stream.read(int.from_bytes(head, "big"))
+        return (*marshal.loads(request), streams) if len(streams) == 3 else None
+    except (OSError, ValueError, EOFError, TypeError):
         return None
-    numbers, folder, *rest = bytes(text).split(b"\0")
-    count, mask, *ignored = map(int, numbers.split())
-    variables = [entry.partition(b"=") for entry in rest[count:]]
-    return Request(
-        [os.fsdecode(argument) for argument in rest[:count]],
-        folder,
-        mask,
-        ignored,
-        [(name, value) for name, _, value in variables],
-        list(streams),
-    )
 
 
 def run(connection: socket.socket) -> NoReturn:
@@ -365,13 +319,13 @@ def run(connection: socket.socket) -> NoReturn:
     if request is None:
         os._exit(0)
     try:
-        _take_over(request)
+        arguments = _take_over(*request)
     except (OSError, ValueError):  # a folder that cannot be entered, for one
         _leave(connection, "cold")
     _end_with_client(connection)
     code = 1
     try:
-        code = _run_command(request.arguments)
+        code = _run_command(arguments)
     except KeyboardInterrupt:  # once more
         code = leaving.INTERRUPTED
     except BaseException:
@@ -382,30 +336,45 @@ def run(connection: socket.socket) -> NoReturn:
         _leave(connection, str(code))
 
 
-def _take_over(request: Request) -> None:
-    """Become a process like the one that would have run cold."""
-    os.chdir(request.folder)
-    os.umask(request.mask)
+def _take_over(
+    arguments: list[str],
+    folder: bytes,
+    mask: int,
+    ignored: list[int],
+    environment: list[tuple[bytes, bytes]],
+    unbuffered: bool,
+    streams: list[int],
+) -> list[str]:
+    """Become a process like the one that would have run cold; return its arguments.
+
+    The size of a terminal needs no words: it is asked of the streams.
+    """
+    os.chdir(folder)
+    os.umask(mask)
     os.environ.clear()
-    for name, value in request.environment:
-        if name:  # Python takes a variable without a name from its surroundings, and sets none
-            os.environb[name] = value
+    for variable, value in environment:
+        if variable:  # Python takes one without a name from its surroundings, and sets none
+            os.environb[variable] = value
     time.tzset()
     try:
         locale.setlocale(locale.LC_CTYPE, "")
     except locale.Error:
         locale.setlocale(locale.LC_CTYPE, "C")
-    for number, stream in enumerate(request.streams):
-        os.dup2(stream, number)
-        os.close(stream)
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     errors = sys.stdin.errors  # follow the locale, which an interpreter reads but once
-    _set_stream("stdin", open(0, encoding="utf-8", errors=errors, closefd=False))
-    unbuffered = place.is_unbuffered()
-    _set_stream("stdout", _open_output(1, unbuffered))
-    _set_stream("stderr", _open_output(2, unbuffered))
+    for name, stream in (
+        ("stdin", open(0, encoding="utf-8", errors=errors, closefd=False)),
+        ("stdout", _open_output(1, unbuffered)),
+        ("stderr", _open_output(2, unbuffered)),
+    ):
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in request.ignored:
+    for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+    return arguments
 
 
 def _open_output(number: int, unbuffered: bool) -> TextIO:
@@ -413,11 +382,6 @@ def _open_output(number: int, unbuffered: bool) -> TextIO:
         file = open(number, "wb", 0, closefd=False)
         return io.TextIOWrapper(file, encoding="utf-8", write_through=True)
     return open(number, "w", 1 if number == 2 else -1, encoding="utf-8", closefd=False)
-
-
-def _set_stream(name: str, stream: TextIO) -> None:
-    setattr(sys, name, stream)
-    setattr(sys, f"__{name}__", stream)
 
 
 def _end_with_client(connection: socket.socket) -> None:
@@ -478,9 +442,9 @@ def main() -> int:
     try:
         parent = Parent(place.socket_path(), arguments.idle)
         parent.listen()
-    except (OSError, WarmError, place.UntrustedError) as error:
+    except (OSError, TakenError, place.UntrustedError) as error:
         sys.stderr.write(f"{error}\n")
-        return 1
+        return TAKEN if isinstance(error, TakenError) else 1
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nowhere, number)
