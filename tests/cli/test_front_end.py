@@ -14,7 +14,7 @@ from rag.app.chat import kept_sessions
 from rag.app.doctor import DoctorReport, run_checks
 from rag.app.notes import get_note
 from rag.app.plan import plan, plan_search
-from rag.app.requests import AskRequest, PlanRequest, SearchRequest, SyncRequest
+from rag.app.requests import AskRequest, SearchRequest, SyncRequest
 from rag.app.search import search
 from rag.app.status import read_status
 from rag.app.sync import preview_sync
@@ -40,7 +40,7 @@ FRONT_END: dict[str, Callable[[Workspace], Any]] = {
     "get Backups": lambda ws: get_note(ws.config, "Backups"),
     "get Backups:1-2": lambda ws: get_note(ws.config, "Backups:1-2"),
     "status": lambda ws: read_status(ws.config),
-    "plan backups": lambda ws: plan(ws, PlanRequest("backups")),
+    "plan backups": lambda ws: plan(ws, "backups"),
     "transform backups": lambda ws: plan_search(ws.config, "backups"),
     "vault list": lambda ws: list_vaults(ws.config),
     "index --dry-run": lambda ws: preview_sync(ws.config, SyncRequest()),

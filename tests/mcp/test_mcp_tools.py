@@ -150,7 +150,7 @@ class TestSearch:
             ({"query": "x", "mode": "odd"}, "'auto', 'lexical', 'dense' or 'hybrid'"),
             ({"queries": ["a"] * 5}, "at most 4"),
             ({"query": "x", "from_": "someday"}, "from: 'someday' is not a date"),
-            ({"query": "x", "from_": "2025", "to": "2024"}, "swap them"),
+            ({"query": "x", "from_": "2025", "to": "2024"}, "Swap them?"),
             ({"query": "x", "vaults": ["wrk"]}, "wrk"),
             ({"query": "x", "tags": ["#"]}, "empty"),
             ({"query": "x", "where": {"status": ""}}, "empty"),

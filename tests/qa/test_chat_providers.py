@@ -14,8 +14,7 @@ from haystack.dataclasses import ChatMessage
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from rag.app.ask import ask as answer
-from rag.app.opening import with_model
-from rag.app.requests import AskRequest, SearchRequest
+from rag.app.requests import AskRequest, SearchRequest, with_model
 from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.clients.protocols import ServerView, Settings

@@ -71,7 +71,7 @@ class TestAnAnswer:
         assert [source.file_path for source in answer.sources] == ["Backups.md"]
         assert answer.confidence == answer.sources[0].score
         assert (answer.verified, answer.sentences, answer.struck) == (1.0, 1, [])
-        assert [(c.source, c.sentence, c.supported) for c in answer.citations] == [(1, TRUE, True)]
+        assert [(c.n, c.sentence, c.supported) for c in answer.citations] == [(1, TRUE, True)]
         assert (answer.quotes, answer.finish_reason, answer.notices) == ([], "stop", [])
 
     def test_counts_tokens_and_milliseconds(self, run):

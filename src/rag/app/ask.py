@@ -6,67 +6,33 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date as Day
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rag.app.index_state import IndexState
-from rag.app.opening import begin, with_model
-from rag.app.requests import AskRequest
-from rag.app.results import Plan, Result, plan_of, result_of
+from rag.app.index_state import IndexState, check_vaults
+from rag.app.requests import AskRequest, ChatRequest, with_model
+from rag.app.results import Plan, Result, copied, plan_of, result_of
 from rag.app.workspace import Workspace
+from rag.qa.answer import Citation, Quote
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.run import ask as run_ask
 from rag.qa.user_facts import open_memory
+from rag.query.note_hints import may_ask_of_notes
+from rag.search.relaxation import intent_of, is_name
+from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, nullable, optional
 
 if TYPE_CHECKING:
-    from haystack import Pipeline
-
     from rag.answers.verdicts import Progress
+    from rag.config import RAGConfig
     from rag.exceptions import RAGError
     from rag.qa.answer import Answer, NotesAnswer
     from rag.qa.context_report import WindowReport
+    from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
     from rag.search.results import SearchedVariant
+    from rag.stores.base.document_store import BaseDocumentStore
 
 OnText = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of a source, by its number."""
-
-    source: int
-    line: int
-
-
-@dataclass(frozen=True)
-class Quotation:
-    """A part of a note that is read out whole.
-
-    :param source: its number.
-    :param line: from 1 in the file.
-    :param also: places in other notes that say the same.
-    """
-
-    text: str
-    source: int
-    line: int
-    also: list[Place] = optional(factory=list)
-
-
-@dataclass(frozen=True)
-class CitedSource:
-    """A sentence of a model's answer, and a source that it names.
-
-    :param n: the number of the source.
-    :param supported: whether that bears the sentence out.
-    :param doubt: why not, where that can be told.
-    """
-
-    n: int
-    sentence: str
-    supported: bool
-    doubt: str = optional("")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +82,7 @@ class ModelWork:
 
     verified: float
     sentences: int
-    citations: list[CitedSource]
+    citations: list[Citation]
     struck: list[str]
     partial: bool
     finish_reason: str
@@ -145,7 +111,7 @@ class WrittenAnswer:
     found: bool
     model: str = nullable()
     confidence: float
-    quotes: list[Quotation]
+    quotes: list[Quote]
     sources: list[Result]
     near: list[Result] = optional(factory=list)
     notes: NotesAsked | None = optional(None)
@@ -171,7 +137,6 @@ class AnswerReport:
     index: IndexState
     plan: Plan | None = optional(None)
     context: ShownContext | None = inline(None)
-    request: AskRequest = hidden()
     answer: Answer = hidden()
 
 
@@ -201,20 +166,21 @@ def ask(
     :raises RAGError: as for `search`.
     """
     started = time.monotonic()
+    store, state, names = workspace.store, workspace.state, request.transforms
     config = with_model(workspace.config, request.model, request.no_model, request.think)
-    model = request.model
-
-    def make(transforms: list[str] | None) -> Pipeline:
-        return create_qa_pipeline(workspace.store, config, model, transforms)
-
-    key = ("ask", model, request.no_model, request.think)
-    opening = begin(workspace, config, request, request.question, make, *key)
-    if opening.plan and on_plan:
-        on_plan(opening.plan)
+    filters = request.filters or QueryFilters()
+    check_vaults(filters.vaults, state.roots)
+    pipeline = workspace.pipeline(
+        lambda: create_qa_pipeline(store, config, request.model, names),
+        *("ask", request.model, request.no_model, request.think, repr(names)),
+    )
+    read = read_question(store, config, request.question, request)
+    if read.plan and on_plan:
+        on_plan(read.plan)
     answer = run_ask(
-        opening.pipeline,
+        pipeline,
         request.question,
-        opening.filters,
+        filters,
         request.top_k,
         mode=config.search.mode,
         on_text=on_text,
@@ -222,25 +188,57 @@ def ask(
         on_progress=on_progress,
         on_piece=on_piece,
         memory=open_memory(config.data_dir),
-        intent=opening.plan,
-        about=opening.about,
+        intent=read.plan,
+        about=read.about,
     )
-    opening.state.mark_gone([*answer.sources, *answer.near])
-    answer.notices = [*opening.notices, *answer.notices]
+    state.mark_gone([*answer.sources, *answer.near])
+    answer.notices = [*read.notices, *answer.notices]
     if answer.tags and not answer.found:
         from rag.app.interpretation_text import unknown_tags
 
-        answer.notices += unknown_tags(answer.tags, opening.plan, opening.state)
+        answer.notices += unknown_tags(answer.tags, read.plan, state)
     return AnswerReport(
         question=request.question,
-        written=written_answer(answer, opening.state, request.think),
+        written=written_answer(answer, state, request.think),
         elapsed_ms=round((time.monotonic() - started) * 1000),
-        index=opening.state,
-        plan=plan_of(opening.plan, answer.relaxed),
+        index=state,
+        plan=plan_of(read.plan, answer.relaxed),
         context=ShownContext(answer.context) if request.explain else None,
-        request=request,
         answer=answer,
     )
+
+
+class Reading(NamedTuple):
+    """What a question filters by, what it asks of the notes themselves, and why it does not."""
+
+    plan: Intent | None
+    about: NoteQuestion | None
+    notices: list[str]
+
+
+def read_question(
+    store: BaseDocumentStore,
+    config: RAGConfig,
+    question: str,
+    request: AskRequest | ChatRequest,
+    is_planned: bool = False,
+) -> Reading:
+    """Return what a question means.
+
+    Where the request names a model, that is to answer whatever is asked; without planning words
+    mean nothing but themselves.
+
+    :param is_planned: whether the question goes on from one that was planned.
+    """
+    about, may_plan = None, request.plan is not False and config.planner.plan != "never"
+    if may_plan and not request.model and may_ask_of_notes(question):
+        from rag.query.note_questions import note_question
+
+        about = None if is_name(store, question) else note_question(question)
+    of_notes = may_plan and (is_planned or about is not None)
+    filters = request.filters or QueryFilters()
+    plan, notices = intent_of(store, config, question, filters, request.plan, of_notes)
+    return Reading(plan, about, notices)
 
 
 def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAnswer:
@@ -248,54 +246,26 @@ def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAns
 
     :param think: give the model's reasoning too.
     """
-    return WrittenAnswer(
+    thinking, error = answer.thinking if think else None, answer.failure
+    work = copied(ModelWork, answer, thinking=thinking, error=error) if answer.usage else None
+    return copied(
+        WrittenAnswer,
+        answer,
         answer=answer.text,
-        found=answer.found,
-        model=answer.model,
-        confidence=answer.confidence,
-        quotes=[
-            Quotation(one.text, one.source, one.line, [Place(*place) for place in one.also])
-            for one in answer.quotes
-        ],
         sources=[result_of(one, index, number=n) for n, one in enumerate(answer.sources, 1)],
         near=[result_of(one, index) for one in answer.near],
         notes=_notes_asked(answer.notes, len(answer.sources)) if answer.notes else None,
-        corrections=answer.corrections,
-        notices=answer.notices,
-        route=answer.route,
-        variants=answer.variants,
-        work=_work(answer, think) if answer.usage else None,
+        work=work,
     )
 
 
 def _notes_asked(notes: NotesAnswer, shown: int) -> NotesAsked:
     """Return what was asked of the notes themselves."""
     is_last = notes.asked == "last"
-    return NotesAsked(
-        asked=notes.asked,
-        count=notes.count,
+    return copied(
+        NotesAsked,
+        notes,
         counted_by="words" if notes.words else "filters",
-        words=notes.words,
-        any_of=notes.any_of,
         last=LastDay(notes.day, notes.dated_by) if is_last else None,
         shown=None if is_last else shown,
-    )
-
-
-def _work(answer: Answer, think: bool) -> ModelWork:
-    """Return what there is to tell of the model that was asked."""
-    return ModelWork(
-        verified=answer.verified,
-        sentences=answer.sentences,
-        citations=[
-            CitedSource(one.source, one.sentence, one.supported, one.doubt)
-            for one in answer.citations
-        ],
-        struck=answer.struck,
-        partial=answer.partial,
-        finish_reason=answer.finish_reason,
-        usage=answer.usage,
-        timings=answer.timings,
-        thinking=answer.thinking if think else None,
-        error=answer.failure,
     )

@@ -7,24 +7,20 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rag.app.requests import ChatRequest, names_of
+from rag.app.requests import ChatRequest, with_model
 from rag.config import RAGConfig
-from rag.exceptions import UsageError
 from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
 from rag.support.json_reports import hidden, inline, optional
 
 # The engine is imported with the first question: conversations are listed without it.
 if TYPE_CHECKING:
     from rag.answers.verdicts import Progress
-    from rag.app.ask import ShownContext, WrittenAnswer
+    from rag.app.ask import Reading, ShownContext, WrittenAnswer
     from rag.app.index_state import IndexState
-    from rag.app.opening import Reading
     from rag.app.results import Plan
     from rag.qa.answer import Answer
-    from rag.qa.conversation import Conversation
     from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
-    from rag.stores.base.document_store import BaseDocumentStore
 
 OnText = Callable[[str], None]
 
@@ -67,6 +63,9 @@ class SessionsReport:
     sessions: list[KeptSession]
 
 
+# -- what commands in a conversation give: `command` is the name of the command ------------
+
+
 @dataclass(frozen=True)
 class Fact:
     """Something that the user told, and when."""
@@ -80,7 +79,7 @@ class Fact:
 class FactsReport:
     """The facts of the user, the oldest first."""
 
-    command: str = field(default="facts", kw_only=True)
+    command: str = field(default="facts", init=False)
     facts: list[Fact]
 
 
@@ -88,7 +87,7 @@ class FactsReport:
 class RememberedReport:
     """A fact that is kept from now on."""
 
-    command: str = field(default="remember", kw_only=True)
+    command: str = field(default="remember", init=False)
     remembered: str
 
 
@@ -96,7 +95,7 @@ class RememberedReport:
 class ForgottenReport:
     """A fact that is forgotten."""
 
-    command: str = field(default="forget", kw_only=True)
+    command: str = field(default="forget", init=False)
     forgotten: str
 
 
@@ -118,7 +117,7 @@ class SourcesReport:
     :param results: the same as it has them; `None` when there is no answer yet.
     """
 
-    command: str = field(default="sources", kw_only=True)
+    command: str = field(default="sources", init=False)
     sources: list[ChatSource]
     results: list[SearchResult] | None = hidden()
 
@@ -130,7 +129,7 @@ class ClearedReport:
     :param old: the id of the one before, if it was kept.
     """
 
-    command: str = field(default="clear", kw_only=True)
+    command: str = field(default="clear", init=False)
     session: str
     old: str | None
 
@@ -139,7 +138,7 @@ class ClearedReport:
 class ChatCommandsReport:
     """The commands that a front-end knows in a conversation, and what each does."""
 
-    command: str = field(default="help", kw_only=True)
+    command: str = field(default="help", init=False)
     commands: Mapping[str, str]
 
 
@@ -153,50 +152,35 @@ class Chat:
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
         from rag.app.index_state import check_vaults, open_state
-        from rag.app.opening import with_model
-
-        self._config = with_model(config, request.model, request.no_model, request.think)
-        self._request = request
-        self._plan: Intent | None = None  # of the last question
-        self._before: Intent | None = None  # of the one before it
-        self._on_plan: Callable[[Intent], None] | None = None
-        session = _session(self._config, request)
-        self.state: IndexState = open_state(self._config)
-        check_vaults(request.filters.vaults if request.filters else None, self.state.roots)
-        self._conversation = self._open(session)
-
-    def _open(self, session: Session) -> Conversation:
         from rag.qa.conversation import Conversation
         from rag.qa.pipeline import create_qa_pipeline
         from rag.stores import get_document_store
 
-        config, request = self._config, self._request
-        transforms = names_of(request.transforms)
+        config = with_model(config, request.model, request.no_model, request.think)
+        self._config, self._request = config, request
+        self._plan: Intent | None = None  # of the last question
+        self._before: Intent | None = None  # of the one before it
+        self._on_plan: Callable[[Intent], None] | None = None
+        session = _session(config, request)
+        self.state: IndexState = open_state(config)
+        check_vaults(request.filters.vaults if request.filters else None, self.state.roots)
         with ExitStack() as opened:  # what was opened is closed if the rest fails
-            store = opened.enter_context(get_document_store(config))
-            made = create_qa_pipeline(store, config, request.model, transforms)
-            pipeline = opened.enter_context(closing(made))
+            self._store = opened.enter_context(get_document_store(config))
+            pipeline = create_qa_pipeline(self._store, config, request.model, request.transforms)
+            opened.enter_context(closing(pipeline))
             self._opened = opened.pop_all()
-        return Conversation(
-            pipeline,
-            session,
-            request.filters,
-            request.top_k,
-            config.search.mode,
-            read=lambda question, goes_on: self._read(store, question, goes_on),
+        mode = config.search.mode
+        self._conversation = Conversation(
+            pipeline, session, request.filters, request.top_k, mode, read=self._read
         )
 
-    def _read(self, store: BaseDocumentStore, question: str, goes_on: bool) -> Reading:
-        """Return what a question filters by, and what it asks of the notes themselves.
+    def _read(self, question: str, goes_on: bool) -> Reading:
+        """Return what a question means; one that goes on from another keeps the time and the tags
+        of that, whatever it asks."""
+        from rag.app.ask import read_question
 
-        One that goes on from another keeps the time and the tags of that, whatever it asks.
-        """
-        from rag.app.opening import read_question
-        from rag.search.results import QueryFilters
-
-        filters = self._request.filters or QueryFilters()
         is_planned = goes_on and self._before is not None
-        reading = read_question(store, self._config, question, filters, self._request, is_planned)
+        reading = read_question(self._store, self._config, question, self._request, is_planned)
         self._plan = reading.plan
         if reading.plan and self._on_plan:
             self._on_plan(reading.plan)
@@ -248,9 +232,8 @@ class Chat:
         :raises StorageError: when they cannot be read.
         """
         facts = self._conversation.memory.get_all_facts()
-        return FactsReport(
-            [Fact(n, fact.content, fact.created_at.isoformat()) for n, fact in enumerate(facts, 1)]
-        )
+        numbered = enumerate(facts, 1)
+        return FactsReport([Fact(n, f.content, f.created_at.isoformat()) for n, f in numbered])
 
     def remember(self, text: str) -> RememberedReport:
         """Keep a fact; see `rag.qa.user_facts.remember`."""
@@ -301,8 +284,6 @@ def kept_sessions(config: RAGConfig) -> SessionsReport:
 
 
 def _session(config: RAGConfig, request: ChatRequest) -> Session:
-    if request.go_on and request.session:
-        raise UsageError("a conversation is either the latest or the named one")
     if request.session:
         return open_session(config.data_dir, request.session)
     return latest_session(config.data_dir) if request.go_on else new_session(config.data_dir)

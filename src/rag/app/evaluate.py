@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from rag.app.index_state import IndexState, check_vaults
-from rag.app.requests import EvaluateRequest, names_of
 from rag.app.workspace import Workspace
 from rag.evaluation.baseline import check_writable, choose_run, save_runs
 from rag.evaluation.comparison import Comparison, Difference, compare
@@ -64,52 +64,52 @@ class EvaluationReport:
 
 
 def evaluate(
-    workspace: Workspace, request: EvaluateRequest, track: Track = lambda questions, _: questions
+    workspace: Workspace,
+    questions: Sequence[Question],
+    modes: Sequence[str],
+    *,
+    transforms: list[str] | None = None,
+    vaults: list[str] | None = None,
+    baseline: Mapping[str, Run] | None = None,
+    save: Path | None = None,
+    track: Track = lambda questions, _: questions,
 ) -> EvaluationReport:
-    """Ask the questions of a workspace; see `Workspace.evaluate`."""
-    if request.save is not None:
-        check_writable(request.save)
-    state = workspace.state
-    check_vaults(request.vaults, state.roots)
-    modes = list(dict.fromkeys(request.modes)) or [workspace.config.search.mode]
-    runs = _runs(workspace, request, modes, track)
-    if request.save is not None:
-        save_runs(request.save, runs)
-    reports = [_mode_report(run, request) for run in runs]
-    if len(modes) == 1:
-        return EvaluationReport(figures=reports[0], runs=reports, index=state)
-    return EvaluationReport(
-        modes={one.run.mode: one for one in reports},
-        worse=None if request.baseline is None else any(one.worse for one in reports),
-        runs=reports,
-        index=state,
-    )
+    """Ask the questions of a set, in each mode of some.
 
-
-def _runs(
-    workspace: Workspace, request: EvaluateRequest, modes: list[str], track: Track
-) -> list[Run]:
-    """Return a run for each mode; `auto` has the name of the mode that it came to."""
-    wanted = request.vaults
-    transforms = names_of(request.transforms)
+    :param transforms: as in a search.
+    :param vaults: ask only these.
+    :param baseline: runs to compare with, by mode.
+    :param save: keep the runs in this file.
+    """
+    if save is not None:
+        check_writable(save)
+    check_vaults(vaults, workspace.state.roots)
     notes = workspace.note_names()
-    judge = Judge([note[:2] for note in notes if not wanted or note.vault in wanted])
-    filters = QueryFilters(list(wanted) if wanted else None)
-    runs: dict[str, Run] = {}
+    judge = Judge([note[:2] for note in notes if not vaults or note.vault in vaults])
+    runs: dict[str, Run] = {}  # `auto` has the name of the mode that it came to
     for mode in modes:
         made = create_search_pipeline(workspace.store, workspace.config, transforms=transforms)
         with closing(made) as pipeline:
-            run = run_questions(pipeline, track(request.questions, mode), judge, filters, mode)
+            asked = track(questions, mode)
+            run = run_questions(pipeline, asked, judge, QueryFilters(vaults), mode)
         runs[run.mode] = run
-    return list(runs.values())
+    if save is not None:
+        save_runs(save, [*runs.values()])
+    reports = [_mode_report(run, baseline) for run in runs.values()]
+    several = len(modes) > 1
+    return EvaluationReport(
+        figures=None if several else reports[0],
+        modes={one.run.mode: one for one in reports} if several else None,
+        worse=any(one.worse for one in reports) if several and baseline is not None else None,
+        runs=reports,
+        index=workspace.state,
+    )
 
 
-def _mode_report(run: Run, request: EvaluateRequest) -> ModeReport:
+def _mode_report(run: Run, baseline: Mapping[str, Run] | None) -> ModeReport:
     """Return the figures of a run, compared with the baseline where there is one."""
-    compared, before = None, None
-    if request.baseline is not None:
-        before = choose_run(dict(request.baseline), run.mode)
-        compared = compare(before.outcomes, run.outcomes)
+    before = None if baseline is None else choose_run(dict(baseline), run.mode)
+    compared = compare(before.outcomes, run.outcomes) if before else None
     return ModeReport(
         **summaries(run.outcomes),
         score_auc=score_auc(run.outcomes),

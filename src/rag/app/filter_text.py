@@ -40,24 +40,30 @@ class FilterText:
         Field(max_length=20, description="front matter: status: done, price: >200"),
     ] = None
 
-    def read(self) -> QueryFilters | None:
+    def read(self, as_options: bool = False) -> QueryFilters | None:
         """Return the filters; `None` for none.
 
+        :param as_options: let errors name fields as a command line does: `--modified-from`.
         :raises UsageError: for an empty name, words that are no day, a span that runs backwards.
         """
         from rag.search.results import QueryFilters
 
+        def named(field: str) -> str:
+            return f"--{field.rstrip('s').replace('_', '-')}" if as_options else field
+
         for field in ("vaults", "tags", "paths"):
             if any(not value.strip("#/ \t") for value in getattr(self, field)):
-                raise UsageError(f"{field} has an empty item; leave it out")
+                raise UsageError(f"{named(field)} has an empty item", hint="Leave it out.")
         where = {
             normalize("NFC", field).strip().lower(): normalize("NFC", value).strip()
             for field, value in (self.where or {}).items()
         }
         if not all((*where, *where.values())):
             raise UsageError('where has an empty name or value; write {"status": "done"}')
-        first, last = _days("", self.from_, self.to)
-        since, until = _days("modified_", self.modified_from, self.modified_to)
+        first, last = _days(named("from"), self.from_, named("to"), self.to)
+        since, until = _days(
+            *(named("modified_from"), self.modified_from, named("modified_to"), self.modified_to)
+        )
         filters = QueryFilters(
             [*self.vaults] or None,
             [*self.tags] or None,
@@ -71,18 +77,21 @@ class FilterText:
         return None if filters == QueryFilters() else filters
 
 
-def _days(kind: str, since: str, until: str) -> tuple[date | None, date | None]:
-    """Return the first and the last day that words mean."""
+def _days(start: str, since: str, end: str, until: str) -> tuple[date | None, date | None]:
+    """Return the first and the last day of a span, `None` where it is open.
+
+    :param start: the name of `since`, and `end` that of `until`.
+    """
     from rag.query import parse_date_range
 
     days: list[date | None] = []
-    for end, words in (("from", since), ("to", until)):
+    for name, words in ((start, since), (end, until)):
         try:
             span = parse_date_range(words) if words else None
         except RAGError as error:
-            raise UsageError(f"{kind}{end}: {error}", hint=error.hint) from error
-        days.append(span and (span.first if end == "from" else span.last))
+            raise UsageError(f"{name}: {error}", hint=error.hint) from error
+        days.append(span and (span.first if name == start else span.last))
     first, last = days
     if first and last and last < first:
-        raise UsageError(f"{kind}to {last} lies before {kind}from {first}; swap them")
+        raise UsageError(f"{end} {last} lies before {start} {first}", hint="Swap them?")
     return first, last

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, near_tags
+from rag.query.property_values import is_comparison, value_test
+from rag.query.syntax import parse_query
 from rag.support.month_names import MONTHS
-from rag.text.messages import plural, shortened
+from rag.text.messages import brief, plural, shortened
+from rag.text.normalize import name_key
 
 if TYPE_CHECKING:
+    from rag.index.manifest import Manifest
     from rag.query.planner.plan import MetadataExtraction, TimeWindow
     from rag.search.planned_query import Intent
-    from rag.search.results import NearWord
+    from rag.search.results import NearWord, QueryFilters
 
 _LONGEST = 80  # characters of the words that are left
+_MOST_VALUES = 1_000  # of a property, among which a near one is looked for
+_NEAR = 3  # properties, or values of one, that are named
 
 
 def missing_words(missing: Mapping[str, NearWord | None]) -> Iterator[str]:
@@ -57,8 +64,38 @@ def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> I
 
 def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
     for name, near in near_tags(tags, state):
-        also = f"; near: {', '.join(f'#{one}' for one in near)}" if near else ""
-        yield f"no note has the tag #{name}{also}"
+        yield f"no note has the tag #{name}" + _also(f"#{one}" for one in near)
+
+
+def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
+    """Yield which properties, or values of one, no note has that a query or filters want."""
+    from rag.search.understanding.query_understanding import known_properties
+
+    catalogue = manifest.catalogue
+    typed = parse_query(query, known_properties(manifest, query)).properties
+    wanted = [*(filters.values or {}).items()]
+    for name, value in [*wanted, *((one.field, one.value) for one in typed if not one.negated)]:
+        fields = catalogue.fields()
+        if name not in fields:
+            near = get_close_matches(name, fields, _NEAR, 0.6)
+            yield f"no note has the property {brief(name)!r}" + _also(map(brief, near))
+        elif not catalogue.bearing(name, value_test(value)):
+            values = catalogue.values(name, _MOST_VALUES)
+            near = values[:_NEAR] if is_comparison(value) else _near_values(value, values)
+            yield f"no note has the {brief(name)} {brief(value)!r}" + _also(map(brief, near))
+
+
+def _near_values(value: str, values: Iterable[str]) -> list[str]:
+    """Return those that are written much alike, and else those that have the value as a part."""
+    known = {name_key(one): one for one in values}
+    wanted = name_key(value)
+    near = get_close_matches(wanted, known, _NEAR, 0.5) or [key for key in known if wanted in key]
+    return [known[key] for key in near[:_NEAR]]
+
+
+def _also(near: Iterable[str]) -> str:
+    names = ", ".join(near)
+    return f"; near: {names}" if names else ""
 
 
 def _filters(read: MetadataExtraction, today: date) -> Iterator[str]:

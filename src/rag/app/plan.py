@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, check_vaults
-from rag.app.opening import with_model
-from rag.app.requests import PlanRequest
+from rag.app.requests import with_model
 from rag.app.results import Plan, plan_of
 from rag.app.workspace import Workspace
 from rag.clients.factory import chat_provider
@@ -30,7 +29,6 @@ from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant
 from rag.search.understanding.query_understanding import Understood, understand
 from rag.stores import get_document_store
-from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.json_reports import hidden, inline, nullable
 from rag.text.tokenizer import has_words
 
@@ -55,39 +53,39 @@ class PlanReport:
     is_usual: bool = hidden()
 
 
-def plan(workspace: Workspace, request: PlanRequest) -> PlanReport:
+def plan(
+    workspace: Workspace,
+    query: str,
+    filters: QueryFilters | None = None,
+    model: str = "",
+    no_model: bool = False,
+) -> PlanReport:
     """Return what a query means; nothing is searched.
 
+    :param model: the chat model that is asked, and no other; "" for those of the settings.
+    :param no_model: ask none.
     :raises RAGError: as for `search`.
     """
-    config = _with_model(workspace.config, request)
-    filters = request.filters or QueryFilters()
+    config = with_model(workspace.config, model, no_model)
+    if model:
+        planner = replace(config.planner, extractor_model="", hyde_model="", router_model="")
+        config = replace(chat_provider(config).with_model(config, model), planner=planner)
+    filters = filters or QueryFilters()
     state, store = workspace.state, workspace.store
     check_vaults(filters.vaults, state.roots)
-    bounds = understand(store, request.query).notices  # what no search takes is no query
-    found, notices = find_intent(store, config, request.query, filters, full=True)
-    is_usual = not (found and found.narrows) or is_planned(store, config, request.query)
-    told = [*bounds, *notices]
+    bounds = understand(store, query).notices  # what no search takes is no query
+    intent, notices = find_intent(store, config, query, filters, full=True)
     return PlanReport(
-        query=request.query,
-        plan=plan_of(found),
+        query=query,
+        plan=plan_of(intent),
         index=state,
-        intent=found,
-        notices=told,
-        is_usual=is_usual,
+        intent=intent,
+        notices=[*bounds, *notices],
+        is_usual=not (intent and intent.narrows) or is_planned(store, config, query),
     )
 
 
-def _with_model(config: RAGConfig, request: PlanRequest) -> RAGConfig:
-    """Return the settings with one chat model for all that is asked, if one was named."""
-    config = with_model(config, request.model, request.no_model, False)
-    if not request.model:
-        return config
-    planner = replace(config.planner, extractor_model="", hyde_model="", router_model="")
-    return replace(chat_provider(config).with_model(config, request.model), planner=planner)
-
-
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class TransformReport:
     """What a search would look for.
 
@@ -103,19 +101,19 @@ class TransformReport:
 
     query: str
     text: str
-    filters: list[str] = field(default_factory=list)
-    also: list[str] = field(default_factory=list)
-    corrections: dict[str, str] = field(default_factory=dict)
-    route: str = nullable("")
-    mode: str = ""
-    variants: list[SearchedVariant] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+    filters: list[str]
+    also: list[str]
+    corrections: dict[str, str]
+    route: str = nullable()
+    mode: str
+    variants: list[SearchedVariant]
+    notices: list[str]
 
 
 def plan_search(
     config: RAGConfig, query: str, transforms: Sequence[str] | None = None
 ) -> TransformReport:
-    """Find out what a search would look for; nothing is searched, and no index is needed.
+    """Return what a search would look for; nothing is searched, and no index is needed.
 
     :param transforms: without them those of the query's route, or of `search.transforms`.
     :raises QueryError: when the query is empty or too long.
@@ -126,49 +124,39 @@ def plan_search(
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
-    plan = TransformReport(query, parsed.text, _filters(parsed), mode=config.search.mode)
+    route, mode, filters = "", config.search.mode, _filters(parsed)
     with get_document_store(config) as store:
         is_indexed = store.is_readable
-        understood = understand(store, query) if is_indexed else _unindexed(query, parsed)
-        plan.also, plan.corrections = understood.also, understood.corrections
-        plan.notices += understood.notices
+        if is_indexed:
+            understood = understand(store, query)
+        else:
+            text = parsed.text if has_words(parsed.text) else ""
+            vaults = parsed.values("vault")
+            understood = Understood(query, text, vaults=vaults, notices=[*parsed.beyond])
+        notices = [*understood.notices]
         if understood.text and config.routes.classifier:
-            names = _route(plan, config, store, understood, names)
-        dense = plan.mode != SearchMode.LEXICAL and (
-            not is_indexed or store.embedding_dim is not None
-        )
+            with closing(QueryRouter(store, config.routes, config)) as router:
+                keep = bool(understood.vaults)
+                out = router.run(understood.meant, mode, keep_vaults=keep, transforms=names)
+            route, mode, names = out["route"], out["mode"], out["transforms"]
+            notices += filter(None, [out["notice"]])
+            if out["where"]:
+                filters += [f"vault:{name}" for name in config.routes.rules[route]["vaults"]]
+        dense = mode != SearchMode.LEXICAL and (not is_indexed or store.embedding_dim is not None)
     if names is None:
         names = configured_transforms(config.search.transforms, "search.transforms")
-    made, notices = VariantMaker(config).make(understood.meant, names, dense)
-    plan.variants = [told(variant) for variant in made]
-    plan.notices += notices
-    return plan
-
-
-def _unindexed(query: str, parsed: ParsedQuery) -> Understood:
-    """Understand what can be without an index."""
-    text = parsed.text if has_words(parsed.text) else ""
-    return Understood(query, text, vaults=parsed.values("vault"), notices=[*parsed.beyond])
-
-
-def _route(
-    plan: TransformReport,
-    config: RAGConfig,
-    store: BaseDocumentStore,
-    understood: Understood,
-    names: list[str] | None,
-) -> list[str] | None:
-    """Note the route of a query, and return the transforms that come of it."""
-    with closing(QueryRouter(store, config.routes, config)) as router:
-        keep = bool(understood.vaults)
-        routed = router.run(understood.meant, plan.mode, keep_vaults=keep, transforms=names)
-    plan.route, plan.mode = routed["route"], routed["mode"]
-    plan.notices += filter(None, [routed["notice"]])
-    if routed["where"]:
-        vaults = config.routes.rules[plan.route]["vaults"]
-        plan.filters += [f"vault:{name}" for name in vaults]
-    found: list[str] | None = routed["transforms"]
-    return found
+    variants, more = VariantMaker(config).make(understood.meant, names, dense)
+    return TransformReport(
+        query=query,
+        text=parsed.text,
+        filters=filters,
+        also=understood.also,
+        corrections=understood.corrections,
+        route=route,
+        mode=mode,
+        variants=[told(variant) for variant in variants],
+        notices=[*notices, *more],
+    )
 
 
 def _filters(parsed: ParsedQuery) -> list[str]:

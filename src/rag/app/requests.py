@@ -1,16 +1,15 @@
-"""What a front-end asks for."""
+"""What front-ends ask for; a request is a use case's only argument beside the notes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rag.evaluation.questions import Question
-    from rag.evaluation.run import Run
+    from rag.config import RAGConfig
     from rag.search.results import QueryFilters
 
 
@@ -26,12 +25,11 @@ class SearchRequest:
     :param explain: take the scores apart.
     :param rerank: let the chat model order the best results.
     :param min_score: leave out results that score less; notes that are only listed have no score.
-    :param order: of the results: `score`, `created`, `modified` or `title`; "" for the usual one.
     :param context: give so many lines before and after the matching line of each result.
+    :param order: of the results: `score`, `created`, `modified` or `title`; "" for the usual one.
     :param refresh: index what changed first, where it is little; see `rag.app.refresh`. A snapshot
         that is open already stays as it is.
-    :param like: the name of a note: find notes that mean the like, in the place of a query; `None`
-        to search by the query.
+    :param like: the name of a note: find notes like it, in the place of a query.
     :param everything: give results too that neither words nor nearness bear.
     """
 
@@ -39,7 +37,7 @@ class SearchRequest:
     filters: QueryFilters | None = None
     top_k: int | None = None
     mode: str | None = None
-    transforms: Sequence[str] | None = None
+    transforms: list[str] | None = None
     plan: bool | None = None
     chunks: bool = False
     explain: bool = False
@@ -57,7 +55,6 @@ class RelatedRequest:
     """A note, and which of those related to it are wanted.
 
     :param note: its name, as `rag.app.notes.get_note` takes it.
-    :param limit: how many notes.
     :param include_linked: give those too that it links to, or that link to it.
     :param min_score: leave out what scores less; `None` for what is not clearly related.
     :param all_vaults: look in all vaults; else, where the filters name none, in the note's own.
@@ -73,80 +70,50 @@ class RelatedRequest:
     folder: Path | None = None
 
 
-@dataclass(frozen=True)
-class LinksRequest:
-    """A note whose links are walked.
-
-    :param direction: `out`, `in` or `both`.
-    :param depth: how many links after each other, 1 to 3.
-    :param limit: how many links at most, the nearest first; all, where there is none.
-    :param folder: where a path may begin too.
-    """
-
-    note: str
-    direction: str = "both"
-    depth: int = 1
-    limit: int | None = None
-    folder: Path | None = None
-
-
-@dataclass(frozen=True)
-class AskRequest:
-    """A question, and how it is answered.
+@dataclass(frozen=True, kw_only=True)
+class _Answering:
+    """How questions are answered; what is not told here is as in a `SearchRequest`.
 
     :param model: a chat model, which must answer; "" for that of the settings.
     :param no_model: ask none, and quote.
     :param think: give the model's reasoning too.
     :param explain: give what the model was shown.
-
-    The others are those of a `SearchRequest`.
     """
+
+    filters: QueryFilters | None = None
+    top_k: int | None = None
+    transforms: list[str] | None = None
+    plan: bool | None = None
+    model: str = ""
+    no_model: bool = False
+    think: bool = False
+    explain: bool = False
+
+
+@dataclass(frozen=True)
+class AskRequest(_Answering):
+    """A question."""
 
     question: str
-    filters: QueryFilters | None = None
-    top_k: int | None = None
-    transforms: Sequence[str] | None = None
-    plan: bool | None = None
-    model: str = ""
-    no_model: bool = False
-    think: bool = False
-    explain: bool = False
 
 
 @dataclass(frozen=True)
-class PlanRequest:
-    """A query to be planned.
+class ChatRequest(_Answering):
+    """A conversation: that with the id `session`, the latest (`go_on`), or a new one."""
 
-    :param model: the chat model that is asked, and no other; "" for those of the settings.
-    :param no_model: ask none.
-    """
-
-    query: str
-    filters: QueryFilters | None = None
-    model: str = ""
-    no_model: bool = False
-
-
-@dataclass(frozen=True)
-class ChatRequest:
-    """A conversation, and how its questions are answered.
-
-    :param session: the id of the conversation to go on with; "" for a new one.
-    :param go_on: go on with the latest.
-
-    The others are those of an `AskRequest`.
-    """
-
-    filters: QueryFilters | None = None
-    top_k: int | None = None
-    transforms: Sequence[str] | None = None
     session: str = ""
     go_on: bool = False
-    model: str = ""
-    no_model: bool = False
-    think: bool = False
-    explain: bool = False
-    plan: bool | None = None
+
+
+def with_model(config: RAGConfig, model: str, no_model: bool, think: bool = False) -> RAGConfig:
+    """Return the settings with the model that was chosen for a question; see `AskRequest`."""
+    from rag.clients.factory import chat_provider  # a list of conversations does without
+
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        chat_provider(config).forget_silence()
+    if no_model:
+        config = chat_provider(config).with_model(config, "")
+    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 
 
 @dataclass(frozen=True)
@@ -176,26 +143,3 @@ class SyncRequest:
     quiet: bool = False
     take_over: bool = False
     seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class EvaluateRequest:
-    """A question set, and how it is asked.
-
-    :param modes: of search, measured one by one; none for that of the settings.
-    :param vaults: ask only these.
-    :param baseline: runs to compare with, by mode; `None` to compare with none.
-    :param save: keep the runs in this file.
-    """
-
-    questions: Sequence[Question]
-    modes: Sequence[str] = ()
-    transforms: Sequence[str] | None = None
-    vaults: Sequence[str] | None = None
-    baseline: Mapping[str, Run] | None = None
-    save: Path | None = None
-
-
-def names_of(transforms: Sequence[str] | None) -> list[str] | None:
-    """Return the transforms of a request as pipelines take them; none is not those of settings."""
-    return None if transforms is None else list(transforms)

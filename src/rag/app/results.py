@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.support.json_reports import nullable, optional
 from rag.vault.chunking import note_id
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rag.query.planner.plan import HyDEGeneration, MetadataExtraction, Named
     from rag.search.planned_query import Intent
     from rag.search.results import Explanation, SearchResult
+
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,22 +64,26 @@ class Result:
     context: Excerpt | None = optional(None)
 
 
-_OF_ITS_OWN = {"rank", "number", "id", "path", "file", "context"}
-_SHARED = [one.name for one in fields(Result) if one.name not in _OF_ITS_OWN]
-
-
 def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
     """Return a result as schema 1 has it.
 
     :param more: `rank`, `number` or `context`.
     """
-    return Result(
+    return copied(
+        Result,
+        result,
         id=note_id(result.vault, result.file_path),
         path=result.file_path,
         file=str(index.file(result)),
-        **{name: getattr(result, name) for name in _SHARED},
         **more,
     )
+
+
+def copied(kind: type[R], source: object, **more: Any) -> R:
+    """Return a report of a kind: fields that a source has by the same names, and more."""
+    names = {one.name for one in fields(kind)} - {*more}  # type: ignore[arg-type]
+    shared = {name: getattr(source, name) for name in names if hasattr(source, name)}
+    return kind(**shared, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +142,10 @@ def plan_of(intent: Intent | None, relaxed: bool = False) -> Plan | None:
     from rag.app.interpretation_text import interpretation_line
 
     chosen = intent.plan.intent
-    controls = {name: value for name, value in intent.plan if name not in ("query", "intent")}
-    return Plan(
-        **controls | {"text": intent.text},
+    return copied(
+        Plan,
+        intent.plan,
+        text=intent.text,
         understood=interpretation_line(intent),
         route=chosen.primary_route.value,
         route_by=chosen.by,

@@ -98,7 +98,7 @@ class Related(RelatedRequest):
     depth: Annotated[int, Field(ge=1, le=3)] = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ask(FilterText, AskRequest):
     """Answer a question from the notes: sentences that were checked against them, each with [n] and
     the lines it is from, or that the notes do not hold the answer. Use it for one fact; search and

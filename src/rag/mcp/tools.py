@@ -16,7 +16,6 @@ from rag.app.interpretation_text import missing_words
 from rag.app.notes import Limits, get_note
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
 from rag.app.notes.names import notes_like
-from rag.app.requests import LinksRequest
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.calls import ArgumentError, Call
 from rag.mcp.library import Library
@@ -360,7 +359,7 @@ def related(library: Library, asked: Related, call: Call) -> Result:
         if asked.links:
             from rag.app.notes.links import walk_links
 
-            walk = walk_links(workspace.config, LinksRequest(note, asked.links, asked.depth or 1))
+            walk = walk_links(workspace.config, note, asked.links, asked.depth or 1)
             links = listed([_link(step) for step in walk.links], walk.total)
             head = "Links, the nearest first." if links else "The note has no such links."
             return Result(head, links)

@@ -4,35 +4,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag.exceptions import RAGError
 from rag.search.results import SearchedVariant, SearchResult
+from rag.support.json_reports import optional
 
 if TYPE_CHECKING:
     from rag.qa.context_report import WindowReport
 
 
+class Place(NamedTuple):
+    """A line of a source, by its number."""
+
+    source: int
+    line: int
+
+
 @dataclass
 class Quote:
-    """A part of a note that is read out whole: `source` counts from 1 in the answer's sources,
-    `line` in the file. `also` are places in other notes that say the same, by source and line."""
+    """A part of a note that is read out whole.
+
+    :param source: its number, from 1 in the answer's sources.
+    :param line: from 1 in the file.
+    :param also: places in other notes that say the same.
+    """
 
     text: str
     source: int
     line: int
-    also: list[tuple[int, int]] = field(default_factory=list)
+    also: list[Place] = optional(factory=list)
 
 
 @dataclass(frozen=True)
 class Citation:
-    """A sentence of an answer and one of the sources it names, counted from 1; whether that
-    source supports it. `doubt` is why not, where that can be told: see `rag.answers.agreement`."""
+    """A sentence of a model's answer, and a source that it names.
 
-    source: int
+    :param n: the number of the source.
+    :param supported: whether that bears the sentence out.
+    :param doubt: why not, where that can be told; see `rag.answers.agreement`.
+    """
+
+    n: int
     sentence: str
     supported: bool
-    doubt: str = ""
+    doubt: str = optional("")
 
 
 @dataclass(frozen=True)

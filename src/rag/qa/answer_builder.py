@@ -12,7 +12,7 @@ from haystack.dataclasses import Document
 from rag.answers.evidence import Evidence
 from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
-from rag.qa.answer import Answer, Quote
+from rag.qa.answer import Answer, Place, Quote
 from rag.search.components.note_ranker import Hits
 from rag.search.results import SearchResult
 from rag.search.run import to_results
@@ -85,7 +85,7 @@ def _quoted(
     ]
     for quote, (_, chunks) in zip(cited, quotes, strict=True):
         places = zip(quote.also, chunks[1:], strict=True)
-        quote.also = [(number(rank, chunk, line), line) for (rank, line), chunk in places]
+        quote.also = [Place(number(rank, chunk, line), line) for (rank, line), chunk in places]
     return Answer(
         text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited)
         or notice(question, "not_found"),

@@ -10,7 +10,7 @@ from haystack.dataclasses import Document
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Choice, choose
 from rag.answers.quotation.units import Kind, quotable_units
-from rag.qa.answer import Quote
+from rag.qa.answer import Place, Quote
 from rag.qa.found_passages import FoundPassage, found_passages, line_in_file
 from rag.search.components.note_ranker import Hits, OverStore
 from rag.stores.base.document_store import BaseDocumentStore
@@ -69,10 +69,10 @@ class QuotationAnswerer(OverStore):
         return {"quotes": quotes, "places": places, "confidence": confidence}
 
 
-def _place(found: Sequence[FoundPassage], choice: Choice) -> tuple[int, int]:
+def _place(found: Sequence[FoundPassage], choice: Choice) -> Place:
     """Return the rank of a unit's note, and the line that it begins in."""
     one = found[choice.passage]
-    return one.passage.rank, line_in_file(one.document, choice.unit.first)
+    return Place(one.passage.rank, line_in_file(one.document, choice.unit.first))
 
 
 def _text(found: Sequence[FoundPassage], choice: Choice) -> str:

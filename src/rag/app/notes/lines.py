@@ -4,7 +4,7 @@ written, or a task."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,19 +47,12 @@ class Excerpt:
     lines: list[str]
 
 
-def read_excerpts(
-    snapshot: Workspace, results: Sequence[SearchResult], around: int
-) -> list[Excerpt]:
-    """Return the lines around each result.
-
-    They are those of the file where it is as it was indexed, else those of the result's chunk.
+def excerpt_around(snapshot: Workspace, result: SearchResult, around: int) -> Excerpt:
+    """Return the lines around a result: those of the file where it is as it was indexed, else
+    those of the result's chunk.
 
     :param around: how many lines before the matching one, and how many after it.
     """
-    return [_excerpt(snapshot, result, around) for result in results]
-
-
-def _excerpt(snapshot: Workspace, result: SearchResult, around: int) -> Excerpt:
     lines, first = _unchanged_lines(snapshot, result), 1
     if not lines:
         lines, first = own_lines(result), result.line_start

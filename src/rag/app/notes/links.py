@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from rag.app.index_state import open_index
 from rag.app.notes.names import NoteRef, find_named
-from rag.app.requests import LinksRequest
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.index.links.matching import NamedNote
@@ -15,7 +15,6 @@ from rag.index.links.tables import Link, LinkTables
 from rag.support.json_reports import inline
 
 OUT, IN, BOTH = "out", "in", "both"
-DEEPEST = 3
 
 
 @dataclass(frozen=True)
@@ -44,36 +43,43 @@ class LinksReport:
     total: int
 
 
-def walk_links(config: RAGConfig, request: LinksRequest) -> LinksReport:
+def walk_links(
+    config: RAGConfig,
+    note: str,
+    direction: str = BOTH,
+    depth: int = 1,
+    limit: int | None = None,
+    folder: Path | None = None,
+) -> LinksReport:
     """Walk the links from a note, to it, or both, each note once.
 
     Links that no note answers to, or several do, are among them, and lead no further.
 
+    :param direction: `out`, `in` or `both`.
+    :param depth: how many links after each other.
+    :param folder: where a path may begin too.
     :raises NotFoundError: when no note is called so, or several are; it suggests.
-    :raises UsageError: for a direction that is none, or a depth that is not 1 to 3.
+    :raises UsageError: for a direction that is none.
     :raises IndexUnavailableError: when there is no index.
     """
-    if request.direction not in (OUT, IN, BOTH):
-        raise UsageError(f"no direction {request.direction!r}", hint="Links lead out, in or both.")
-    if not 1 <= request.depth <= DEEPEST:
-        raise UsageError(f"a depth of {request.depth}", hint=f"It is 1 to {DEEPEST}.")
+    if direction not in (OUT, IN, BOTH):
+        raise UsageError(f"no direction {direction!r}", hint="Links lead out, in or both.")
     with open_index(config) as manifest:
-        row = find_named(manifest, request.note, folder=request.folder).note.row
-        links = manifest.links
+        row = find_named(manifest, note, folder=folder).note.row
+        start = NamedNote(row.id, row.vault, row.path, row.title, tuple(row.aliases))
         steps: list[Step] = []
-        note = NamedNote(row.id, row.vault, row.path, row.title, tuple(row.aliases))
-        seen, level = {note.id}, [note]
-        for depth in range(1, request.depth + 1):
+        seen, level = {start.id}, [start]
+        for away in range(1, depth + 1):
             reached: dict[str, NamedNote] = {}
             for one in level:
-                for way, link, other in _links_of(links, one, request.direction):
+                for way, link, other in _links_of(manifest.links, one, direction):
                     if other is None or other.id not in seen:
-                        steps.append(Step(depth, way, link))
+                        steps.append(Step(away, way, link))
                     if other is not None and other.id not in seen:
                         reached[other.id] = other
             seen |= reached.keys()
             level = [*reached.values()]
-    return LinksReport(NoteRef(*note[:4]), request.direction, steps[: request.limit], len(steps))
+    return LinksReport(NoteRef(*start[:4]), direction, steps[:limit], len(steps))
 
 
 def _links_of(

@@ -98,7 +98,7 @@ def ask(
     check_model(model, no_model)
     request = AskRequest(
         read_query(words),
-        make_filters(vaults, tags, date_from, date_to, path_globs),
+        filters=make_filters(vaults, tags, date_from, date_to, path_globs),
         top_k=top_k,
         transforms=transforms or None,
         plan=plan,
@@ -240,7 +240,7 @@ def chat(
     if go_on and session_id:
         raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
     request = ChatRequest(
-        make_filters(vaults, tags, date_from, date_to, path_globs),
+        filters=make_filters(vaults, tags, date_from, date_to, path_globs),
         top_k=top_k,
         transforms=transforms or None,
         session=session_id,

@@ -75,7 +75,6 @@ def evaluate(
     rag eval questions.jsonl --modes lexical,hybrid
     """
     from rag.app.evaluate import evaluate as run
-    from rag.app.requests import EvaluateRequest
     from rag.app.workspace import Workspace
     from rag.evaluation.baseline import load_runs
 
@@ -83,9 +82,17 @@ def evaluate(
     wanted = _modes(config.search.mode if modes is None else modes)
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
-    request = EvaluateRequest(asked, wanted, transforms or None, vaults, baseline, save)
     with Workspace(config) as workspace:
-        report = run(workspace, request, partial(_shown, quiet=quiet or json))
+        report = run(
+            workspace,
+            asked,
+            wanted,
+            transforms=transforms or None,
+            vaults=vaults,
+            baseline=baseline,
+            save=save,
+            track=partial(_shown, quiet=quiet or json),
+        )
     _warn(report, vaults, quiet, notices=not (quiet or json))
     if json:
         print_report(report)

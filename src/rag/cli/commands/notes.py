@@ -27,8 +27,8 @@ from rag.text.messages import brief
 
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport
+    from rag.app.notes.links import LinksReport
     from rag.app.related import Reasons, RelatedNote, RelatedReport
-    from rag.app.requests import LinksRequest
     from rag.index.links.tables import Link
 
 
@@ -174,13 +174,15 @@ def related(
     rag related Glossary --links in      what links to it, with the lines
     """
     from rag.app.related import related as find_related
-    from rag.app.requests import LinksRequest, RelatedRequest
+    from rag.app.requests import RelatedRequest
     from rag.app.workspace import Workspace
 
     out = chosen_output(output_format, json=json, paths=paths, among=NOTE_FORMATS)
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
     if links:
+        from rag.app.notes.links import walk_links
+
         for option, is_given in (
             ("--vault", vaults),
             ("--tag", tags),
@@ -191,7 +193,10 @@ def related(
             ("--paths", out.names_files),
         ):
             _refuse(option if is_given else "", "does not go with --links")
-        _walk(LinksRequest(note, links, depth or 1, top_k, Path.cwd()), config_file, out.as_json)
+        walked = walk_links(
+            load_settings(config_file), note, links, depth or 1, top_k, folder=Path.cwd()
+        )
+        _print_links(walked, out.as_json)
         return
     _refuse("--depth" if depth else "", "goes with --links")
     _refuse("--vault" if vaults and all_vaults else "", "does not go with --all-vaults")
@@ -229,11 +234,7 @@ def _refuse(option: str, how: str) -> None:
         raise UsageError(f"{option} {how}", hint="`rag related --help` has examples.")
 
 
-def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
-    """Print the links of a note."""
-    from rag.app.notes.links import walk_links
-
-    report = walk_links(load_settings(config_file), request)
+def _print_links(report: LinksReport, json: bool) -> None:
     if json:
         print_report(report)
     else:

@@ -50,15 +50,14 @@ def plan(
     """
     from rag.app.interpretation_text import interpretation_line, missing
     from rag.app.plan import plan as make_plan
-    from rag.app.requests import PlanRequest
     from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
     check_model(model, no_model)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
-    request = PlanRequest(read_query(words), filters, model, no_model)
+    query = read_query(words)
     with Workspace(config) as workspace:
-        report = make_plan(workspace, request)
+        report = make_plan(workspace, query, filters, model, no_model)
     for notice in [] if quiet else report.notices:
         say(notice)
     if report.intent is None:

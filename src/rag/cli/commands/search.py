@@ -137,7 +137,7 @@ def search(
         like=like,
         everything=everything,
     )
-    if not words and like is None and request.filters == make_filters():
+    if not words and like is None and request.filters is None:
         raise UsageError(
             "neither a query nor a filter is given",
             hint="Say what to look for; `rag search --help` lists the filters.",

@@ -17,8 +17,6 @@ from rag.config import MODES, load_config
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from rag.app.index_state import IndexState
     from rag.config import RAGConfig
     from rag.search.results import QueryFilters
@@ -198,40 +196,27 @@ def make_filters(
     modified_from: str | None = None,
     modified_to: str | None = None,
     where: list[str] | None = None,
-) -> QueryFilters:
-    """Make filters of options.
+) -> QueryFilters | None:
+    """Make filters of options; `None` where none is given.
 
-    :raises UsageError: for words that are no date, a span that ends before it begins, or a
-        condition that is none.
+    :raises UsageError: for an empty one, words that are no date, a span that ends before it begins,
+        or a condition that is none.
     """
-    from rag.search.results import QueryFilters
+    from rag.app.filter_text import FilterText
 
-    for option, values in (("--tag", tags), ("--path", paths)):
-        if any(not value.strip("#/ \t") for value in values or []):
-            raise UsageError(f"{option} is empty", hint=f"Leave out {option}, or give it a value.")
-    first, last = _days("", date_from, date_to)
-    modified = _days("modified-", modified_from, modified_to)
-    return QueryFilters(
-        vaults or None,
-        tags or None,
-        first,
-        last,
-        paths or None,
-        values=dict(_conditions(where or [])) or None,
-        modified_from=modified[0],
-        modified_to=modified[1],
-    )
-
-
-def _days(kind: str, since: str | None, until: str | None) -> tuple[date | None, date | None]:
-    """Return the first and the last day of a span, `None` for an open end."""
-    from rag.query import parse_date_range
-
-    first = None if since is None else parse_date_range(since).first
-    last = None if until is None else parse_date_range(until).last
-    if first and last and last < first:
-        raise UsageError(f"--{kind}to {last} lies before --{kind}from {first}", hint="Swap them?")
-    return first, last
+    days = (date_from, date_to, modified_from, modified_to)
+    if any(day == "" for day in days):
+        raise UsageError("a day is empty", hint="Leave out the option, or give it a value.")
+    return FilterText(
+        tuple(vaults or ()),
+        tuple(tags or ()),
+        date_from or "",
+        date_to or "",
+        modified_from or "",
+        modified_to or "",
+        tuple(paths or ()),
+        dict(_conditions(where or [])),
+    ).read(as_options=True)
 
 
 def _conditions(where: list[str]) -> Iterable[tuple[str, str]]:

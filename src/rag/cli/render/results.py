@@ -91,8 +91,7 @@ def marked(text: str, spans: list[tuple[int, int]], style: str = _MATCH) -> Text
 def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator[Text]:
     """Yield what is shown of the text of a result, line by line."""
     result, query = report.response.results[rank - 1], report.response.searched
-    if report.excerpts:
-        around = report.excerpts[rank - 1]
+    if around := report.results[rank - 1].context:
         digits = len(str(around.line_start + len(around.lines)))
         for number, line in enumerate(around.lines, around.line_start):
             yield Text().append(f"{number:>{digits}}  ", "dim").append_text(_line(line, query))
