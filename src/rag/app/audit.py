@@ -70,7 +70,6 @@ class Replay:
     same: bool
     differences: list[Difference]
     notices: list[str]
-    result: FullTransformationResult = hidden()
 
 
 def list_records(
@@ -83,9 +82,8 @@ def list_records(
     :raises UsageError: for words that are no date.
     """
     first = None if since is None else parse_date_range(since).first
-    count = last or (_LAST if since is None else None)
     trail = AuditTrail(config.data_dir)
-    records = list(islice(trail.records(first), count))
+    records = list(islice(trail.records(first), last or (None if first else _LAST)))
     return AuditReport(records, first, trail.problem, trail.skipped)
 
 
@@ -105,22 +103,25 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     :raises QueryError: when the record's settings cannot be.
     """
     settings, notices = _settings(record)
+    is_own = settings.router in ROUTERS
+    router = IntentRouter(settings.router, classifier=None if is_own else _Verdict(record.trace))
+    planner = MetadataTransformer(settings, ReplayAsker(record.trace), router)
     with open_index(config) as manifest:
         catalogue = ManifestCatalogue(manifest)
         if catalogue.digest() != record.catalogue:
             notices.append("the index changed since: names may be there that were not, or be gone")
-        caller = ReplayAsker(record.trace)
-        result = MetadataTransformer(settings, caller, _router(settings, record.trace)).transform(
-            record.query,
-            catalogue,
-            flags=record.flags,
-            today=record.today,
-            full=record.full,
+        result = planner.transform(
+            record.query, catalogue, flags=record.flags, today=record.today, full=record.full
         )
     if record.cut:
         notices.append("the record is not whole, so that the plan cannot be made quite as it was")
-    differences = _differences(record.result, result)
-    return Replay(record.id, record.query, not differences, differences, notices, result)
+    before, now = _flat(record.result), _flat(result)
+    differences = [
+        Difference(name, before.get(name), now.get(name))
+        for name in dict.fromkeys([*before, *now])
+        if before.get(name) != now.get(name)
+    ]
+    return Replay(record.id, record.query, not differences, differences, notices)
 
 
 class _Verdict:
@@ -128,58 +129,35 @@ class _Verdict:
     it may say something else each time."""
 
     def __init__(self, trace: Trace) -> None:
-        self._said = [response for response in trace.responses if response.stage == "route"]
+        self._reply = next((one for one in trace.responses if one.stage == "route"), None)
 
     def classify(self, query: QueryBundle) -> str:
         """Return the route.
 
         :raises QueryError: when there was none, and why.
         """
-        if not self._said:
-            raise QueryError("the audit holds no route")
-        [said, *_] = self._said
-        if said.failure:
-            raise QueryError(said.failure)
-        return said.text
-
-
-def _router(settings: PlannerConfig, trace: Trace) -> IntentRouter:
-    own = settings.router in ROUTERS
-    return IntentRouter(settings.router, classifier=None if own else _Verdict(trace))
+        if self._reply is None or self._reply.failure:
+            raise QueryError(self._reply.failure if self._reply else "the audit holds no route")
+        return self._reply.text
 
 
 def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
+    """Return the settings of then, as far as there are such settings now, and notices."""
     known = {setting.name for setting in fields(PlannerConfig)}
     given = {name: value for name, value in record.settings.items() if name in known}
-    others = sorted(known ^ set(record.settings))
-    told = f"the settings of another version of rag were recorded ({', '.join(others)})"
-    if "raw_replies" not in record.settings and not given.get("confidence_threshold"):
-        given.pop("confidence_threshold", None)  # 0 once meant: as the mode says
     try:
         settings = planner_config(given, "the record")
     except ConfigError as error:
         why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
         raise QueryError(why, hint="`rag audit ID` shows them.") from error
-    return settings, [told] if others else []
-
-
-def _differences(
-    stored: FullTransformationResult, now: FullTransformationResult
-) -> list[Difference]:
-    before, after = _flat(stored), _flat(now)
-    return [
-        Difference(name, before.get(name), after.get(name))
-        for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
-    ]
+    others = ", ".join(sorted(known ^ set(record.settings)))
+    notice = f"the settings of another version of rag were recorded ({others})"
+    return settings, [notice] if others else []
 
 
 def _flat(result: FullTransformationResult) -> dict[str, Any]:
     """Return the fields of a plan as JSON has them; those of its parts by their dotted names."""
-    found: dict[str, Any] = {}
-    for name, value in json.loads(json.dumps(result.model_dump(), default=str)).items():
-        if name in _PARTS:
-            found |= {f"{name}.{inner}": part for inner, part in value.items()}
-        else:
-            found[name] = value
-    return found
+    plan = json.loads(json.dumps(result.model_dump(), default=str))
+    for part in _PARTS:
+        plan |= {f"{part}.{name}": value for name, value in plan.pop(part).items()}
+    return plan
