@@ -46,7 +46,7 @@ Programs = dict[str, Program]
 
 
 def _rag_call(query: str) -> dict[str, Any]:
-    return {"name": "search", "arguments": {"query": query, "limit": 10}}
+    return {"name": "search", "arguments": {"query": query, "top_k": 10}}
 
 
 def _qmd_call(query: str) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def measure(
             ranks = [find(workspace, hidden) for hidden in drawn]
             started = time.perf_counter()
             for hidden in drawn:
-                related(workspace, RelatedRequest(hidden.note, limit=DEPTH, min_score=0.0))
+                related(workspace, RelatedRequest(hidden.note, top_k=DEPTH, min_score=0.0))
             return ranks, (time.perf_counter() - started) * 1000 / len(drawn)
 
 
@@ -189,7 +189,7 @@ def take_out(config: RAGConfig, root: Path, drawn: Sequence[Hidden]) -> None:
 def find(workspace: Workspace, hidden: Hidden) -> int:
     """Return where the hidden note stands, 0 for not among the first ten."""
     limit = DEPTH + len(hidden.others)
-    request = RelatedRequest(hidden.note, limit=limit, include_linked=True, min_score=0.0)
+    request = RelatedRequest(hidden.note, top_k=limit, include_linked=True, min_score=0.0)
     found = [one.path for one in related(workspace, request).results]
     shown = [path for path in found if path not in hidden.others][:DEPTH]
     return shown.index(hidden.target) + 1 if hidden.target in shown else 0

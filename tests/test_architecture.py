@@ -22,7 +22,7 @@ EXCEPTIONS = {
     ("rag.cli.commands.processes", "rag.web.serve"),
     ("rag.cli.framework.settings", "rag.daemon.client"),
     # The protocol is spoken over HTTP too, and both read the notes through one library.
-    *(("rag.web.mcp", f"rag.mcp.{name}") for name in ("calls", "library", "protocol")),
+    *(("rag.web.mcp", f"rag.mcp.{name}") for name in ("library", "protocol")),
     *((f"rag.web.{name}", "rag.mcp.library") for name in ("app", "serve")),
     ("rag.daemon.server", "rag.cli.app"),
     ("rag.daemon.server", "rag.cli.framework.lazy_group"),

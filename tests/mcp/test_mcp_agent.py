@@ -78,7 +78,7 @@ def help_agent(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.mark.parametrize(("question", "fact"), QUESTIONS.items())
 def test_a_question_is_answered_in_few_calls(agent: Agent, question: str, fact: str):
     """It reads no more than the text of results: where a result is, and the lines around it."""
-    found = agent("search", query=question, limit=_MOST_CALLS - 1)
+    found = agent("search", query=question, top_k=_MOST_CALLS - 1)
     places = re.findall(r"^   (\S.*\.md):(\d+)$", found, re.MULTILINE)
     assert places
     read = [

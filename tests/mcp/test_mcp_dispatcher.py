@@ -9,8 +9,7 @@ import pytest
 
 from mcp_client import legacy, modern
 from rag.exceptions import ConfigError
-from rag.mcp.calls import Call
-from rag.mcp.library import Library
+from rag.mcp.library import Call, Library
 from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Connection, Dispatcher, is_slow
 from rag.mcp.requests import tool_definitions
 

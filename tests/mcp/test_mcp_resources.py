@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
-from rag.mcp.calls import TEMPLATE
+from rag.mcp.prompts import TEMPLATE
 from rag.mcp.protocol import Connection, Dispatcher
 from rag.mcp.resources import address_of, read_address
 

@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from rag.mcp.calls import TEMPLATE
+from rag.mcp.prompts import TEMPLATE
 from rag.mcp.protocol import HANDSHAKE, MODERN
 
 Work = Callable[[Client], Awaitable[None]]
@@ -65,7 +65,7 @@ def test_tools_resources_and_prompts_are_listed_and_give_what_they_say(
             assert "ackup" in text(result) or name in ("status", "get_many")
         result = await client.call_tool("search", {"words": "backups"})
         assert result.is_error
-        assert "the arguments are: query, queries" in text(result)
+        assert "The arguments are: query, order" in text(result)
         with pytest.raises(MCPError) as refused:
             await client.call_tool("find", {})
         assert refused.value.error.code == -32602

@@ -142,10 +142,10 @@ class TestStdoutBelongsToTheProtocol:
         """Let a search print something, and return what came on the two streams."""
         before = (
             "import rag.mcp.protocol as d\n"
-            "def noisy(self, *given, run=d.Dispatcher._run_tool):\n"
+            "def noisy(self, *given, run=d.Dispatcher._call_tool):\n"
             f"    {noise}\n"
             "    return run(self, *given)\n"
-            "d.Dispatcher._run_tool = noisy"
+            "d.Dispatcher._call_tool = noisy"
         )
         one = start_server(code=NOISE.format(before=before))
         one.send(modern("server/discover", 1), modern("tools/call", 2, **_SEARCH))
@@ -179,7 +179,7 @@ class TestStdoutBelongsToTheProtocol:
 def test_a_panic_is_an_error_and_the_server_goes_on(start_server: Start):
     code = NOISE.format(
         before="import rag.mcp.protocol as d\nclass Panic(BaseException): pass\n"
-        "def broken(*given): raise Panic('broken')\nd.Dispatcher._run_tool = broken"
+        "def broken(*given): raise Panic('broken')\nd.Dispatcher._call_tool = broken"
     )
     one = start_server(code=code)
     assert one.ask(modern("tools/call", **_SEARCH))["error"]["code"] == -32603

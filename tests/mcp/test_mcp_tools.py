@@ -70,7 +70,7 @@ class TestSearch:
             ({"paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
             ({"from_": "2025-06", "to": "2025"}, ["work/runbooks/Rollback 100%.md"]),
             (
-                {"tags": ["ops"], "to": "2025", "sort": "title"},
+                {"tags": ["ops"], "to": "2025", "order": "title"},
                 ["work/Backups.md", "work/runbooks/Rollback 100%.md"],
             ),
             ({"to": "2025-06", "paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
@@ -92,7 +92,7 @@ class TestSearch:
 
     def test_pages_hold_every_note_once(self, tool: Tool):
         seen: list[str] = []
-        arguments: dict[str, Any] = {"query": "quokka", "limit": 10}
+        arguments: dict[str, Any] = {"query": "quokka", "top_k": 10}
         while True:
             text = tool("search", **arguments)
             seen += places(text)
@@ -145,8 +145,8 @@ class TestSearch:
             ({"query": "x", "tasks": "open"}, "one of query, text and tasks"),
             ({"query": 7}, "query should be a valid string"),
             ({"quer": "x"}, "did you mean query?"),
-            ({"query": "x", "limit": 0}, "greater than or equal to 1, not 0"),
-            ({"query": "x", "limit": 51}, "less than or equal to 50, not 51"),
+            ({"query": "x", "top_k": 0}, "greater than or equal to 1, not 0"),
+            ({"query": "x", "top_k": 101}, "less than or equal to 100, not 101"),
             ({"query": "x", "mode": "odd"}, "'auto', 'lexical', 'dense' or 'hybrid'"),
             ({"queries": ["a"] * 5}, "at most 4"),
             ({"query": "x", "from_": "someday"}, "from: 'someday' is not a date"),
@@ -281,7 +281,7 @@ class TestRelated:
         assert "No note is clearly related" in tool("related", note="daily/2026-11-01.md")
 
     def test_what_instructs_a_model_is_left_out(self, tool: Tool):
-        assert "unlimited" not in tool("related", note="Backups", limit=50)
+        assert "unlimited" not in tool("related", note="Backups", top_k=50)
 
     @pytest.mark.parametrize(
         ("arguments", "why"),
@@ -378,14 +378,14 @@ class TestHostileNotes:
     @pytest.mark.parametrize(
         ("name", "arguments"),
         [
-            ("search", {"query": "wombats", "limit": 50}),
-            ("search", {"paths": ["*"], "limit": 50}),
-            ("search", {"text": "see [[", "limit": 50}),
+            ("search", {"query": "wombats", "top_k": 50}),
+            ("search", {"paths": ["*"], "top_k": 50}),
+            ("search", {"text": "see [[", "top_k": 50}),
             ("get", {"note": "Fat 1"}),
             ("get", {"note": "Fat 1", "outline": True}),
             ("get_many", {"glob": "*"}),
             ("get_many", {"glob": "Fat*", "max_chars": 500}),
-            ("related", {"note": "Fat 1", "limit": 50}),
+            ("related", {"note": "Fat 1", "top_k": 50}),
             ("related", {"note": "Fat 1", "links": "both", "depth": 3}),
             ("ask", {"question": "What are wombats?"}),
             ("status", {"list": "tags"}),

@@ -36,11 +36,11 @@ def test_a_search_gives_what_the_command_line_prints(client: Client, http_config
 @pytest.mark.parametrize(
     ("query", "paths"),
     [
-        ("query=quokka&path=daily/*-03.md", ["daily/2026-11-03.md"]),
-        ("tag=ops&from=2025-06&to=2025-07", ["runbooks/Rollback 100%.md"]),
-        ("tag=ops&tag=ops/backup", ["Backups.md"]),
+        ("query=quokka&paths=daily/*-03.md", ["daily/2026-11-03.md"]),
+        ("tags=ops&from=2025-06&to=2025-07", ["runbooks/Rollback 100%.md"]),
+        ("tags=ops&tags=ops/backup", ["Backups.md"]),
         ("where=status:done", ["Backups.md"]),
-        (f"vault={quote('日本')}", ["証明書.md"]),
+        (f"vaults={quote('日本')}", ["証明書.md"]),
     ],
 )
 def test_filters_are_words_of_the_query(client: Client, query: str, paths: list[str]):
@@ -65,7 +65,8 @@ def test_a_note_is_read_by_any_of_its_names(client: Client, name: str):
 
 
 def test_related_notes_and_several_notes_are_read(client: Client):
-    address = "/v1/notes/work/Backups.md/related?include_linked=true&min_score=0"
+    address = "/v1/notes/work/Backups.md/related?include_linked=true&min_score=0&vaults=work"
+    assert len(client.get(f"{address}&top_k=1").json["results"]) == 1
     related = client.get(address).json
     assert related["note"]["path"] == "Backups.md"
     assert "runbooks/Rollback 100%.md" in [one["path"] for one in related["results"]]
@@ -85,10 +86,11 @@ def test_the_state_of_the_index_and_of_the_server(client: Client):
         ("GET", "/v1/notes/Backup", None, 404, "not_found", "Backup"),
         ("GET", "/v1/search?query=a&top_k=1000", None, 400, "usage", "top_k"),
         ("GET", "/v1/search?query=a&limit=3", None, 400, "usage", "limit"),
+        ("GET", "/v1/notes/Backups/related?limit=3", None, 400, "usage", "limit"),
         ("GET", "/v1/search?query=a&query=b", None, 400, "usage", "more than once"),
         ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
         ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
-        ("GET", "/v1/search?query=a&vault=wrok", None, 400, "usage", "wrok"),
+        ("GET", "/v1/search?query=a&vaults=wrok", None, 400, "usage", "wrok"),
         ("GET", "/v1/search?where=status", None, 400, "usage", "condition"),
         ("GET", "/nowhere", None, 404, "not_found", "address"),
         ("GET", "/v1/ask", None, 405, "usage", "asked"),
@@ -106,6 +108,26 @@ def test_mistakes_are_errors_of_schema_1_with_a_fitting_status(
     error = answer.json["error"]
     assert (answer.status, answer.json["schema"], error["kind"]) == (status, 1, kind)
     assert said in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "path", "headers", "hint"),
+    [
+        (421, "GET", "/health", {"Host": "evil.example"}, "`rag serve --http --host`"),
+        (403, "GET", "/health", {"Origin": "http://evil.example"}, "`rag serve --http --open`"),
+        (413, "POST", "/v1/ask", {"Content-Length": str(5 << 20)}, "smaller requests"),
+        (415, "POST", "/v1/ask", {"Content-Type": "text/plain"}, "application/json"),
+        (405, "GET", "/v1/ask", {}, "POST"),
+        (405, "POST", "/v1/search", {"Content-Type": "application/json"}, "GET or HEAD"),
+        (400, "GET", "/v1/notes/%00", {}, "UTF-8"),
+    ],
+)
+def test_what_is_refused_is_told_with_what_to_do(
+    client: Client, status: int, method: str, path: str, headers: dict[str, str], hint: str
+):
+    answer = client.ask(method, path, b"" if method == "POST" else None, headers)
+    assert answer.status == status
+    assert hint in answer.json["error"]["hint"]
 
 
 def test_without_an_index_the_answer_says_what_makes_one(config: RAGConfig):
@@ -179,7 +201,7 @@ def test_the_description_has_every_route_that_takes_a_request(client: Client):
         *(f"/v1/{name}" for name in (*others, "index")),
     }
     named = [one["name"] for one in described["paths"]["/v1/search"]["get"]["parameters"]]
-    assert {"query", "tag", "from", "modified_to"} <= {*named}
+    assert {"query", "tags", "from", "modified_to"} <= {*named}
 
 
 def test_the_description_has_every_field_of_the_reports(client: Client):

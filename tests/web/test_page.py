@@ -119,6 +119,19 @@ def test_the_page_speaks_the_language_of_the_browser(client: Client):
     assert "新しいノート" in client.get("/page/results", Accept_Language="ja").text
 
 
+def test_what_no_note_holds_is_told_in_the_language_of_the_page(client: Client):
+    for language, told in (("en", "No note holds: xylophone"), ("ja", "どのノートにもない言葉")):
+        html = client.get("/page/results?query=quokka%20xylophone", Accept_Language=language).text
+        assert f'<span lang="{language}">{told}' in html
+
+
+def test_a_notice_of_the_program_has_its_language_and_its_code(client: Client):
+    query = quote("`rag index`:x")
+    html = client.get(f"/page/results?where={query}", Accept_Language="ja").text
+    assert 'お知らせ：<span lang="en">no note has the property' in html
+    assert "<code>rag index</code>" in html
+
+
 def test_without_a_cookie_the_page_says_how_it_is_opened(client: Client):
     for path in ("/", "/open?once=1.2.3"):
         answer = client.get(path, Authorization=None, Accept="text/html")

@@ -156,8 +156,8 @@ def test_no_parameter_leads_out_of_the_notes(client: Client, name: str):
         f"/page/note?note={name}",
         f"/page/image?note=work/Backups.md&name={name}",
         f"/page/{name}",
-        f"/v1/search?query=a&path={name}",
-        f"/v1/search?query=a&vault={name}",
+        f"/v1/search?query=a&paths={name}",
+        f"/v1/search?query=a&vaults={name}",
         f"/v1/search?query={name}",
     ]
     answers = {address: client.get(address) for address in addresses}

@@ -157,7 +157,7 @@ def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
 
 def _flat(result: FullTransformationResult) -> dict[str, Any]:
     """Return the fields of a plan as JSON has them; those of its parts by their dotted names."""
-    plan = json.loads(json.dumps(result.model_dump(), default=str))
+    plan: dict[str, Any] = json.loads(json.dumps(result.model_dump(), default=str))
     for part in _PARTS:
         plan |= {f"{part}.{name}": value for name, value in plan.pop(part).items()}
     return plan

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from rag.exceptions import RAGError, UsageError
@@ -12,69 +11,55 @@ from rag.exceptions import RAGError, UsageError
 if TYPE_CHECKING:
     from datetime import date
 
-    # Who checks arguments by these types (`rag.mcp.requests`) gives them pydantic's `Field`; the
-    # command line does not wait for it.
-    from pydantic import Field
-
     from rag.search.results import QueryFilters
 
-    Text = Annotated[str, Field(max_length=10_000)]
-    Names = Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=20)]
 
+def read_filters(
+    vaults: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    from_: str = "",
+    to: str = "",
+    modified_from: str = "",
+    modified_to: str = "",
+    paths: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    *,
+    as_options: bool = False,
+) -> QueryFilters | None:
+    """Return the filters that are written; what is empty filters nothing, and `None` is for none.
 
-@dataclass(frozen=True)
-class FilterText:
-    """Filters that are not read yet; what is empty filters nothing."""
+    :param as_options: let errors name fields as a command line does: `--modified-from`.
+    :raises UsageError: for an empty name, words that are no day, a span that runs backwards.
+    """
+    from rag.search.results import QueryFilters
 
-    vaults: Annotated[Names, Field(description="any of these")] = ()
-    tags: Annotated[Names, Field(description="all of these")] = ()
-    from_: Annotated[
-        Text, Field(alias="from", description="created since: 2026-01-31, 2026-01, last week")
-    ] = ""
-    to: Annotated[Text, Field(description="created until")] = ""
-    modified_from: Annotated[Text, Field(description="modified since")] = ""
-    modified_to: Text = ""
-    paths: Annotated[Names, Field(description="globs, any of these: projects/**")] = ()
-    where: Annotated[
-        Mapping[Text, Text] | None,
-        Field(max_length=20, description="front matter: status: done, price: >200"),
-    ] = None
+    def named(field: str) -> str:
+        return f"--{field.rstrip('s').replace('_', '-')}" if as_options else field
 
-    def read(self, as_options: bool = False) -> QueryFilters | None:
-        """Return the filters; `None` for none.
-
-        :param as_options: let errors name fields as a command line does: `--modified-from`.
-        :raises UsageError: for an empty name, words that are no day, a span that runs backwards.
-        """
-        from rag.search.results import QueryFilters
-
-        def named(field: str) -> str:
-            return f"--{field.rstrip('s').replace('_', '-')}" if as_options else field
-
-        for field in ("vaults", "tags", "paths"):
-            if any(not value.strip("#/ \t") for value in getattr(self, field)):
-                raise UsageError(f"{named(field)} has an empty item", hint="Leave it out.")
-        where = {
-            normalize("NFC", field).strip().lower(): normalize("NFC", value).strip()
-            for field, value in (self.where or {}).items()
-        }
-        if not all((*where, *where.values())):
-            raise UsageError('where has an empty name or value; write {"status": "done"}')
-        first, last = _days(named("from"), self.from_, named("to"), self.to)
-        since, until = _days(
-            *(named("modified_from"), self.modified_from, named("modified_to"), self.modified_to)
-        )
-        filters = QueryFilters(
-            [*self.vaults] or None,
-            [*self.tags] or None,
-            first,
-            last,
-            [*self.paths] or None,
-            values=where or None,
-            modified_from=since,
-            modified_to=until,
-        )
-        return None if filters == QueryFilters() else filters
+    for field, values in (("vaults", vaults), ("tags", tags), ("paths", paths)):
+        if any(not value.strip("#/ \t") for value in values):
+            raise UsageError(f"{named(field)} has an empty item", hint="Leave it out.")
+    conditions = {
+        normalize("NFC", field).strip().lower(): normalize("NFC", value).strip()
+        for field, value in (where or {}).items()
+    }
+    if not all((*conditions, *conditions.values())):
+        raise UsageError('where has an empty name or value; write {"status": "done"}')
+    first, last = _days(named("from"), from_, named("to"), to)
+    since, until = _days(
+        *(named("modified_from"), modified_from, named("modified_to"), modified_to)
+    )
+    filters = QueryFilters(
+        [*vaults] or None,
+        [*tags] or None,
+        first,
+        last,
+        [*paths] or None,
+        values=conditions or None,
+        modified_from=since,
+        modified_to=until,
+    )
+    return None if filters == QueryFilters() else filters
 
 
 def _days(start: str, since: str, end: str, until: str) -> tuple[date | None, date | None]:

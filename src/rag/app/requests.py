@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag.exceptions import UsageError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rag.config import RAGConfig
     from rag.search.results import QueryFilters
+
+
+class ArgumentError(UsageError):
+    """An argument of a request that does not fit. The message holds nothing of notes."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class RelatedRequest:
 
     note: str
     filters: QueryFilters | None = None
-    limit: int = 10
+    top_k: int = 10
     include_linked: bool = False
     min_score: float | None = None
     all_vaults: bool = False

@@ -1,13 +1,15 @@
-"""The notes as the server reads them: settings and readers, loaded while the client is answered."""
+"""What every tool is given: the notes, loaded while the client is answered, and its call."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from rag.app.workspace import Workspace
     from rag.config import RAGConfig
 
-
 # What the tools need. Nothing else may import any of it at the same time: modules of libraries
 # import each other in circles, which two threads at once do not survive.
 _FOR_REQUESTS = "rag.mcp.requests"
@@ -28,8 +29,45 @@ _FOR_NOTES = (
     *("rag.app.notes.lines", "rag.app.refresh", "rag.app.search"),
     *("rag.app.status", "rag.indexing.child_writer", "rag.indexing.run"),
 )
-_FOR_ANSWERS = ("rag.app.ask",)
 _LONGEST = 2_000  # bytes of what is remembered
+_PAUSE = 0.25  # seconds between two notifications of progress
+
+
+class CancelledCall(Exception):
+    """Nobody wants the answer any more."""
+
+
+@dataclass
+class Call:
+    """A request while it is answered.
+
+    :param tell_progress: is given how far it is, a number that rises, and a line on it; `None`
+        where nobody wants to know.
+    """
+
+    tell_progress: Callable[[float, str], None] | None = None
+    is_cancelled: bool = False
+    _steps: int = field(default=0, init=False)
+    _told: float = field(default=0.0, init=False)
+
+    def cancel(self) -> None:
+        """Say that nobody wants the answer any more."""
+        self.is_cancelled = True
+
+    def check(self) -> None:
+        """Go on only where the answer is wanted.
+
+        :raises CancelledCall: when it is not.
+        """
+        if self.is_cancelled:
+            raise CancelledCall
+
+    def progress(self, message: str) -> None:
+        """Tell how far the answer is, a few times a second at most."""
+        self._steps += 1
+        if self.tell_progress and time.monotonic() - self._told >= _PAUSE:
+            self._told = time.monotonic()
+            self.tell_progress(float(self._steps), message)
 
 
 class Library:
@@ -42,13 +80,12 @@ class Library:
     """
 
     def __init__(self, read_settings: Callable[[], RAGConfig], start: str = "") -> None:
-        self._read_settings = read_settings
-        self._start, self._vaults = start, ""
-        self._mutex, self._starting = threading.Lock(), threading.Lock()
+        self._read_settings, self._start = read_settings, start
+        self._starting, self._opening, self._answering = (threading.Lock() for _ in range(3))
+        self._requests, self._notes = threading.Event(), threading.Event()
+        self._vaults, self._has_answers = "", False
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
-        self._requests, self._notes = threading.Event(), threading.Event()
-        self._answering, self._has_answers = threading.Lock(), False
 
     def load(self) -> None:
         """Begin to import and open what requests need, in a thread. Once is enough."""
@@ -73,7 +110,7 @@ class Library:
         self.wait_for_notes()
         with self._answering:
             if not self._has_answers:
-                self._attempt(lambda: self._warm_up(_FOR_ANSWERS, "warm_up_answers"))
+                self._attempt(lambda: self._warm_up(("rag.app.ask",), "warm_up_answers"))
                 self._has_answers = True
 
     @contextmanager
@@ -102,9 +139,7 @@ class Library:
     def vaults_sentence(self) -> str:
         """Return which vaults there are; as they were when a server last ran, where this one has
         not looked yet: a client is answered before anything of the notes is imported."""
-        if self._vaults or not self._start:
-            return self._vaults
-        return _remembered(self._start)
+        return self._vaults or (_remembered(self._start) if self._start else "")
 
     def close(self) -> None:
         """Close what is open, once what is being loaded is."""
@@ -162,7 +197,7 @@ class Library:
         """
         from rag.app.serving.readers import Readers
 
-        with self._mutex:
+        with self._opening:
             if self._readers is None:
                 self._readers = Readers(self._read_settings())
             return self._readers

@@ -1,44 +1,26 @@
-"""What each tool takes: the requests of `rag.app` with the bounds, and the words, that agents get.
-
-By these types pydantic checks arguments and describes them to clients. Imported with the first list
-or call of tools, for pydantic takes longer than a client has to wait.
-"""
+"""What each tool takes: the requests of `rag.app.arguments`, and what only agents ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from difflib import get_close_matches
+from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import Field
 
-from rag.app.filter_text import FilterText
-from rag.app.requests import AskRequest, RelatedRequest, SearchRequest
-from rag.mcp.calls import ArgumentError
-
-Text = Annotated[str, Field(max_length=10_000)]
-Names = Annotated[tuple[Annotated[str, Field(max_length=1_000)], ...], Field(max_length=20)]
-Limit = Annotated[int, Field(ge=1, le=50)]
-Mode = Literal["auto", "lexical", "dense", "hybrid"]
-_FILTERS = tuple(field.name for field in fields(FilterText))
+from rag.app import arguments
+from rag.app.arguments import Arguments, Name, Text, model_of
 
 
 @dataclass(frozen=True)
-class Search(FilterText, SearchRequest):
+class Search(arguments.Search):
     """Find notes by words and meaning, best first, each with path, line and snippet. Use it first;
     read a note with get before you rely on it. Query syntax: "exact phrase", -without, begin*,
     tag:x, vault:x, path:x, title:x, property:value. Without a query the filters list notes, newest
     first. Where several wordings may do, give them all as queries."""
 
-    title: ClassVar = "Search notes"
-    takes: ClassVar = (
-        *("query", "queries", "text", "tasks", *_FILTERS),
-        *("order", "top_k", "mode", "plan", "cursor"),
-    )
-    query: Text = ""
+    title: ClassVar[str] = "Search notes"
     queries: Annotated[
         tuple[Text, ...],
         Field(max_length=4, description="other wordings; each note counts once, by its best"),
@@ -49,21 +31,15 @@ class Search(FilterText, SearchRequest):
     tasks: Annotated[
         Literal["", "open", "done"], Field(description="list tasks, in the place of a query")
     ] = ""
-    order: Annotated[Literal["", "score", "created", "modified", "title"], Field(alias="sort")] = ""
-    top_k: Annotated[Limit, Field(alias="limit")] = 10
-    mode: Annotated[Mode | None, Field(description="dense: by meaning alone")] = None
-    plan: Annotated[bool | None, Field(description="read filters and dates out of the query")] = (
-        None
-    )
     cursor: Annotated[Text, Field(description="from the last page, all else the same")] = ""
 
 
 @dataclass(frozen=True)
-class Get:
+class Get(Arguments):
     """Read a note, or a section or lines of it, with line numbers; or its outline: the headings
     with their lines, and the properties. A name that no note has is answered with those near."""
 
-    title: ClassVar = "Read a note"
+    title: ClassVar[str] = "Read a note"
     note: Annotated[Text, Field(description="path, vault/path, title, alias or rag:// URI")]
     heading: Annotated[Text, Field(description="read this section only")] = ""
     from_line: Annotated[int, Field(ge=1)] = 0
@@ -72,56 +48,49 @@ class Get:
 
 
 @dataclass(frozen=True)
-class GetMany:
+class GetMany(Arguments):
     """Read up to 20 notes at once, named or by a glob of paths. They share max_chars; a note that
     cannot be read does not stop the others."""
 
-    title: ClassVar = "Read several notes"
-    notes: Names = ()
+    title: ClassVar[str] = "Read several notes"
+    notes: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
     glob: Annotated[Text, Field(description="daily/2026-11-*")] = ""
     max_chars: Annotated[int, Field(ge=500, le=20_000)] = 20_000
 
 
 @dataclass(frozen=True)
-class Related(RelatedRequest):
+class Related(arguments.Related):
     """Notes like a note in words or meaning, with passages, why, and a [[link]]; those linked with
     it are left out, and other vaults unless all_vaults. With links: what its links lead to."""
 
-    title: ClassVar = "Related notes"
-    takes: ClassVar = (
-        *("note", "limit", "include_linked", "all_vaults", "min_score", "links", "depth"),
-    )
+    title: ClassVar[str] = "Related notes"
     note: Text
-    limit: Limit = 10
-    min_score: Annotated[float | None, Field(description="a probability")] = None
     links: Literal["", "out", "in", "both"] = ""
     depth: Annotated[int, Field(ge=1, le=3)] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask(FilterText, AskRequest):
+class Ask(arguments.Ask):
     """Answer a question from the notes: sentences that were checked against them, each with [n] and
     the lines it is from, or that the notes do not hold the answer. Use it for one fact; search and
     get to read and judge yourself. Filters as in search."""
 
-    title: ClassVar = "Ask the notes"
-    takes: ClassVar = ("question", *_FILTERS, "model")
-    question: Text
+    title: ClassVar[str] = "Ask the notes"
     model: Annotated[Text, Field(description="a chat model, or none to quote")] = ""
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Arguments):
     """Which vaults there are, how many notes, whether the index is up to date and knows meaning,
     and what could not be read. With list: the tags, properties or folders with how many notes have
     each; with of, the values of a property, or the tags and folders below one."""
 
-    title: ClassVar = "State of the index"
+    title: ClassVar[str] = "State of the index"
     list: Literal["", "tags", "properties", "folders"] = ""
     of: Text = ""
 
 
-_TOOLS: dict[str, type] = {
+TOOLS: dict[str, Any] = {
     "search": Search,
     "get": Get,
     "get_many": GetMany,
@@ -129,7 +98,6 @@ _TOOLS: dict[str, type] = {
     "ask": Ask,
     "status": Status,
 }
-NAMES = tuple(_TOOLS)
 
 
 @cache
@@ -140,68 +108,32 @@ def tool_definitions() -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "name": name,
-            "title": kind.title,  # type: ignore[attr-defined]
-            "description": " ".join(cleandoc(kind.__doc__ or "").split()),
+            "title": kind.title,
+            "description": " ".join(cleandoc(kind.__doc__).split()),
             "inputSchema": _schema(kind, described),
             "annotations": {"readOnlyHint": True, "openWorldHint": False},
         }
-        for name, kind in _TOOLS.items()
+        for name, kind in TOOLS.items()
     )
-
-
-def checked(tool: str, arguments: object) -> Any:
-    """Return the request that arguments of a tool are.
-
-    :raises ArgumentError: where they do not fit, in words from which a model learns what to send.
-    """
-    if not isinstance(arguments, dict):
-        raise ArgumentError("arguments must be an object")
-    kind = _TOOLS[tool]
-    model = _model(kind)
-    try:
-        given = model.model_validate({k: v for k, v in arguments.items() if v is not None})
-    except ValidationError as error:
-        names = [field.alias or name for name, field in model.model_fields.items()]
-        raise ArgumentError(_worded(error.errors(include_url=False)[0], names)) from error
-    return kind(**{name: getattr(given, name) for name in given.model_fields_set})
-
-
-@cache
-def _model(kind: type) -> type[BaseModel]:
-    """Return what checks and describes the arguments of a tool: of its request the fields that it
-    takes."""
-    # Types of fields that no agent gives are not loaded.
-    unused = {"QueryFilters": Any, "Path": Any}
-    bounds = {"Field": Field, "Text": Text, "Names": Names}
-    hints = get_type_hints(kind, localns={**unused, **bounds}, include_extras=True)
-    defaults = {one.name: ... if one.default is MISSING else one.default for one in fields(kind)}
-    taken = {name: (hints[name], defaults[name]) for name in getattr(kind, "takes", defaults)}
-    config = ConfigDict(extra="forbid")
-    return create_model(kind.__name__, __config__=config, **taken)  # type: ignore[call-overload, no-any-return]
 
 
 def _schema(kind: type, described: set[str]) -> dict[str, Any]:
     """Return the schema of a tool without what tells a model nothing: titles, lengths, what a
     description said before of the same argument, and that nothing may be an empty choice."""
-    whole = _model(kind).model_json_schema()
+    whole = model_of(kind).model_json_schema()
     properties = {name: _cleaned(schema) for name, schema in whole["properties"].items()}
-    for name, schema in properties.items():
-        if name in described:
-            schema.pop("description", None)
-        described.add(name)
+    for name in described & properties.keys():
+        properties[name].pop("description", None)
+    described |= properties.keys()
     required = {"required": whole["required"]} if "required" in whole else {}
-    return {
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        **required,
-    }
+    return {"type": "object", "properties": properties, "additionalProperties": False, **required}
 
 
 def _cleaned(schema: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in schema:  # a value or null
         schema = schema["anyOf"][0] | {k: v for k, v in schema.items() if k != "anyOf"}
-    kept = {k: v for k, v in schema.items() if k not in ("title", "maxLength", "propertyNames")}
+    unsaid = ("title", "minLength", "maxLength", "propertyNames")
+    kept = {k: v for k, v in schema.items() if k not in unsaid}
     if not kept.get("default"):
         kept.pop("default", None)
     if "enum" in kept:
@@ -210,19 +142,3 @@ def _cleaned(schema: dict[str, Any]) -> dict[str, Any]:
         if isinstance(kept.get(part), dict):
             kept[part] = _cleaned(kept[part])
     return kept
-
-
-def _worded(error: Mapping[str, Any], names: list[str]) -> str:
-    """Return an error of pydantic in words."""
-    name = ".".join(map(str, error["loc"]))[:100]
-    if error["type"] == "extra_forbidden":
-        near = get_close_matches(name, names, 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        return f"unknown argument {name!r}{meant}; the arguments are: {', '.join(names)}"
-    if error["type"] == "missing":
-        return f"{name} is missing; the arguments are: {', '.join(names)}"
-    message = error["msg"].replace("'', ", "")
-    if not message.startswith("Input"):
-        return f"{name}: {message}"
-    given = f", not {error['input']!r}" if isinstance(error["input"], int | float) else ""
-    return f"{name}{message.removeprefix('Input')}{given}"

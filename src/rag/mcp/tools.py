@@ -9,16 +9,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag.app.interpretation_text import missing_words
 from rag.app.notes import Limits, get_note
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
 from rag.app.notes.names import notes_like
+from rag.app.requests import ArgumentError
 from rag.exceptions import NotFoundError, RAGError
-from rag.mcp.calls import ArgumentError, Call
-from rag.mcp.library import Library
+from rag.mcp.library import Call, Library
 from rag.mcp.resources import read_address
 from rag.mcp.results import (
     MASKED,
@@ -42,7 +41,6 @@ from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import outline
 
 if TYPE_CHECKING:
-    from rag.app.filter_text import FilterText
     from rag.app.notes import NoteReport
     from rag.app.notes.links import Step
     from rag.app.related import RelatedNote
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
     from rag.app.workspace import Workspace
     from rag.index.note_rows import NoteRow
     from rag.mcp.requests import Ask, Get, GetMany, Related, Search, Status
-    from rag.search.results import QueryFilters, SearchResult
+    from rag.search.results import SearchResult
 
 _PASSAGE = 300  # characters of a snippet, and of a passage
 _MOST = 500  # results that may be paged through
@@ -69,32 +67,32 @@ def search(library: Library, asked: Search, call: Call) -> Result:
     """Search by words and meaning, by filters alone, or for lines; return one page."""
     from rag.app.search import search as find
 
-    filters, skipped = _filters(asked), _skipped(asked)
     queries = [*dict.fromkeys(one for one in (asked.query, *asked.queries) if one.strip())]
-    if sum(map(bool, (queries, asked.text.strip(), asked.tasks))) > 1:
+    ways = sum(map(bool, (queries, asked.text.strip(), asked.tasks)))
+    if ways > 1:
         raise ArgumentError("give one of query, text and tasks")
-    if asked.text.strip() or asked.tasks:
-        return _search_lines(library, asked, filters, skipped, call)
-    if not queries and filters is None:
+    if not ways and asked.filters is None:
         raise ArgumentError("give a query, queries, text, tasks or a filter")
-    reports, end = [], min(_MOST, skipped + asked.top_k)
+    skipped = _skipped(asked)
+    if ways and not queries:
+        return _search_lines(library, asked, skipped, call)
+    reports: list[SearchReport] = []
+    end = min(_MOST, skipped + asked.top_k)
     with library.reader() as workspace:
         for query in queries or [""]:
             call.check()
-            request = replace(asked, query=query, filters=filters, top_k=end + 1)
-            reports.append(find(workspace, request))
+            reports.append(find(workspace, replace(asked, query=query, top_k=end + 1)))
     hits = _best(reports, asked.order in ("", "score"))
     notices = noted(_search_notices(reports))
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
     if not hits[skipped:]:
         nearest = {(one.vault, one.file_path): one for report in reports for one in report.nearest}
-        if not nearest:
-            head = f"Nothing found for {named}. Try other words, or fewer filters."
-            return Result(head, notices)
-        head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
         near = [f"{name(one.title)}  {place(one.vault, one.file_path)}" for one in nearest.values()]
+        head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
+        if not near:
+            head = f"Nothing found for {named}. Try other words, or fewer filters."
         return Result(head, joined(*near, notices))
-    by = f", by {reports[0].response.mode} search" if queries else ""
+    by = f", by {reports[0].mode} search" if queries else ""
     blocks = [_hit(n, *hit) for n, hit in enumerate(hits[skipped:end], skipped + 1)]
     return _page(named + by, blocks, notices, skipped, len(hits), asked)
 
@@ -143,30 +141,28 @@ def _hit(number: int, result: SearchResult, searched: str) -> str:
 def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
     """Yield what there is to know of how it was searched."""
     for report in reports:
-        response = report.response
         if report.plan:
             yield f"understood as: {report.plan.understood}"
-        for word, meant in response.corrections.items():
+        for word, meant in report.corrections.items():
             yield f'searched for "{meant}": no note holds "{word}"'
-        yield from missing_words(response.missing)
-        yield from response.notices
+        yield from missing_words(report.response.missing)
+        yield from report.response.notices
 
 
-def _search_lines(
-    library: Library, asked: Search, filters: QueryFilters | None, skipped: int, call: Call
-) -> Result:
+def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> Result:
     """Return one page of the notes that have lines with a text, or tasks, and those lines."""
     text = asked.text.strip("\n")
     test = is_task(asked.tasks) if asked.tasks else holds_text(text)
     named = f"{asked.tasks} tasks" if asked.tasks else f'lines with "{brief(text, 200)}"'
     matches: list[MatchingLines] = []
+    order = asked.order.replace("score", "")
     with library.reader() as workspace:
-        for match in matching_lines(workspace, test, filters, asked.order.replace("score", "")):
+        for match in matching_lines(workspace, test, asked.filters, order):
             call.check()
             matches.append(match)
     if not matches:
         return Result(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
-    page = islice(matches, skipped, min(_MOST, skipped + asked.top_k))
+    page = matches[skipped : min(_MOST, skipped + asked.top_k)]
     blocks = [_matching(number, match) for number, match in enumerate(page, skipped + 1)]
     count = plural(sum(len(match.numbers) for match in matches), "line")
     named = f"{named}: {count} in {plural(len(matches), 'note')}"
@@ -190,20 +186,12 @@ def _skipped(asked: Search) -> int:
     if not (number.isascii() and number.isdigit() and len(number) < 4):
         raise ArgumentError("cursor is none that search gave")
     if digest != _digest(asked):
-        raise ArgumentError("cursor is of another search; give the same arguments, limit too")
+        raise ArgumentError("cursor is of another search; give the same arguments, top_k too")
     return int(number)
 
 
 def _digest(asked: Search) -> str:
     return sha256(repr(replace(asked, cursor="")).encode()).hexdigest()[:8]
-
-
-def _filters(asked: FilterText) -> QueryFilters | None:
-    """Return the filters that a request names; `None` for none."""
-    try:
-        return asked.read()
-    except RAGError as error:
-        raise ArgumentError(f"{error}. {error.hint}".rstrip(". ")) from error
 
 
 # -- get, get_many ---------------------------------------------------------------------
@@ -242,9 +230,9 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
         left, chosen = min(asked.max_chars, ROOM - 100), names[:_MOST_NOTES]
         for number, note in enumerate(chosen):
             call.check()
-            share = max(min(left, 200), left // (len(chosen) - number))
             if left < 100:
                 break
+            share = max(min(left, 200), left // (len(chosen) - number))
             texts.append(shortened(_one_of_many(workspace, note, share), share))
             left -= len(texts[-1]) + 2
     more = len(names) - len(texts)
@@ -255,7 +243,7 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
 def _one_of_many(workspace: Workspace, note: str, share: int) -> str:
     try:
         result = _shown(*_read(workspace, _note_name(workspace, note)), max(100, share - 300))
-    except (RAGError, ArgumentError) as error:
+    except RAGError as error:
         return f"{brief(name(note))}: {error_lines(error)}"
     return joined(result.data, result.tail)
 
@@ -264,7 +252,8 @@ def _note_name(workspace: Workspace, given: str) -> str:
     """Return the name of a note that was named by its address, by what stands for a name that was
     left out, or by any of its names.
 
-    :raises ArgumentError: for none, and for an address that is no note's.
+    :raises ArgumentError: for none.
+    :raises NotFoundError: for an address that is no note's.
     """
     note = given.strip()
     if not note:
@@ -287,50 +276,47 @@ def _read(
     report = get_note(workspace.config, called, limits=Limits(most))
     before: list[str] = []  # of the paragraph that the part begins in: an order may begin there
     if report.line_start > 1 and part:
-        row = report.note.row
-        above = get_note(
-            workspace.config, f"{row.vault}/{row.path}", limits=Limits(report.line_start - 1)
-        ).lines
+        row, limits = report.note.row, Limits(report.line_start - 1)
+        above = get_note(workspace.config, f"{row.vault}/{row.path}", limits=limits).lines
         while above and above[-1].strip():
             before.insert(0, above.pop())
     lines = clean_lines([*before, *report.lines], report.line_start - len(before))
-    return [line for line in lines if line.number >= report.line_start], report
+    return lines[len(before) :] if report.lines else [], report
 
 
 def _shown(lines: list[Line], report: NoteReport, most: int) -> Result:
     """Return a note, as far as `most` characters of its lines go."""
     row, end = report.note.row, report.line_start + len(report.lines) + report.more - 1
-    lines = lines if report.lines else []
     wide = len(str(lines[-1].number)) if lines else 1
     body = fitting((f"{line.number:>{wide}}  {line.text}" for line in lines), most)
     last = lines[len(body) - 1].number if body else 0
     if body and len(body[0]) > most:
         body = [f"{body[0][:most]}… (cut: the line is longer than there is room for)"]
-    facts = [
-        f"lines {report.line_start}-{last or end} of {row.lines}",
-        *_facts(row.tags, row.created),
-    ]
-    if report.notice:
-        body.append(f"Note: {report.notice}")
-    more = last and last < end
-    tail = f"There is more, up to line {end}: go on with from_line {last + 1}." if more else ""
-    return Result("", joined(*_head(row), " · ".join(facts), *(body or ["(no lines)"])), tail)
+    span = f"lines {report.line_start}-{last or end} of {row.lines}"
+    tail = ""
+    if last and last < end:
+        tail = f"There is more, up to line {end}: go on with from_line {last + 1}."
+    notice = report.notice and f"Note: {report.notice}"
+    return Result("", joined(_head(row, span), *(body or ["(no lines)"]), notice), tail)
 
 
 def _outline(report: NoteReport) -> Result:
     """Return the headings of a note with their lines, and what its front matter says."""
     row, lines = report.note.row, report.lines
-    headings = outline(lines, split_front_matter(lines)).headings
-    facts = [f"{len(lines)} lines", *_facts(row.tags, row.created)]
-    facts += [f"modified {row.modified[:10]}"] if row.modified else []
+    modified = [f"modified {row.modified[:10]}"] if row.modified else []
     properties = [name(f"{key}: {', '.join(said)}") for key, said in [*row.fields.items()][:20]]
-    shown = [f"{one.line + 1}  {'#' * one.level} {name(one.text)}" for one in headings]
-    head = joined(*_head(row), " · ".join(facts), *properties)
-    return Result("", f"{head}\n{listed(shown) or '(no headings)'}")
+    headings = [
+        f"{one.line + 1}  {'#' * one.level} {name(one.text)}"
+        for one in outline(lines, split_front_matter(lines)).headings
+    ]
+    head = _head(row, f"{len(lines)} lines", *modified)
+    return Result("", joined(head, *properties, listed(headings) or "(no headings)"))
 
 
-def _head(row: NoteRow) -> list[str]:
-    return [name(row.title), place(row.vault, row.path)]
+def _head(row: NoteRow, first: str, *more: str) -> str:
+    """Return what stands above a note: title, place, facts."""
+    facts = " · ".join([first, *_facts(row.tags, row.created), *more])
+    return joined(name(row.title), place(row.vault, row.path), facts)
 
 
 def _facts(tags: list[str], created: str) -> list[str]:
@@ -370,27 +356,28 @@ def related(library: Library, asked: Related, call: Call) -> Result:
     if report.left_out:
         notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
     notes = listed([_related(number, one) for number, one in enumerate(report.results, 1)])
-    head = (
-        f"Related notes, by {report.by}, best first."
-        if notes
-        else "No note is clearly related to it."
-    )
+    head = f"Related notes, by {report.by}, best first."
+    if not notes:
+        head = "No note is clearly related to it."
     return Result(head, joined(f"of {name(report.note.title)}", notes, noted(notices)))
 
 
 def _related(number: int, found: RelatedNote) -> str:
     """Return a related note as text: title, place, why, passages."""
-    why = found.reasons
-    parts = [f"words {', '.join(why.words)}"] if why.words else []
-    parts += [f"meaning {why.likeness:.2f}"] if round(why.likeness, 2) else []
-    parts += [f"tags {' '.join(_facts(why.tags, ''))}"] if why.tags else []
-    parts += [f"names {', '.join(why.names)}"] if why.names else []
-    if linking := len(why.linked_by):
-        parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
+    why, linking = found.reasons, len(found.reasons.linked_by)
+    parts = [
+        f"words {', '.join(why.words)}" if why.words else "",
+        f"meaning {why.likeness:.2f}" if round(why.likeness, 2) else "",
+        f"tags {' '.join(_facts(why.tags, ''))}" if why.tags else "",
+        f"names {', '.join(why.names)}" if why.names else "",
+        f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both"
+        if linking
+        else "",
+    ]
     lines = [
         f"{number}. {name(found.title)}{_score(found.score)}",
         f"{place(found.vault, found.path)}  {name(found.link)}",
-        brief(name(" · ".join(parts)), _PASSAGE),
+        brief(name(" · ".join(filter(None, parts))), _PASSAGE),
         *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
     ]
     return "\n   ".join(filter(None, lines))
@@ -414,9 +401,9 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
 
     if not asked.question.strip():
         raise ArgumentError("question is empty")
-    written, request = 0, replace(asked, filters=_filters(asked))
     if asked.model == "none":
-        request = replace(request, model="", no_model=True)
+        asked = replace(asked, model="", no_model=True)
+    written = 0
 
     def on_piece(text: str) -> None:
         nonlocal written
@@ -425,32 +412,32 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
         written += len(text)
         call.progress(f"the model has written {written:,} characters")
 
-    call.progress("searching the notes", at_once=True)
+    call.progress("searching the notes")
     with library.reader() as workspace:
         # A model that somebody listens to can be stopped.
-        answer = answer_question(
-            workspace, request, on_text=lambda text: None, on_piece=on_piece
-        ).answer
+        report = answer_question(workspace, asked, on_text=lambda text: None, on_piece=on_piece)
     call.check()
+    answer = report.answer
     notices = noted(answer.notices)
-    sources = [
-        f"[{number}] {name(one.title)}  {place(one.vault, one.file_path)}:{one.line}"
-        for number, one in enumerate(answer.sources if answer.found else answer.near, 1)
-    ]
+    sources = listed(
+        [
+            f"[{number}] {name(one.title)}  {place(one.vault, one.file_path)}:{one.line}"
+            for number, one in enumerate(answer.sources if answer.found else answer.near, 1)
+        ]
+    )
     if not answer.found:
         near = " These notes are nearest, and do not answer it; search may find more."
-        return Result(
-            f"Not found in the notes.{near if sources else ''}", joined(listed(sources), notices)
-        )
+        head = f"Not found in the notes.{near if sources else ''}"
+        return Result(head, joined(sources, notices))
     head = ""
-    if answer.sources and answer.model:
+    if sources and answer.model:
         checked = f"{answer.verified:.0%} of {plural(answer.sentences, 'sentence')} supported"
         head = f"Written by {brief(answer.model)} and checked against the notes: {checked}."
-    elif answer.sources:
+    elif sources:
         sure = f" (confidence {answer.confidence:.2f})" if round(answer.confidence, 2) else ""
         head = f"Quoted from the notes{sure}; cite [n] by its line."
     text = shortened(clean(answer.text), _ANSWER)
-    return Result(head, joined(text, sources and f"\n{listed(sources)}", notices))
+    return Result(head, joined(text, sources and f"\n{sources}", notices))
 
 
 # -- status ----------------------------------------------------------------------------
@@ -475,11 +462,10 @@ def status(library: Library, asked: Status, call: Call) -> Result:
 
 
 def _state(report: StatusReport) -> Result:
+    index, made = report.index, report.index.embedding
     age = "not known to be up to date"
-    index = report.index
     if index.changed is not None:
         age = f"{plural(index.changed, 'note')} changed since" if index.changed else "up to date"
-    made = index.embedding
     meaning = "no embeddings: notes are found by words"
     if made and made.embedded:
         chunks = plural(made.readable, "chunk")
@@ -493,12 +479,13 @@ def _state(report: StatusReport) -> Result:
         f"  {place(one.vault, one.path)}: {name('; '.join(one.problems))}"
         for one in report.problems
     ]
-    problems = f"{plural(len(wrong), 'note')} could not be read as meant:" if wrong else ""
-    lines = [
+    data = joined(
         f"{plural(index.notes, 'note')} in {plural(index.chunks, 'chunk')}",
         f"indexed {index.indexed_at}, {age}",
         meaning,
         f"index {index.path}",
-    ]
-    data = joined(*lines, listed(vaults), problems, listed(wrong[:20], len(wrong)))
-    return Result("", data, meta={"rag/index": index.path})
+        listed(vaults),
+        wrong and f"{plural(len(wrong), 'note')} could not be read as meant:",
+        listed(wrong[:20], len(wrong)),
+    )
+    return Result("", data, meta={"rag/index": str(index.path)})

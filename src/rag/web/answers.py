@@ -1,12 +1,10 @@
 """Answers that stream: what a model writes, sentence by sentence with its verdict, as events.
 
-The work is done in a thread; its events wait in a queue for the client. When the client is gone the
-model is stopped, as by Ctrl-C at a terminal.
+When the client is gone the model is stopped, as by Ctrl-C at a terminal.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +19,7 @@ from rag.app.ask import AnswerReport
 from rag.app.chat import TurnReport
 from rag.exceptions import RAGError
 from rag.support.json_reports import to_json
-from rag.web.reports import encode, event
+from rag.web.reports import encode, event, stream
 
 # Marks of verification behind a sentence, such as `[1?]`, are written as citations while the text
 # is cut into sentences: those belong to the one before them.
@@ -40,46 +38,34 @@ class Listener(Protocol):
 Work = Callable[[Listener], AnswerReport | TurnReport]
 
 
-async def stream(work: Work, question: str, pool: Executor) -> AsyncIterator[bytes]:
-    """Yield the events of an answer.
+def answered(work: Work, question: str, pool: Executor) -> AsyncIterator[bytes]:
+    """Return the events of an answer.
 
     :param work: answers a question, and is given who listens.
     """
-    loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
+    events = _Events(question)
 
-    def put(one: bytes | None) -> None:
-        loop.call_soon_threadsafe(queue.put_nowait, one)
-
-    events = _Events(question, put)
-    job = pool.submit(_run, work, events)
-    try:
-        while (one := await queue.get()) is not None:
-            yield one
-    finally:
-        job.cancel()
-        events.is_gone.set()
-
-
-def _run(work: Work, events: _Events) -> None:
-    try:
-        if not events.is_gone.is_set():
+    def run(put: Callable[[bytes], None]) -> None:
+        events.put = put
+        try:
             events.finish(work(events))
-    except KeyboardInterrupt:  # nobody listens any more
-        pass
-    except RAGError as error:
-        events.put(event("error", encode(error)))
-    except BaseException:
-        events.put(event("error", encode(RAGError("the answer failed"))))
-        raise
-    finally:
-        events.put(None)
+        except KeyboardInterrupt:  # nobody listens any more
+            pass
+        except RAGError as error:
+            put(event("error", encode(error)))
+        except BaseException:
+            put(event("error", encode(RAGError("the answer failed"))))
+            raise
+
+    return stream(run, pool, events.is_gone.set)
 
 
 class _Events:
     """Makes events of what is said of one answer."""
 
-    def __init__(self, question: str, put: Callable[[bytes | None], None]) -> None:
-        self.put = put
+    put: Callable[[bytes], None]
+
+    def __init__(self, question: str) -> None:
         self.is_gone = threading.Event()
         self._no_source = marks_for(question).no_source
         self._splitter = UnitSplitter()

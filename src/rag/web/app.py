@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -29,14 +28,15 @@ from rag.exceptions import RAGError
 from rag.mcp.library import Library
 from rag.web import requests
 from rag.web.access import COOKIE_SECONDS, Access
-from rag.web.answers import Listener, stream
+from rag.web.answers import Listener, answered
 from rag.web.mcp import Endpoint
 from rag.web.openapi import describe
 from rag.web.reports import RequestError, error_response, report_response
 
 T = TypeVar("T")
 _READERS, _WRITERS = 3, 2  # threads for searches, and for answers
-_LOOK = 3.0  # seconds after which somebody looks for changed notes again
+_LOOK = 3.0  # seconds between two looks for changed notes
+_PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
 _LINE = 10_000  # lines of one note
 
 
@@ -51,6 +51,7 @@ class Api:
         self._index_pool = ThreadPoolExecutor(1, "index")
         self._mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
         self._looked = 0.0
+        self._look_timer: asyncio.TimerHandle | None = None
         self.routes = [
             Route("/health", self.health),
             Route("/open", self.open),
@@ -69,23 +70,32 @@ class Api:
     async def read(self, work: Callable[[Workspace], T]) -> T:
         """Do something with a reader of the newest snapshot, in a thread.
 
-        Whether notes changed is found out beside it, every few seconds.
+        Whether notes changed is found out every few seconds, between two requests.
         """
-        if time.monotonic() - self._looked > _LOOK:
-            self._looked = time.monotonic()
-            self._look_pool.submit(self._look)
+        loop = asyncio.get_running_loop()
+        if self._look_timer:
+            self._look_timer.cancel()
+        due = max(_PAUSE, self._looked + _LOOK - loop.time())
+        is_late = loop.time() - self._looked > _LATEST
+        self._look_timer = loop.call_later(0 if is_late else due, self._begin_look)
 
         def run() -> T:
             self.library.wait_for_notes()
             with self.library.reader(is_fresh=False) as workspace:
                 return work(workspace)
 
-        return await asyncio.get_running_loop().run_in_executor(self._read_pool, run)
+        return await loop.run_in_executor(self._read_pool, run)
 
-    def _look(self) -> None:
-        self.library.wait_for_notes()
-        with self.library.reader():
-            pass
+    def _begin_look(self) -> None:
+        """Have a thread look for changed notes, and index them where they are few."""
+
+        def look() -> None:
+            self.library.wait_for_notes()
+            with self.library.reader():
+                pass
+
+        self._looked = asyncio.get_running_loop().time()
+        self._look_pool.submit(look)
 
     async def health(self, request: Request) -> Response:
         """Return that the server is up; nothing of the notes."""
@@ -112,7 +122,7 @@ class Api:
 
     async def search(self, request: Request) -> Response:
         """Search."""
-        asked = requests.from_query(requests.Search, request.query_params).request()
+        asked = requests.from_query(requests.Search, request.query_params)
         return report_response(await self.read(lambda workspace: search(workspace, asked)))
 
     async def note(self, request: Request) -> Response:
@@ -124,8 +134,9 @@ class Api:
 
     async def related(self, request: Request) -> Response:
         """Find related notes."""
-        query = requests.from_query(requests.Related, request.query_params)
-        asked = query.request(request.path_params["id"])
+        asked = requests.from_query(
+            requests.Related, request.query_params, note=request.path_params["id"]
+        )
         return report_response(await self.read(lambda workspace: related(workspace, asked)))
 
     async def status(self, request: Request) -> Response:
@@ -143,7 +154,7 @@ class Api:
 
     async def ask(self, request: Request) -> Response:
         """Answer a question, as events."""
-        asked = requests.from_body(requests.Ask, await request.body()).request()
+        asked = requests.from_body(requests.Ask, await request.body())
 
         def work(listener: Listener) -> AnswerReport:
             self.library.wait_for_answers()
@@ -156,27 +167,26 @@ class Api:
                     on_piece=listener.on_piece,
                 )
 
-        events = stream(work, asked.question, self._answer_pool)
+        events = answered(work, asked.question, self._answer_pool)
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def chat(self, request: Request) -> Response:
         """Answer a question of a conversation, as events."""
         asked = requests.from_body(requests.Chat, await request.body())
-        begin = asked.request()
 
         def work(listener: Listener) -> TurnReport:
             self.library.wait_for_answers()
-            with Chat(self._config, begin) as chat:
+            with Chat(self._config, asked) as chat:
                 return chat.ask(
                     asked.question, on_text=listener.on_text, on_progress=listener.on_progress
                 )
 
-        events = stream(work, asked.question, self._answer_pool)
+        events = answered(work, asked.question, self._answer_pool)
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def index(self, request: Request) -> Response:
         """Index what changed."""
-        asked = requests.from_body(requests.Index, await request.body()).request()
+        asked = requests.from_body(requests.Index, await request.body())
 
         def run() -> object:
             self.library.wait_for_notes()
@@ -197,12 +207,16 @@ def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:
 
     async def refuse(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
-            kind = "not_found" if error.status_code == 404 else "usage"
-            what = {404: "there is no such address", 405: "this address is not asked like that"}
-            told = what.get(error.status_code, "the request cannot be read")
-            error = RequestError(error.status_code, kind, told, "`/openapi.json` lists all.")
+            kind, told, hint = "usage", "the request cannot be read", "`/openapi.json` lists all."
+            if error.status_code == 404:
+                kind, told = "not_found", "there is no such address"
+            elif error.status_code == 405:
+                methods = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+                told, hint = "this address is not asked like that", f"Ask it with {methods}."
+            error = RequestError(error.status_code, kind, told, hint)
         elif not isinstance(error, RAGError):
-            error = RequestError(500, "error", "the server failed at this request")
+            hint = "Its output says more; `rag doctor` checks the index."
+            error = RequestError(500, "error", "the server failed at this request", hint)
         return error_response(error, request)
 
     handlers = dict.fromkeys((HTTPException, RAGError, Exception), refuse)

@@ -130,7 +130,8 @@ class Gate:
                 work.result()
                 return
             if not done:
-                raise RequestError(504, "timeout", "the answer took too long")
+                hint = "Ask for less: a shorter query, or fewer results."
+                raise RequestError(504, "timeout", "the answer took too long", hint)
         finally:
             for task in (work, gone):
                 task.cancel()
@@ -146,12 +147,13 @@ class Gate:
         name = name.strip("[]").lower()
         is_address = self._has_addresses and _is_address(name)
         if len(hosts) != 1 or not (name in self._names or is_address):
-            raise RequestError(421, "refused", "this Host is not served here")
+            hint = "Ask for localhost, or name the host with `rag serve --http --host`."
+            raise RequestError(421, "refused", "this Host is not served here", hint)
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "none")
-        if any(origin.partition("://")[2].lower() != host.lower() for origin in origins):
-            raise RequestError(403, "refused", "requests of other sites are not answered")
-        if site not in _SENT_BY_US and headers.get("sec-fetch-mode") != "navigate":
-            raise RequestError(403, "refused", "requests of other sites are not answered")
+        is_foreign = any(one.partition("://")[2].lower() != host.lower() for one in origins)
+        if is_foreign or (site not in _SENT_BY_US and headers.get("sec-fetch-mode") != "navigate"):
+            hint = "Open the page with `rag serve --http --open`; programs send no Origin."
+            raise RequestError(403, "refused", "requests of other sites are not answered", hint)
 
     def _check_access(self, headers: Headers) -> None:
         """Make sure that a request brings the token, or the cookie.
@@ -180,7 +182,8 @@ class Gate:
 
         :raises RequestError: for one that is too large, or comes too slowly.
         """
-        too_large = RequestError(413, "usage", "the body is larger than 4 MiB")
+        hint = "Send several smaller requests, such as fewer notes in each."
+        too_large = RequestError(413, "usage", "the body is larger than 4 MiB", hint)
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > LARGEST_BODY:
             raise too_large
@@ -198,7 +201,8 @@ class Gate:
                     if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError:
-            raise RequestError(408, "timeout", "the body came too slowly") from None
+            hint = "Send the request again, its body at once."
+            raise RequestError(408, "timeout", "the body came too slowly", hint) from None
 
 
 class _Answer:
@@ -227,9 +231,11 @@ def _check_head(scope: Scope, headers: Headers) -> None:
     """
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if scope["method"] == "POST" and kind != "application/json":
-        raise RequestError(415, "usage", "the Content-Type must be application/json")
+        hint = "Send JSON, with the header `Content-Type: application/json`."
+        raise RequestError(415, "usage", "the Content-Type must be application/json", hint)
     if "\0" in scope["path"] or "\ufffd" in scope["path"]:
-        raise RequestError(400, "usage", "the path is no text")
+        hint = "Write names in an address as UTF-8, percent-encoded."
+        raise RequestError(400, "usage", "the path is no text", hint)
 
 
 async def _wait_until_gone(receive: Receive) -> None:

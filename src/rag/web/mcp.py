@@ -10,15 +10,14 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from rag.mcp.calls import Call
-from rag.mcp.library import Library
+from rag.mcp.library import Call, Library
 from rag.mcp.protocol import (
     HANDSHAKE,
     INVALID_REQUEST,
@@ -26,13 +25,16 @@ from rag.mcp.protocol import (
     MODERN,
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
+    VERSION,
     Connection,
     Dispatcher,
     Message,
     ProtocolError,
+    as_object,
     error_message,
+    meta_of,
 )
-from rag.web.reports import event
+from rag.web.reports import event, stream
 
 _HEADER_MISMATCH = -32020
 _WITHOUT_HEADER = "2025-03-26"  # what a client speaks that names no revision
@@ -63,54 +65,33 @@ class Endpoint:
         except (ValueError, RecursionError):
             parse_error = error_message(None, ProtocolError(PARSE_ERROR, "Parse error"))
             return JSONResponse(parse_error, 400)
-        meta = _meta(message)
-        is_modern = "io.modelcontextprotocol/protocolVersion" in meta
-        wrong = _mismatch(request, message) if is_modern else _unknown_revision(request)
-        if wrong:
-            id_ = message.get("id") if isinstance(message, dict) else None
-            return JSONResponse(error_message(id_, wrong), 400)
+        meta = meta_of(message)
+        is_modern = VERSION in meta
+        if wrong := _mismatch(request, message) if is_modern else _unknown_revision(request):
+            return JSONResponse(error_message(as_object(message).get("id"), wrong), 400)
         revision = request.headers.get("mcp-protocol-version", _WITHOUT_HEADER)
         connection = Connection("" if is_modern else revision)
+        call, handle = Call(), self._dispatcher.handle
         if "progressToken" in meta:
-            events = self._events(message, connection)
+
+            def work(put: Callable[[bytes], None]) -> None:
+                def send(one: Any) -> None:
+                    put(event("message", one))
+
+                if answer := handle(message, connection, call, send):
+                    send(answer)
+
+            events = stream(work, self._pool, call.cancel)
             return StreamingResponse(events, media_type="text/event-stream")
-        call = Call()
-        answer: Any = None
         try:
             loop = asyncio.get_running_loop()
-            handle = self._dispatcher.handle
-            answer = await loop.run_in_executor(self._pool, handle, message, connection, call)
+            answer: Any = await loop.run_in_executor(self._pool, handle, message, connection, call)
         finally:
             call.cancel()
         if answer is None:
             return Response(status_code=202)
-        return JSONResponse(answer, _status(answer) if is_modern else 200)
-
-    async def _events(self, message: Message, connection: Connection) -> AsyncIterator[bytes]:
-        loop, queue, call = asyncio.get_running_loop(), asyncio.Queue[Any](), Call()
-
-        def put(one: object) -> None:
-            loop.call_soon_threadsafe(queue.put_nowait, one)
-
-        def work() -> None:
-            try:
-                put(self._dispatcher.handle(message, connection, call, put))
-            finally:
-                put(None)
-
-        job = self._pool.submit(work)
-        try:
-            while (one := await queue.get()) is not None:
-                yield event("message", one)
-        finally:
-            job.cancel()
-            call.cancel()
-
-
-def _meta(message: object) -> dict[str, Any]:
-    params = message.get("params") if isinstance(message, dict) else None
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta if isinstance(meta, dict) else {}
+        code = answer.get("error", {}).get("code", 0) if is_modern else 0
+        return JSONResponse(answer, _STATUS.get(code, 200))
 
 
 def _unknown_revision(request: Request) -> ProtocolError | None:
@@ -125,7 +106,7 @@ def _mismatch(request: Request, message: Message) -> ProtocolError | None:
     """Return which header says another thing than the message, in the modern era."""
     params, method = message.get("params", {}), message.get("method")
     expected = {
-        "mcp-protocol-version": _meta(message)["io.modelcontextprotocol/protocolVersion"],
+        "mcp-protocol-version": meta_of(message)[VERSION],
         "mcp-method": method,
     }
     if method in _NAMES:
@@ -144,7 +125,3 @@ def _decoded(value: str) -> str:
         except (binascii.Error, UnicodeDecodeError):
             return ""
     return value
-
-
-def _status(answer: Message) -> int:
-    return _STATUS.get(answer.get("error", {}).get("code"), 200)

@@ -15,6 +15,7 @@ from typing import Any
 from starlette.routing import Route
 
 from rag import __version__
+from rag.app.arguments import model_of
 from rag.app.ask import AnswerReport
 from rag.app.chat import TurnReport
 from rag.app.notes import NoteReport, NotesReport
@@ -37,6 +38,7 @@ _TYPES: dict[str, tuple[type, type, str]] = {
     "/v1/chat": (requests.Chat, TurnReport, _EVENTS),
     "/v1/index": (requests.Index, SyncReport, _JSON),
 }
+_TEXTS = {"type": "array", "items": {"type": "string"}}
 _PLAIN = {
     "bool": {"type": "boolean"},
     "int": {"type": "integer"},
@@ -91,7 +93,7 @@ def _operation(
 ) -> dict[str, Any]:
     told = "the report" if media == _JSON else "events; `done` holds the report"
     content = {media: {"schema": _described(report, schemas)}}
-    schema = requests.adapter(kind).json_schema()
+    schema = model_of(kind).model_json_schema()
     described: dict[str, Any] = {
         "operationId": kind.__name__.lower(),
         "description": " ".join(cleandoc(kind.__doc__ or "").split()),
@@ -110,7 +112,10 @@ def _operation(
             "content": {"application/json": {"schema": schema}},
         }
     else:
-        in_query = [_parameter(n, "query", s) for n, s in schema["properties"].items()]
+        in_query = [
+            _parameter(n, "query", _TEXTS if requests.is_repeated(s) else s)
+            for n, s in schema.get("properties", {}).items()
+        ]
         described["parameters"] = [*in_path, *in_query]
     return described
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator
@@ -98,7 +99,7 @@ class _Pages:
 
     async def results(self, request: Request) -> Response:
         """Return the results of a search."""
-        asked = requests.from_query(requests.Search, request.query_params).request()
+        asked = requests.from_query(requests.Search, request.query_params)
         if not asked.query.strip() and asked.filters is None:
             asked = replace(asked, filters=QueryFilters(paths=["**"]))  # the newest of all
         texts = _texts(request)
@@ -123,7 +124,7 @@ class _Pages:
 
     async def related(self, request: Request) -> Response:
         """Return the notes related to one."""
-        asked = RelatedRequest(request.query_params.get("note", ""), limit=6)
+        asked = RelatedRequest(request.query_params.get("note", ""), top_k=6)
         texts = _texts(request)
         report = await self._api.read(lambda workspace: related(workspace, asked))
         return HTMLResponse("".join(_related(report, texts)))
@@ -248,8 +249,15 @@ def _results(report: SearchReport, texts: Texts) -> Iterator[str]:
         found = texts["foundOne"] if count == 1 else _counted(texts, "found", count)
         heading = found if response.query.strip() else texts["recent"]
         yield f'<h2 class="count" data-said="{escape(heading)}">{escape(heading)}</h2>'
-    for notice in report.response.notices:
-        yield f'<p class="notice">{_shown(notice)}</p>'
+    own = [
+        texts["corrected"].replace("{meant}", meant).replace("{word}", word)
+        for word, meant in report.corrections.items()
+    ]
+    if report.missing:
+        own.append(texts["missing"].replace("{words}", ", ".join(report.missing)))
+    yield from (_notice(one, language=texts["lang"]) for one in own)
+    for notice in response.notices:
+        yield _notice(notice, texts["notice"])
     yield "<ol>"
     for result in response.results:
         yield _result(result, response.searched, texts)
@@ -258,6 +266,15 @@ def _results(report: SearchReport, texts: Texts) -> Iterator[str]:
         yield f'<h2 class="count">{texts["nearest"]}</h2><ol class="near">'
         yield from (_result(result, response.searched, texts) for result in report.nearest)
         yield "</ol>"
+
+
+def _notice(text: str, label: str = "", language: str = "en") -> str:
+    """Return what there is to know as HTML, `code` of it as code.
+
+    :param label: in the language of the page, before what the program says.
+    """
+    told = re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
+    return f'<p class="notice">{label}<span lang="{language}">{told}</span></p>'
 
 
 def _result(result: SearchResult, searched: str, texts: Texts) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor
 from html import escape
 from typing import Any
 
@@ -37,7 +40,7 @@ _PAGE = (
 class RequestError(RAGError):
     """A request that is refused for what it is, not for what it asks."""
 
-    def __init__(self, status: int, kind: str, message: str, hint: str = "") -> None:
+    def __init__(self, status: int, kind: str, message: str, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.status, self.kind = status, kind
 
@@ -71,3 +74,31 @@ def event(name: str, content: dict[str, Any] | bytes) -> bytes:
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         content = text.encode("utf-8", "replace")
     return b"event: " + name.encode() + b"\ndata: " + content + b"\n\n"
+
+
+async def stream(
+    work: Callable[[Callable[[bytes], None]], None], pool: Executor, stop: Callable[[], None]
+) -> AsyncIterator[bytes]:
+    """Yield what work gives, which is done in a thread.
+
+    :param work: is given where to put events.
+    :param stop: is called when all is done, or when the client is gone.
+    """
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
+
+    def put(one: bytes | None) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, one)
+
+    def run() -> None:
+        try:
+            work(put)
+        finally:
+            put(None)
+
+    job = pool.submit(run)
+    try:
+        while (one := await queue.get()) is not None:
+            yield one
+    finally:
+        job.cancel()
+        stop()

@@ -160,7 +160,7 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
         by, candidates = note.candidates()
         least = _CLEAR if request.min_score is None else request.min_score
         clear = [one for one in candidates if one.score >= least]
-        results = note.describe(clear[: 2 * request.limit])
+        results = note.describe(clear[: 2 * request.top_k])
         notices = list(note.notices)
         if candidates and not clear:
             near = ", ".join(brief(title, _TITLE) for title in note.titles(candidates[:_NEAREST]))
@@ -201,7 +201,7 @@ class _Note:
         self, store: BaseDocumentStore, manifest: Manifest, row: NoteRow, request: RelatedRequest
     ) -> None:
         self._store, self._manifest, self._links = store, manifest, manifest.links
-        self._row, self._limit = row, request.limit
+        self._row, self._limit = row, request.top_k
         self._linking = {link.source.id for link in self._links.links_to(row)}
         targets = self._links.links_from(row.vault, row.path)
         self.linked = self._linking | {link.notes[0].id for link in targets if link.is_clear}

@@ -203,7 +203,7 @@ def related(
     request = RelatedRequest(
         note,
         make_filters(vaults, tags, None, None, None),
-        limit=top_k or _LIMIT,
+        top_k=top_k or _LIMIT,
         include_linked=include_linked,
         min_score=min_score,
         all_vaults=all_vaults,

@@ -202,12 +202,12 @@ def make_filters(
     :raises UsageError: for an empty one, words that are no date, a span that ends before it begins,
         or a condition that is none.
     """
-    from rag.app.filter_text import FilterText
+    from rag.app.filter_text import read_filters
 
     days = (date_from, date_to, modified_from, modified_to)
     if any(day == "" for day in days):
         raise UsageError("a day is empty", hint="Leave out the option, or give it a value.")
-    return FilterText(
+    return read_filters(
         tuple(vaults or ()),
         tuple(tags or ()),
         date_from or "",
@@ -216,7 +216,8 @@ def make_filters(
         modified_to or "",
         tuple(paths or ()),
         dict(_conditions(where or [])),
-    ).read(as_options=True)
+        as_options=True,
+    )
 
 
 def _conditions(where: list[str]) -> Iterable[tuple[str, str]]:

@@ -25,29 +25,41 @@ async function failure(answer) {
   return new Error([message, hint].filter(Boolean).join(". "));
 }
 
+/* What went wrong, in words: the page's own where the server is gone. */
+function reason(error) {
+  const isGone = error instanceof TypeError || error.name === "TimeoutError";
+  return isGone ? texts.offline : error.message;
+}
+
+/* What the program says, in English, with `code` as code. */
+function told(text) {
+  const parts = text.split(/`([^`]+)`/);
+  return make("span", { lang: text === texts.offline ? texts.lang : "en" },
+    ...parts.map((part, at) => at % 2 ? make("code", { textContent: part }) : part));
+}
+
 function showError(place, error) {
-  const text = error instanceof TypeError ? texts.offline : error.message;
+  const text = reason(error);
   place.replaceChildren(make("div", { className: "empty" }, make("p", { textContent: texts.failed }),
-    make("p", { textContent: text })));
+    make("p", {}, told(text))));
   say(text);
+  if (text === texts.offline) showStatus();
 }
 
 // -- search as you type: one request at a time, then the newest words ----------------------------
 
-let isAsking = false, isComposing = false, asked = null;
+const PATIENCE = 200;  // milliseconds; then newer words end a search
+let isComposing = false, asked = null, running = null, saving = 0;
 
+/* The filters that are chosen, by the names that the API has for them. */
 function filters() {
-  const chosen = new URLSearchParams();
-  for (const kind of ["vault", "tag"]) for (const value of state[kind]) chosen.append(kind, value);
-  if (state.days) {
-    const day = new Date(Date.now() - state.days * 864e5);
-    chosen.set("from", new Date(day - day.getTimezoneOffset() * 6e4).toISOString().slice(0, 10));
-  }
-  return chosen;
+  const day = new Date(Date.now() - state.days * 864e5 - new Date().getTimezoneOffset() * 6e4);
+  const chosen = { vaults: state.vault, tags: state.tag, from: state.days ? [day.toISOString().slice(0, 10)] : [] };
+  return Object.entries(chosen).filter(([, values]) => values.length);
 }
 
 function wanted() {
-  const words = filters();
+  const words = new URLSearchParams(filters().flatMap(([name, values]) => values.map((value) => [name, value])));
   if (state.mode === "search" && query.value.trim()) words.set("query", query.value.trim());
   words.set("top_k", query.value.trim() ? "15" : "12");
   if (!query.value.trim()) words.set("order", "modified");
@@ -55,21 +67,19 @@ function wanted() {
 }
 
 async function search() {
-  if (isAsking || isComposing || state.mode !== "search") return;
   const words = wanted();
-  if (words === asked) return;
-  isAsking = true;
-  try {
-    const html = await get(`/page/results?${words}`);
-    asked = words;
-    if (words === wanted()) showResults(html);  // else it is stale: the newest words come next
-  } catch (error) {
-    asked = words;
-    if (words === wanted()) showError(results, error);
-  } finally {
-    isAsking = false;
-  }
-  if (!isComposing && words !== wanted()) search();
+  if (isComposing || state.mode !== "search" || words === (running?.words ?? asked)) return;
+  if (running && !running.isLate) return;  // it comes back here, at its end or when it is late
+  running?.abort();
+  const own = running = Object.assign(new AbortController(), { words, isLate: false });
+  const late = setTimeout(() => { own.isLate = true; search(); }, PATIENCE);
+  const show = await get(`/page/results?${words}`, own.signal)
+    .then((html) => () => showResults(html), (error) => () => showError(results, error));
+  clearTimeout(late);
+  if (running !== own) return;  // newer words have ended it
+  [running, asked] = [null, words];
+  if (words === wanted()) show();
+  search();
 }
 
 function showResults(html) {
@@ -78,15 +88,15 @@ function showResults(html) {
   const heading = results.querySelector(".count");
   say(heading?.dataset.said ?? texts.none);
   markCurrent();
-  remember(true);
+  clearTimeout(saving);
+  saving = setTimeout(() => remember(true), 250);  // browsers allow a hundred in 30 s
   results.dispatchEvent(new CustomEvent("painted"));
 }
 
 // -- where we are ------------------------------------------------------------------------------
 
 function address() {
-  const words = filters();
-  words.delete("from");
+  const words = new URLSearchParams(["vault", "tag"].flatMap((kind) => state[kind].map((value) => [kind, value])));
   if (state.days) words.set("days", state.days);
   if (state.mode === "ask") words.set("mode", "ask");
   else if (query.value.trim()) words.set("q", query.value.trim());
@@ -213,8 +223,8 @@ async function ask(question) {
   conversation?.abort();
   conversation = new AbortController();
   const turn = new Turn(question);
-  const chosen = Object.fromEntries(["vault", "tag"].filter((kind) => state[kind].length).map((kind) => [kind, state[kind]]));
-  if (state.days) chosen.from = filters().get("from");
+  const { from, ...chosen } = Object.fromEntries(filters());
+  if (from) [chosen.from] = from;
   try {
     const answer = await fetch("/v1/chat", {
       method: "POST", signal: conversation.signal, headers: { "Content-Type": "application/json" },
@@ -223,7 +233,7 @@ async function ask(question) {
     if (!answer.ok) throw await failure(answer);
     for await (const [name, content] of events(answer.body)) turn[name]?.(content);
   } catch (error) {
-    if (error.name !== "AbortError") turn.fail(error instanceof TypeError ? texts.offline : error.message);
+    if (error.name !== "AbortError") turn.fail(reason(error));
   }
   turn.end();
 }
@@ -303,7 +313,7 @@ class Turn {
     return card;
   }
 
-  notice({ text }) { this.element.children[1].append(make("p", { className: "notice", textContent: text })); }
+  notice({ text }) { this.element.children[1].append(make("p", { className: "notice" }, texts.notice, told(text))); }
 
   done(report) {
     if (report.session) state.session = report.session;
@@ -328,7 +338,7 @@ class Turn {
 
   error({ error }) { this.fail([error.message, error.hint].filter(Boolean).join(". ")); }
 
-  fail(text) { this.answer.append(make("p", { className: "error", textContent: text })); say(text); }
+  fail(text) { this.answer.append(make("p", { className: "error" }, told(text))); say(text); }
 
   end() { this.waiting.remove(); }
 }
@@ -357,32 +367,52 @@ function write(place, text, turn) {
 
 // -- the foot ----------------------------------------------------------------------------------
 
+let status = { html: "", request: null, timer: 0 };
+
+/* Show how fresh the index is, and go on looking: of a core that takes 2 % at most. */
 async function showStatus() {
-  if (document.hidden) return;
+  clearTimeout(status.timer);
+  status.request?.abort();
+  if (document.hidden || $("index-now")?.disabled) return;
+  const own = status.request = new AbortController(), began = performance.now();
+  let html;
+  try {
+    html = await get("/page/status", AbortSignal.any([own.signal, AbortSignal.timeout(10_000)]));
+  } catch (error) {
+    if (own.signal.aborted) return;
+    html = make("b", { className: "stale" }, told(reason(error))).outerHTML;
+  }
+  if (own.signal.aborted) return;
   const isFocused = document.activeElement?.id === "index-now";
-  try { $("status").innerHTML = await get("/page/status"); }
-  catch (error) { $("status").textContent = error instanceof TypeError ? texts.offline : error.message; }
+  if (html !== status.html) $("status").innerHTML = status.html = html;
   if (isFocused) $("index-now")?.focus();
+  showStatusIn(Math.max(3000, 50 * (performance.now() - began)));
+}
+
+function showStatusIn(milliseconds) {
+  clearTimeout(status.timer);
+  status.timer = setTimeout(showStatus, milliseconds);
 }
 
 async function indexNow(button) {
   button.disabled = true;
   button.textContent = texts.indexing;
   say(texts.indexing);
+  status.request?.abort();
+  let said = texts.fresh;
   try {
     const answer = await fetch("/v1/index", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
     if (!answer.ok) throw await failure(answer);
     asked = null;
-    await showStatus();
-    say(texts.fresh);
     search();
     showFilters();
-  } catch (error) {
-    button.disabled = false;
-    button.textContent = texts.indexNow;
-    say(error.message);
-    button.title = error.message;
-  }
+  } catch (error) { said = reason(error); }
+  button.disabled = false;
+  status.html = "";
+  await showStatus();
+  if (said !== texts.fresh && said !== texts.offline)
+    $("status").append(make("span", { className: "error" }, told(said)));
+  say(said);
 }
 
 async function showFilters() {
@@ -392,7 +422,10 @@ async function showFilters() {
 
 // -- hands -------------------------------------------------------------------------------------
 
-query.addEventListener("input", (event) => { if (!event.isComposing) search(); });
+query.addEventListener("input", (event) => {
+  showStatusIn(1000);  // not while somebody types
+  if (!event.isComposing) search();
+});
 query.addEventListener("compositionstart", () => { isComposing = true; });
 query.addEventListener("compositionend", () => { isComposing = false; search(); });
 $("mode-search").onclick = () => choose("search");
@@ -465,7 +498,6 @@ new ResizeObserver(([header]) =>
   document.body.style.setProperty("--head", `${header.target.offsetHeight}px`)).observe(document.querySelector("header"));
 addEventListener("popstate", restore);
 addEventListener("visibilitychange", showStatus);
-setInterval(showStatus, 20_000);
 restore();
 showFilters();
 showStatus();
