@@ -94,7 +94,8 @@ def open_tab(browser: Any) -> Iterator[Callable[..., Tab]]:
     for tab in tabs:  # of every test
         assert not [one for one in tab.requests if not one.startswith(tab.base)]
         assert tab.dialogs == []
-        assert tab.errors == []
+        # The page asks on where a test has ended the server.
+        assert [one for one in tab.errors if "ERR_CONNECTION_REFUSED" not in one] == []
 
 
 @pytest.fixture
