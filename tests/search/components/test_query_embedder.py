@@ -274,3 +274,10 @@ def test_closing_it_twice_does_no_harm(embedder, closed):
         component.run("alpha")
         for _ in range(closed):
             component.close()
+
+
+def test_of_a_long_query_the_beginning_is_embedded_and_that_is_said(embedder, server):
+    with embedder(query_prefix="q: ") as component:
+        output = component.run("アルファ " * 800, "auto")
+    assert [len(text) for text in server.inputs()] == [len("q: ") + 1000]
+    assert (output["mode"], "the first 1,000 characters" in output["notice"]) == ("hybrid", True)

@@ -30,6 +30,8 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.support.vector_digest import has_sample, may_be_same
 
+_READ = 1_000  # characters of a query that a model reads: for more it takes seconds
+_LONG = f"the query is long: its meaning is that of the first {_READ:,} characters"
 _BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
 
 
@@ -107,10 +109,12 @@ class QueryEmbedder:
             vector, variants = None, variants or Variants()
             found, notice = gate.mode, gate.notice
             if found != SearchMode.LEXICAL:
-                vector, variants, lacking = self._embed(text, variants, embedding, found)
+                read = text[:_READ]
+                vector, variants, lacking = self._embed(read, variants, embedding, found)
                 by_meaning = strange and mode == SearchMode.AUTO
                 found = SearchMode.DENSE if by_meaning else found
-                said = [notice, lacking, _BY_MEANING if by_meaning else ""]
+                long = _LONG if read != text else ""
+                said = [notice, long, lacking, _BY_MEANING if by_meaning else ""]
                 notice = "; ".join(filter(None, said))
         except RAGError as error:
             if mode != SearchMode.AUTO:
