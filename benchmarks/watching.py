@@ -57,7 +57,10 @@ def main() -> int:
             if arguments.rounds:
                 seconds = [bench.edit(number) for number in range(arguments.rounds)]
                 median, most = statistics.median(seconds), max(seconds)
-                print(f"edits a few seconds apart are found after {median:.2f} s, {most:.2f} at most", flush=True)
+                print(
+                    f"edits a few seconds apart are found after {median:.2f} s, {most:.2f} at most",
+                    flush=True,
+                )
             is_equal = [bench.burst(arguments.edits), bench.touch_all()]
         finally:
             bench.stop()

@@ -45,8 +45,8 @@ class Machine:
         self._daemon.parent.mkdir(parents=True)
         self._daemon.write_text("cron\n")
         patch.setenv("PATH", str(self._programs))
-        patch.setattr("rag.app.service._PROCESSES", folder / "proc")
-        patch.setattr("rag.app.service.run", self._run)
+        patch.setattr("rag.app.schedulers._PROCESSES", folder / "proc")
+        patch.setattr("rag.app.schedulers.run", self._run)
 
     def add(self, *names: str) -> None:
         """Install programs."""

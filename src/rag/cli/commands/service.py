@@ -14,7 +14,8 @@ from rag.exceptions import ConnectionError, LockedError, UsageError
 from rag.text.messages import minute
 
 if TYPE_CHECKING:
-    from rag.app.service import Installed, InstallReport
+    from rag.app.schedulers import Installed
+    from rag.app.service import InstallReport
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -72,7 +73,7 @@ def install(
     rag service install --http               and serve the page
     """
     from rag.app import service
-    from rag.app.service import how_often, parse_interval
+    from rag.app.schedulers import how_often, parse_interval
 
     if watch and http:
         raise UsageError("--http watches too", hint="`rag service install --http`")
@@ -185,7 +186,7 @@ def _print_job(job: InstallReport | Installed) -> None:
 
 
 def _print_installed(job: Installed) -> None:
-    from rag.app.service import how_often
+    from rag.app.schedulers import how_often
 
     _print("by", f"{job.scheduler}, {how_often(job.every)}{', running now' if job.running else ''}")
     _print_job(job)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.app.service import (
+from rag.app.schedulers import (
     Job,
     agent,
     crontab_line,
