@@ -267,7 +267,7 @@ class Watcher:
             except (RAGError, OSError) as error:
                 why = error.as_notice() if isinstance(error, RAGError) else str(error)
                 if why != reason:
-                    self._warn(f"the notes are not watched from here yet: {why}")
+                    self._warn(f"not watching yet: {why}")
                 reason = why
                 self._clock.pause(self._stopped, _BEAT)
 
