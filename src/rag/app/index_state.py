@@ -16,6 +16,7 @@ from rag.vault.suffixes import RENDERED
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest
+    from rag.index.snapshots import IndexDirectory
     from rag.search.results import SearchResult
     from rag.vault import Scan
 
@@ -123,6 +124,21 @@ def open_index(config: RAGConfig) -> Iterator[Manifest]:
     open_directory(config, is_needed=False)
     with open_manifest(config) as manifest:
         yield manifest
+
+
+def open_to_write(config: RAGConfig) -> IndexDirectory:
+    """Return the folder of the index, which this machine writes.
+
+    :raises UsageError: when another does.
+    """
+    from rag.stores import open_directory
+
+    directory = open_directory(config)
+    if config.store.url:
+        from rag.indexing.take_over import require_writer
+
+        require_writer(config, directory)
+    return directory
 
 
 def count_changed(

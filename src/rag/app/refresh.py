@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.app.index_state import count_changed, open_index
+from rag.app.index_state import count_changed, open_index, open_to_write
 from rag.config import RAGConfig
 from rag.exceptions import EMBED_REST, LockedError, RAGError
 from rag.text.messages import plural
@@ -76,13 +76,8 @@ def _index(config: RAGConfig, vaults: dict[str, str], scans: dict[str, Scan]) ->
     """
     from rag.indexing.child_writer import watch
     from rag.indexing.run import IndexRun
-    from rag.stores import open_directory
 
-    directory = open_directory(config)
-    if config.store.url:
-        from rag.indexing.take_over import require_writer
-
-        require_writer(config, directory)
+    directory = open_to_write(config)
 
     def work(tell_size: Callable[[int], None]) -> Refreshed:
         with IndexRun(config, directory) as run:

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.app.index_state import open_index
+from rag.app.index_state import open_index, open_to_write
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault, vaults_passed_over
-from rag.stores import open_directory
 from rag.support.json_reports import hidden
 from rag.vault.readers import is_note
 
@@ -81,7 +80,7 @@ def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
     :raises LockedError: when another process is writing the index.
     """
     Registry.load(config).identify(config, folder, name)
-    _require_writer(config)
+    open_to_write(config)
     with IndexDirectory.of(config).writing():
         registry = Registry.load(config)
         added = registry.register(config, folder, name)
@@ -130,7 +129,7 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
     from rag.indexing.run import IndexRun
 
     name = unicodedata.normalize("NFC", name)
-    directory = _require_writer(config)
+    directory = open_to_write(config)
 
     def work(tell_size: Callable[[int], None]) -> VaultChange:
         with IndexRun(config, directory) as run:
@@ -144,16 +143,3 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
         return VaultChange(name, gone, registry.notice)
 
     return watch(directory, work)
-
-
-def _require_writer(config: RAGConfig) -> IndexDirectory:
-    """Return the folder of the index, which this machine writes.
-
-    :raises UsageError: when another does.
-    """
-    directory = open_directory(config)
-    if config.store.url:
-        from rag.indexing.take_over import require_writer
-
-        require_writer(config, directory)
-    return directory
