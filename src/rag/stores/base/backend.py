@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from rag.stores.base.conditions import Condition
-from rag.stores.base.points import Point
+from rag.stores.base.points import Filter, Point
 from rag.text.bm25 import SparseVector
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
@@ -20,7 +19,7 @@ class PointQuery(NamedTuple):
 
     vector: list[float] | SparseVector
     limit: int
-    where: Condition | None = None
+    where: Filter | None = None
     fields: Fields = False
 
 
@@ -41,14 +40,14 @@ class Backend(Protocol):
         self,
         limit: int,
         offset: str | None = None,
-        where: Condition | None = None,
+        where: Filter | None = None,
         *,
         fields: Fields = True,
         vectors: bool = False,
     ) -> tuple[list[Point], str | None]:
         """Return `limit` points in order of id, and the offset of the next, `None` at the end."""
 
-    def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
+    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
         """Return the points that were created last."""
 
     def retrieve(
@@ -59,7 +58,7 @@ class Backend(Protocol):
         :param vectors: the spaces whose vectors are read too; there must be such.
         """
 
-    def count(self, where: Condition | None = None) -> int:
+    def count(self, where: Filter | None = None) -> int:
         """Return how many points a filter selects."""
 
     def reserve(self, size: int) -> None:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.stores.base.access import Access
 from rag.stores.base.backend import Backend, Fields, PointQuery
-from rag.stores.base.conditions import Condition
 from rag.stores.base.point_queries import scroll_pages
-from rag.stores.base.points import SPARSE, Point, dense_vector, sparse_vector
+from rag.stores.base.points import SPARSE, Filter, Point, dense_vector, sparse_vector
 from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
@@ -47,7 +46,7 @@ class ChunkCounts:
         self,
         query: SparseEmbedding | list[float],
         limit: int,
-        where: Condition | None,
+        where: Filter | None,
         fields: Fields = False,
     ) -> PointQuery:
         """Query the points nearest to a vector, the words of which count for what they tell."""

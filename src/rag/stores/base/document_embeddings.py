@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from rag.stores.base.access import Access
 from rag.stores.base.backend import Backend
-from rag.stores.base.conditions import HasVector, NoneOf
 from rag.stores.base.document_writes import fit_dense_space
+from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING
 from rag.stores.base.point_queries import scroll_pages
 from rag.stores.base.points import DENSE, dense_vector, point_id
 
@@ -40,11 +40,11 @@ class DocumentEmbeddings:
 
     def count_embedded(self) -> int:
         """Return how many documents have an embedding."""
-        return self.backend.count(HasVector(DENSE)) if self.embedding_dim else 0
+        return self.backend.count(WITH_EMBEDDING) if self.embedding_dim else 0
 
     def without_embedding(self) -> set[str]:
         """Return the ids of the documents that have no embedding."""
-        lacking = NoneOf([HasVector(DENSE)]) if self.embedding_dim else None
+        lacking = WITHOUT_EMBEDDING if self.embedding_dim else None
         pages = scroll_pages(self.backend, _PAGE, where=lacking, fields=["id"])
         return {str(point.payload.get("id", point.id)) for points, _ in pages for point in points}
 

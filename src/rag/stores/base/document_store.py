@@ -21,11 +21,10 @@ from rag.stores.base.async_documents import AsyncDocuments
 from rag.stores.base.backend import Backend, PointQuery
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.chunk_counts import ChunkCounts
-from rag.stores.base.conditions import HasId
 from rag.stores.base.document_embeddings import DocumentEmbeddings
 from rag.stores.base.document_writes import documents_to_write, fit_dense_space
 from rag.stores.base.embedded_sample import EmbeddedSample
-from rag.stores.base.filters import convert_filters
+from rag.stores.base.filters import convert_filters, has_id
 from rag.stores.base.point_queries import Query, any_of, asks_anything, newest_chunks, scroll_pages
 from rag.stores.base.points import (
     Point,
@@ -282,7 +281,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         batch. What shares no dimension with it, or has no embedding, scores nothing."""
         wanted = [{point_id(identity): identity for identity in ids} for _, ids in queries]
         asked = {
-            at: self.counts.query_for(query, len(ids), HasId(set(ids)))
+            at: self.counts.query_for(query, len(ids), has_id(ids))
             for at, ((query, _), ids) in enumerate(zip(queries, wanted, strict=True))
             if ids and asks_anything(query)
         }

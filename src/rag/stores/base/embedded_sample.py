@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rag.stores.base.access import Access
 from rag.stores.base.backend import Backend
-from rag.stores.base.conditions import HasVector
-from rag.stores.base.points import DENSE
+from rag.stores.base.filters import WITH_EMBEDDING
 
 # 100, 500 or all rank alike (docs/ranking.md).
 SIZE = 200
@@ -32,7 +31,7 @@ class EmbeddedSample:
             manifest = self.access.manifest()
             revision = manifest.revision if manifest else -1
             if manifest is None or revision != self._revision:
-                points, _ = self.backend.scroll(SIZE, where=HasVector(DENSE), fields=["id"])
+                points, _ = self.backend.scroll(SIZE, where=WITH_EMBEDDING, fields=["id"])
                 self._ids = [str(point.payload.get("id", point.id)) for point in points]
                 self._revision = revision
             return self._ids

@@ -1,4 +1,4 @@
-"""Haystack filters as conditions, which each backend translates for its engine.
+"""Haystack filters as Qdrant's, in JSON: what a server is sent, and the embedded engine is given.
 
 | Haystack | here |
 |---|---|
@@ -12,58 +12,48 @@ On a field that holds a list, `==` and `in` hold when one member matches, as in 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from haystack.errors import FilterError
 
 from rag.stores.base.batch import Batch
-from rag.stores.base.conditions import (
-    AllOf,
-    AnyOf,
-    Condition,
-    Counts,
-    HasId,
-    InPeriod,
-    InRange,
-    IsEmpty,
-    Matches,
-    MatchesAny,
-    NoneOf,
-)
-from rag.stores.base.points import FALSE_FIELDS, TRUE_FIELDS
+from rag.stores.base.points import DENSE, FALSE_FIELDS, TRUE_FIELDS, Filter
 
 _TOP_LEVEL = ("id", "content", "blob", "score")
 _BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")
 _EXACT_INTEGER = 1 << 53
 _INTEGERS = 1 << 63
+_LARGEST = sys.float_info.max  # JSON has no infinity
 _RANGES = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 
-
-@contextmanager
-def filter_errors() -> Iterator[None]:
-    """Turn what goes wrong with a filter into a `FilterError`."""
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise FilterError(f"a filter that cannot be understood: {error}") from error
+WITH_EMBEDDING: Filter = {"must": [{"has_vector": DENSE}]}
+WITHOUT_EMBEDDING: Filter = {"must_not": [{"has_vector": DENSE}]}
 
 
-def convert_filters(filters: dict[str, Any] | None) -> Condition | None:
+def has_id(ids: Iterable[str]) -> Filter:
+    """Return the filter that selects these points; of none, nothing."""
+    return {"must": [{"has_id": sorted(ids)}]}
+
+
+def convert_filters(filters: dict[str, Any] | None) -> Filter | None:
     """Convert a Haystack filter; `None` and `{}` mean no filter, which is `None`.
 
     :raises FilterError: when the filter is malformed or compares what cannot be compared.
     """
     if not filters:
         return None
-    with filter_errors():
+    try:
         return _convert(filters)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise FilterError(f"a filter that cannot be understood: {error}") from error
 
 
-def _convert(node: Any) -> Condition:
+def _convert(node: Any) -> Filter:
     if not isinstance(node, dict) or "operator" not in node:
         raise FilterError(f"a filter needs an 'operator': {node!r}")
     if "field" in node:
@@ -74,33 +64,33 @@ def _convert(node: Any) -> Condition:
     nested = [_convert(condition) for condition in conditions]
     match operator:
         case "AND":
-            return AllOf(nested)
+            return {"must": nested}
         case "OR":
-            return AnyOf(nested) if nested else HasId(())
+            return {"should": nested} if nested else has_id(())
         case "NOT":
-            return NoneOf(nested if len(nested) == 1 else [AllOf(nested)])
+            return {"must_not": nested if len(nested) == 1 else [{"must": nested}]}
     raise FilterError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
 
 
-def _comparison(node: dict[str, Any]) -> Condition:
+def _comparison(node: dict[str, Any]) -> Filter:
     if "value" not in node:
         raise FilterError(f"a comparison needs a 'value': {node!r}")
     operator, value = node["operator"], node["value"]
-    key = field_key(node["field"])
+    key = _field_key(node["field"])
     if operator in ("==", "!="):
         equal = _equal(key, value)
-        return equal if operator == "==" else NoneOf([equal])
+        return equal if operator == "==" else {"must_not": [equal]}
     if operator in ("in", "not in"):
         if not isinstance(value, (list, Batch)):
             raise FilterError(f"'{operator}' needs a list, not {value!r}")
-        found = _any_of(key, list(value))
-        return found if operator == "in" else NoneOf([found])
+        member = _any_of(key, list(value))
+        return member if operator == "in" else {"must_not": [member]}
     if operator in _RANGES:
         return _range(key, operator, value)
     raise FilterError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
 
 
-def field_key(field: Any) -> str:
+def _field_key(field: Any) -> str:
     """Return the payload path of a Haystack field; a bare name means a meta field."""
     if not isinstance(field, str):
         raise FilterError(f"a field is a name, not {field!r}")
@@ -111,45 +101,47 @@ def field_key(field: Any) -> str:
 
 def _path(key: str) -> str:
     """Quote what the engine's paths cannot name bare, such as `date created`."""
-    parts = key.split(".")
+    parts = _text(key).split(".")
     if '"' in key or not all(parts):
         raise FilterError(f"a field of no possible name: {key}")
     return ".".join(part if _BARE_NAME.match(part) else f'"{part}"' for part in parts)
 
 
-def _equal(key: str, value: Any) -> Condition:
+def _equal(key: str, value: Any) -> Filter:
     path = _path(key)
     if value is None:
-        return IsEmpty(path)
+        return {"must": [{"is_empty": {"key": path}}]}
     if isinstance(value, bool):
-        return Matches(TRUE_FIELDS if value else FALSE_FIELDS, key)
+        return _field(TRUE_FIELDS if value else FALSE_FIELDS, match={"value": key})
     if isinstance(value, str):
-        return Matches(path, value)
+        return _field(path, match={"value": _text(value)})
     if isinstance(value, int) and abs(value) >= _EXACT_INTEGER:
         if abs(value) >= _INTEGERS:
             raise OverflowError(f"{value} has more than 64 bits")
-        return Matches(path, value)
+        return _field(path, match={"value": value})
     if isinstance(value, (int, float)):
-        return InRange(path, {"gte": float(value), "lte": float(value)})
+        return _numbers(path, gte=float(value), lte=float(value))
     if isinstance(value, list):
-        return AllOf([Counts(path, len(value)), *(_equal(key, item) for item in value)])
+        number = len(value)
+        counted = _field(path, values_count={"gte": number, "lte": number})
+        return {"must": [counted, *(_equal(key, item) for item in value)]}
     raise FilterError(f"cannot compare {key} with a {type(value).__name__}")
 
 
-def _any_of(key: str, values: list[Any]) -> Condition:
+def _any_of(key: str, values: list[Any]) -> Filter:
     if not values:
-        return HasId(())
+        return has_id(())
     if all(isinstance(value, str) for value in values):
-        return MatchesAny(_path(key), values)
-    return AnyOf([_equal(key, value) for value in values])
+        return _field(_path(key), match={"any": [*map(_text, values)]})
+    return {"should": [_equal(key, value) for value in values]}
 
 
-def _range(key: str, operator: str, value: Any) -> Condition:
+def _range(key: str, operator: str, value: Any) -> Filter:
     bound = _RANGES[operator]
     if value is None:
-        return HasId(())
+        return has_id(())
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return InRange(_path(key), {bound: float(value)})
+        return _numbers(_path(key), **{bound: float(value)})
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -158,5 +150,24 @@ def _range(key: str, operator: str, value: Any) -> Condition:
                 f"'{operator}' needs a number or an ISO date, not {value!r}"
             ) from None
     if isinstance(value, datetime):
-        return InPeriod(_path(key), {bound: value.isoformat()})
+        return _field(_path(key), range={bound: value.isoformat()})
     raise FilterError(f"'{operator}' needs a number or an ISO date, not {value!r}")
+
+
+def _numbers(path: str, **bounds: float) -> Filter:
+    if any(map(math.isnan, bounds.values())):
+        return has_id(())
+    return _field(
+        path,
+        range={name: min(max(value, -_LARGEST), _LARGEST) for name, value in bounds.items()},
+    )
+
+
+def _field(path: str, **condition: Any) -> Filter:
+    return {"must": [{"key": path, **condition}]}
+
+
+def _text(value: str) -> str:
+    """:raises ValueError: for what is no Unicode: it cannot be sent, nor matched."""
+    value.encode("utf-8")
+    return value

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.stores.base.backend import Backend, Fields
-from rag.stores.base.conditions import Condition
-from rag.stores.base.points import Point, sparse_vector
+from rag.stores.base.points import Filter, Point, sparse_vector
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
 from rag.text.bm25 import SparseVector
 
@@ -31,7 +30,7 @@ def scroll_pages(
     backend: Backend,
     size: int,
     offset: str | None = None,
-    where: Condition | None = None,
+    where: Filter | None = None,
     *,
     fields: Fields = True,
     vectors: bool = False,
@@ -44,7 +43,7 @@ def scroll_pages(
             return
 
 
-def newest_chunks(backend: Backend, where: Condition | None, top_k: int) -> list[Candidate]:
+def newest_chunks(backend: Backend, where: Filter | None, top_k: int) -> list[Candidate]:
     """Return chunks of the notes created last, as `BaseDocumentStore.newest` says; then those of
     notes without a date."""
     if top_k < 1:
@@ -67,7 +66,7 @@ def newest_chunks(backend: Backend, where: Condition | None, top_k: int) -> list
     return [candidate for _, candidate in found]
 
 
-def _undated(backend: Backend, where: Condition | None, limit: int) -> list[Point]:
+def _undated(backend: Backend, where: Filter | None, limit: int) -> list[Point]:
     """Return chunks of notes without a date, of which the engine knows no order; at most as many.
 
     :param limit: more than the chunks there are of notes with a date.

@@ -30,6 +30,8 @@ TRUE_FIELDS = "_true"
 FALSE_FIELDS = "_false"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+Filter = dict[str, Any]  # Qdrant's, in JSON; see `rag.stores.base.filters`
+
 _SCALARS = (str, int, float, bool, type(None))
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130

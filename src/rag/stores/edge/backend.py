@@ -11,8 +11,7 @@ import qdrant_edge as qe
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
 from rag.stores.base.backend import Fields, PointQuery
-from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point
+from rag.stores.base.points import DENSE, SPARSE, Filter, Point
 from rag.stores.edge.conditions import edge_filter
 from rag.stores.edge.points import edge_point, from_record, from_scored
 from rag.stores.edge.session import ShardAccess
@@ -60,7 +59,7 @@ class ShardBackend:
         self,
         limit: int,
         offset: str | None = None,
-        where: Condition | None = None,
+        where: Filter | None = None,
         *,
         fields: Fields = True,
         vectors: bool = False,
@@ -77,7 +76,7 @@ class ShardBackend:
             points = [from_record(record) for record in found]
             return points, None if following is None else str(following)
 
-    def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
+    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
         request = qe.ScrollRequest(
             limit=limit,
             filter=edge_filter(where),
@@ -97,7 +96,7 @@ class ShardBackend:
             found = shard.retrieve(wanted, fields, asked) if shard and wanted else []
             return [from_record(record) for record in found]
 
-    def count(self, where: Condition | None = None) -> int:
+    def count(self, where: Filter | None = None) -> int:
         request = qe.CountRequest(filter=edge_filter(where))
         with self._reading("count") as shard:
             return shard.count(request) if shard else 0

@@ -1,52 +1,49 @@
-"""Conditions as filters of Qdrant Edge."""
+"""Filters in JSON as the embedded engine takes them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import qdrant_edge as qe
+from haystack.errors import FilterError
 
-from rag.stores.base import conditions as own
-from rag.stores.base.filters import filter_errors
+from rag.stores.base.points import Filter
 
 
-def edge_filter(where: own.Condition | None) -> qe.Filter | None:
-    """Translate a condition; `None` is no filter.
+def edge_filter(where: Filter | None) -> qe.Filter | None:
+    """Translate a filter; `None` is no filter.
 
     :raises FilterError: when the engine does not take it.
     """
     if where is None:
         return None
-    with filter_errors():
-        return _translate(where)
+    try:
+        return _filter(where)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise FilterError(f"a filter that cannot be understood: {error}") from error
 
 
-def _translate(where: own.Condition) -> qe.Filter:
-    match where:
-        case own.AllOf(conditions):
-            return qe.Filter(must=[_translate(condition) for condition in conditions])
-        case own.AnyOf(conditions):
-            return qe.Filter(should=[_translate(condition) for condition in conditions])
-        case own.NoneOf(conditions):
-            return qe.Filter(must_not=[_translate(condition) for condition in conditions])
-        case own.HasId(ids):
-            wanted: set[Any] = set(ids)
-            return qe.Filter(must=[qe.HasIdCondition(wanted)])
-        case own.HasVector(name):
-            return qe.Filter(must=[qe.HasVectorCondition(name)])
-        case own.IsEmpty(path):
-            return qe.Filter(must=[qe.IsEmptyCondition(path)])
-        case own.Matches(path, value):
-            return _field(path, match=qe.MatchValue(value))
-        case own.MatchesAny(path, values):
-            return _field(path, match=qe.MatchAny(values))
-        case own.Counts(path, number):
-            return _field(path, values_count=qe.ValuesCount(gte=number, lte=number))
-        case own.InRange(path, bounds):
-            return _field(path, range=qe.RangeFloat(**bounds))
-        case own.InPeriod(path, moments):
-            return _field(path, range=qe.RangeDateTime(**moments))
+def _filter(where: Filter) -> qe.Filter:
+    lists: dict[str, Any] = {how: [_condition(one) for one in some] for how, some in where.items()}
+    return qe.Filter(**lists)
 
 
-def _field(path: str, **condition: Any) -> qe.Filter:
-    return qe.Filter(must=[qe.FieldCondition(path, **condition)])
+def _condition(one: dict[str, Any]) -> Any:
+    match one:
+        case {"has_id": ids}:
+            return qe.HasIdCondition({*ids})
+        case {"has_vector": name}:
+            return qe.HasVectorCondition(name)
+        case {"is_empty": {"key": path}}:
+            return qe.IsEmptyCondition(path)
+        case {"key": path, "match": {"value": value}}:
+            return qe.FieldCondition(path, match=qe.MatchValue(value))
+        case {"key": path, "match": {"any": values}}:
+            return qe.FieldCondition(path, match=qe.MatchAny(values))
+        case {"key": path, "values_count": bounds}:
+            return qe.FieldCondition(path, values_count=qe.ValuesCount(**bounds))
+        case {"key": path, "range": bounds}:
+            is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
+            kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
+            return qe.FieldCondition(path, range=kind(**bounds))
+    return _filter(one)

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rag.stores.base.backend import Fields, PointQuery
-from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
-from rag.stores.server.conditions import server_filter
+from rag.stores.base.points import DENSE, SPARSE, Filter, Point, checked_json
 from rag.stores.server.rest import encoded, to_json
 from rag.stores.server.session import ServerAccess
 from rag.text.bm25 import SparseVector
@@ -63,7 +61,7 @@ class ServerBackend:
             return [[_from_json(found) for found in answer["points"]] for _, answer in pairs]
 
     def _request(self, query: PointQuery) -> Json:
-        where, is_dense = server_filter(query.where), isinstance(query.vector, list)
+        where, is_dense = query.where, isinstance(query.vector, list)
         request: Json = {
             "query": {"nearest": _vector(query.vector)},
             "using": DENSE if is_dense else SPARSE,
@@ -82,12 +80,12 @@ class ServerBackend:
         self,
         limit: int,
         offset: str | None = None,
-        where: Condition | None = None,
+        where: Filter | None = None,
         *,
         fields: Fields = True,
         vectors: bool = False,
     ) -> tuple[list[Point], str | None]:
-        body: Json = {"filter": server_filter(where), "limit": limit, "offset": offset}
+        body: Json = {"filter": where, "limit": limit, "offset": offset}
         body |= {"with_payload": fields, "with_vector": vectors}
         with self._reading() as is_there:
             if not is_there:
@@ -96,8 +94,8 @@ class ServerBackend:
             following = answer.get("next_page_offset")
             return _points(answer), None if following is None else str(following)
 
-    def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
-        body: Json = {"filter": server_filter(where), "limit": limit, "with_payload": fields}
+    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
+        body: Json = {"filter": where, "limit": limit, "with_payload": fields}
         body["order_by"] = {"key": "meta.created", "direction": "desc"}
         with self._reading() as is_there:
             if not is_there:
@@ -114,10 +112,9 @@ class ServerBackend:
                 return []
             return [_from_json(found) for found in self.access.ask("POST", "/points", body)]
 
-    def count(self, where: Condition | None = None) -> int:
-        selected = server_filter(where)
+    def count(self, where: Filter | None = None) -> int:
         with self._reading() as is_there:
-            return self.access.count(selected) if is_there else 0
+            return self.access.count(where) if is_there else 0
 
     def dense_size(self) -> int | None:
         with self._reading() as is_there:
