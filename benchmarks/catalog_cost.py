@@ -3,9 +3,8 @@
     python benchmarks/catalog_cost.py --url http://127.0.0.1:6333 [--chunks 100000 1000000]
 
 A manifest of made notes (eight chunks each) and made document frequencies are published as a run
-publishes them: whole, after one note has changed, and after one in a hundred has. Then another
-machine fetches the catalog: whole, and the last two changes. Printed are seconds and bytes as they
-are sent. Collections named `rag-benchmark-…` are made and deleted.
+publishes them, then another machine fetches them. Printed are seconds and bytes as they are sent.
+Collections named `rag-benchmark-…` are made and deleted.
 """
 
 from __future__ import annotations
@@ -28,14 +27,12 @@ from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.head import Head
+from rag.stores.server.catalog import Catalog, Head
 from rag.stores.server.identity import new_id
-from rag.stores.server.replica import Replica
+from rag.stores.server.replica import refresh
 from rag.stores.server.rest import RestClient
 
 _CHUNKS = 8  # of a note
-_TERMS = 1_500  # dimensions that the chunks of a note have
 _WORDS = [f"word{n}" for n in range(20_000)]
 
 
@@ -49,18 +46,16 @@ class CountingClient(RestClient):
         super().__init__(settings)
         self.sent = 0
 
-    def request(self, method: str, path: str, body: Any = None, **params: str) -> Any:
-        result = super().request(method, path, body, **params)
+    def request(self, method: str, path: str, body: Any = None, **how: Any) -> Any:
+        result = super().request(method, path, body, **how)
         points = body.get("points", []) if isinstance(body, dict) else []
-        self.sent += sum(
-            len(point["payload"].get("block", "")) for point in points if isinstance(point, dict)
-        )
+        self.sent += sum(len(point["payload"].get("part", "")) for point in points)
         return result
 
 
-def made_note(number: int, revision: int) -> NoteRow:
+def made_note(number: int) -> NoteRow:
     """Return a note as the manifest keeps it."""
-    chance = random.Random(f"{number} {revision}")
+    chance = random.Random(number)
     title = " ".join(chance.choices(_WORDS, k=4))
     chunks = [ChunkKey(str(uuid.UUID(int=number * 64 + n)), chance.randbytes(16)) for n in range(8)]
     path = f"folder {number % 300}/{title} {number}.md"
@@ -97,14 +92,6 @@ def made_frequencies(chunks: int) -> Frequencies:
     return Frequencies(chunks, *parts)
 
 
-def changed(frequencies: Frequencies, notes: int) -> Frequencies:
-    """Return the counts after some notes have changed."""
-    chance = np.random.default_rng(notes)
-    dimensions, _ = frequencies.counts()
-    more = np.unique(chance.choice(dimensions, min(_TERMS * notes, len(dimensions) // 2)))
-    return frequencies.changed(0, more, np.ones(len(more), dtype=np.int64))
-
-
 @contextmanager
 def timed(what: str, client: CountingClient | None = None) -> Iterator[None]:
     """Print how long it took, and what was sent."""
@@ -122,32 +109,21 @@ def measure(url: str, chunks: int, base: Path) -> None:
     work, notes = base / "work", chunks // _CHUNKS
     work.mkdir()
     with Manifest.open_work(work / MANIFEST, is_synced=False) as manifest:
-        manifest.commit_write(made_note(number, 0) for number in range(notes))
+        manifest.commit_write(made_note(number) for number in range(notes))
     frequencies = made_frequencies(chunks)
     (work / FREQUENCIES).write_bytes(frequencies.to_bytes())
     sizes = {name: (work / name).stat().st_size / 1e6 for name in (MANIFEST, FREQUENCIES)}
     print(f"{chunks:,} chunks: manifest {sizes[MANIFEST]:,.0f} MB,", end=" ")
     print(f"frequencies {sizes[FREQUENCIES]:,.0f} MB", flush=True)
-    reader = Replica(settings, IndexDirectory(base / "reader"))
+    reader = IndexDirectory(base / "reader")
     try:
         head = catalog.create(Head(new_id(), machine="made", name="made"))
-        for what, some in (
-            ("the first", 0),
-            ("one note changed", 1),
-            ("1 % changed", notes // 100),
-        ):
-            if some:
-                with Manifest.open_work(work / MANIFEST, is_synced=False) as manifest:
-                    for number in random.Random(some).sample(range(notes), some):
-                        manifest.commit_write([made_note(number, some)])
-                frequencies = changed(frequencies, some)
-                (work / FREQUENCIES).write_bytes(frequencies.to_bytes())
-            with timed(f"publishing: {what}", client):
-                head = catalog.publish(head, work, version=new_id(), points=chunks, revision=some)
-            with timed(f"fetching: {what}"):
-                reader.refresh()
+        with timed("publishing", client):
+            catalog.publish(head, work, version=new_id(), points=chunks, revision=1)
+        with timed("fetching"):
+            refresh(settings, reader)
         with timed("asking whether there is a newer one"):
-            reader.refresh()
+            refresh(settings, reader)
     finally:
         httpx.delete(f"{url}/collections/{settings.collection}.catalog", timeout=60)
 

@@ -31,8 +31,7 @@ from rag.index.snapshots import MANIFEST
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.point_queries import scroll_pages
-from rag.stores.server.backend import point_requests
+from rag.stores.server.collection_points import point_requests
 from vaults import BYTES, make_vault
 
 COLLECTION = "rag_benchmark_copying"
@@ -102,7 +101,7 @@ def _embed(store: BaseDocumentStore, size: int) -> None:
     """Give every chunk the embeddings of some sentences, and publish."""
     rng = np.random.default_rng(1)
     store.begin_writing()
-    for points, _ in scroll_pages(store.backend, 500, fields=False):
+    for points, _ in store.points.pages(500, fields=False):
         made = rng.normal(size=(len(points), SENTENCES, size)).tolist()
         store.write_embeddings({p.id: rows for p, rows in zip(points, made, strict=True)})
     with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
@@ -113,11 +112,11 @@ def _embed(store: BaseDocumentStore, size: int) -> None:
 def _bare(config: RAGConfig, remote: RAGConfig) -> float:
     """Return the seconds that a server takes to write the points, as requests that are ready."""
     with get_document_store(config) as source, get_document_store(remote) as target:
-        pages = scroll_pages(source.backend, 500, vectors=True)
+        pages = source.points.pages(500, vectors=True)
         bodies = [*point_requests(chain.from_iterable(points for points, _ in pages))]
         target.begin_writing()
         if source.embedding_dim:
-            target.backend.add_dense_space(source.embedding_dim)
+            target.points.add_dense_space(source.embedding_dim)
     url = f"{remote.store.url}/collections/{remote.store.collection}/points"
     with httpx.Client(timeout=300) as client:
         started = time.perf_counter()

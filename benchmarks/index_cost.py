@@ -24,7 +24,7 @@ from rag.config import IndexConfig
 from rag.index.searchable_text import beside, indexed_text
 from rag.indexing.note_reader import ReadNote, read_file
 from rag.stores.base.points import Point, chunk_point
-from rag.stores.edge.segment_builder import build_segments
+from rag.stores.edge.segments import build_segments
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault import NoteFile, scan_folder
 from vaults import BYTES, make_vault

@@ -26,8 +26,8 @@ WRAPPED = (
     ("rag.cli.commands.search", "load_settings", "settings"),
     ("rag.app.workspace", "read_state", "state of the index"),
     ("rag.app.search", "create_search_pipeline", "pipeline made"),
-    ("rag.stores.edge.session", "_load", "links to the index"),
-    ("rag.stores.edge.session", "load_shard", "engine opens the index"),
+    ("rag.stores.edge.shard_points", "_load", "links to the index"),
+    ("rag.stores.edge.shard_points", "load_shard", "engine opens the index"),
     ("rag.app.search", "run_search", "search"),
     ("rag.cli.commands.search", "_print", "printing"),
 )

@@ -19,7 +19,6 @@ from rag.indexing.server_migration import copy_to_server
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.point_queries import scroll_pages
 
 WRITE = "PUT /collections/obsidian_knowledge/points"
 NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n in range(12)}
@@ -69,7 +68,7 @@ def kept_in(store: BaseDocumentStore) -> list[Any]:
             point.sparse.indices if point.sparse else None,
             np.float32(point.sparse.values if point.sparse else []).tolist(),
         )
-        for points, _ in scroll_pages(store.backend, 100, vectors=True)
+        for points, _ in store.points.pages(100, vectors=True)
         for point in points
     ]
 
@@ -89,7 +88,7 @@ def test_the_server_weighs_words_as_the_embedded_index_does(
 ) -> None:
     copy_to_server(remote)
     with get_document_store(config) as one, get_document_store(remote) as other:
-        assert other.access.frequencies().to_bytes() == one.access.frequencies().to_bytes()
+        assert other.points.frequencies().to_bytes() == one.points.frequencies().to_bytes()
     # They came with the copy: not a point was read to count them.
     assert not [
         path

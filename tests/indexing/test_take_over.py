@@ -23,7 +23,6 @@ from rag.indexing.run import IndexRun
 from rag.indexing.take_over import take_over
 from rag.stores import open_directory
 from rag.stores.server.catalog import Catalog
-from rag.stores.server.identity import Machine as Identity
 from rag.stores.server.identity import ServerMark
 from rag.stores.server.rest import RestClient
 
@@ -79,8 +78,6 @@ def break_off(config: RAGConfig, folder: Path) -> None:
     run = IndexRun(config, open_directory(config))
     run.__enter__()
     run.index_vault("work", folder)
-    # The process is gone: nobody says to the server that the run has ended.
-    run.writer.store.access._claim._run = ""
     run.__exit__()
 
 
@@ -115,7 +112,7 @@ def test_after_a_whole_run_nothing_is_written_anew(
     report = index(laptop, folder, take_over=True)
     assert writes(server) == before
     assert not report.touched
-    assert Machine(laptop).head().machine == Identity.here(laptop.data_dir).id
+    assert Machine(laptop).head().machine == Machine(laptop).id
 
 
 def test_it_says_whose_index_it_was(desk: RAGConfig, laptop: RAGConfig, folder: Path) -> None:
@@ -204,7 +201,6 @@ def test_after_a_run_that_was_killed_every_chunk_is_written_again(
     old = {file: file.read_bytes() for file in folder.glob("*.md")}
     edit(folder, age)
     break_off(desk, folder)
-    change(desk, run="")
     for file, content in old.items():  # the laptop's notes are those of the catalog
         file.write_bytes(content)
     age(folder)
@@ -225,7 +221,6 @@ def test_after_a_first_run_that_was_killed_the_index_is_made_anew(
     age: Any,
 ) -> None:
     break_off(desk, folder)
-    change(desk, run="")
     (folder / "note 3.md").unlink()
     assert index(laptop, folder, take_over=True).published
     fresh = make("fresh", collection="fresh")
@@ -239,7 +234,6 @@ def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(
     index(desk, folder)
     edit(folder, age)
     break_off(desk, folder)
-    change(desk, run="")
     folder.rename(tmp_path / "elsewhere")
     with pytest.raises(IndexingError, match="vault 'work' cannot be read as before"):
         index(laptop, take_over=True)
@@ -250,12 +244,12 @@ def test_wherever_the_server_fails_the_next_try_takes_over(
     desk: RAGConfig, laptop: RAGConfig, folder: Path, server: QdrantServer
 ) -> None:
     index(desk, folder)
-    machine = Identity.here(laptop.data_dir).id
+    machine = Machine(laptop).id
     for number in range(20):
         server.fail("hangup", after=number)
         done = False
         with suppress(StoreConnectionError):
-            take_over(laptop, open_directory(laptop), wait=False, progress=None)
+            take_over(laptop, open_directory(laptop))
             done = True
         server.fail("")
         assert Machine(laptop).head().machine == machine or not done
@@ -268,67 +262,6 @@ def test_wherever_the_server_fails_the_next_try_takes_over(
 # -- while a run goes on ---------------------------------------------------------------
 
 
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are looked at every few milliseconds."""
-    monkeypatch.setattr("rag.indexing.take_over._ASKED", 0.02)
-
-
-@pytest.mark.usefixtures("hasty")
-def test_while_a_run_goes_on_elsewhere_it_is_refused(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index(desk, folder)
-    told: list[tuple[int, int]] = []
-    monkeypatch.setattr("rag.stores.server.claim._RENEWED", 0.0)
-    with IndexRun(desk, open_directory(desk)) as run:
-        run.writer.prepare()
-        run.writer.store.access.begin_step()
-
-        def go_on(waited: int, longest: int) -> None:
-            told.append((waited, longest))
-            run.writer.store.access.begin_step()
-
-        with pytest.raises(LockedError, match="is writing the index now"):
-            take_over(laptop, open_directory(laptop), wait=False, progress=go_on)
-        run.writer.store.access.begin_step()  # and it goes on
-    assert told == [(0, round(Machine(desk).head().seconds))]
-    index(desk, folder)
-
-
-@pytest.mark.usefixtures("hasty")
-def test_a_run_that_was_killed_is_waited_for_as_long_as_it_said(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path
-) -> None:
-    index(desk, folder)
-    change(desk, run="killed", seconds=0.1, unfinished=True)
-    told: list[int] = []
-    directory = open_directory(laptop)
-    take_over(laptop, directory, wait=False, progress=lambda waited, longest: told.append(waited))
-    head = Machine(laptop).head()
-    assert 1 <= len(told) <= 5
-    assert (head.run, head.machine) == ("", Identity.here(laptop.data_dir).id)
-
-
-@pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("is_published", [True, False])
-def test_when_the_run_ends_it_is_not_waited_any_longer(
-    is_published: bool, desk: RAGConfig, laptop: RAGConfig, folder: Path
-) -> None:
-    if is_published:
-        index(desk, folder)
-    else:
-        break_off(desk, folder)
-    change(desk, run="soon over", seconds=3.0)
-    take_over(
-        laptop,
-        open_directory(laptop),
-        wait=False,
-        progress=lambda waited, longest: change(desk, run=""),
-    )
-    assert Machine(laptop).head().machine == Identity.here(laptop.data_dir).id
-
-
 def test_a_machine_that_takes_over_while_another_does_is_refused(
     desk: RAGConfig, laptop: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,7 +272,7 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(
 
     monkeypatch.setattr("rag.indexing.take_over._go_on_from", overtaken)
     with pytest.raises(LockedError, match="third is writing"):
-        take_over(laptop, open_directory(laptop), wait=False, progress=None)
+        take_over(laptop, open_directory(laptop))
 
 
 def test_the_run_that_was_taken_over_stops(
@@ -347,15 +280,12 @@ def test_the_run_that_was_taken_over_stops(
     laptop: RAGConfig,
     folder: Path,
     age: Any,
-    monkeypatch: pytest.MonkeyPatch,
     points: Callable[[RAGConfig], Any],
 ) -> None:
     index(desk, folder)
     edit(folder, age)
-    monkeypatch.setattr("rag.stores.server.claim._RENEWED", 0.0)
     with IndexRun(desk, open_directory(desk)) as run:
         run.writer.prepare()
-        change(desk, run="", seconds=0.0)  # as if it had not been heard of for long
         index(laptop, folder, take_over=True)
         before = points(laptop)
         with pytest.raises(LockedError, match="has taken over"):

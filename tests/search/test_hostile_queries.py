@@ -42,7 +42,7 @@ def asked(opened, monkeypatch):
     """Count what the index is asked for."""
     store, _, _ = opened
     counts: Counter[str] = Counter()
-    really = store.backend.search
+    really = store.points.search
 
     def counted(asks):
         counts["asks"] += len(asks)
@@ -50,7 +50,7 @@ def asked(opened, monkeypatch):
         counts["dimensions"] += max((len(vector.indices) for vector in vectors), default=0)
         return really(asks)
 
-    monkeypatch.setattr(store.backend, "search", counted)
+    monkeypatch.setattr(store.points, "search", counted)
     return counts
 
 

@@ -13,7 +13,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.components.note_ranker import ChunkRetriever, NoteRanker
 from rag.search.score_fusion import Nearness
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.embedded_sample import SIZE
+from rag.stores.base.document_store import SAMPLE_SIZE as SIZE
 from rag.stores.base.scored_chunk import Candidate, Candidates
 
 QUERY = [1.0, 0.0]

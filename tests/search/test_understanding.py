@@ -9,7 +9,7 @@ from rag.exceptions import QueryError
 from rag.pipelines import QueryFilters, create_search_pipeline, search
 from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
-from rag.stores.edge.session import ShardAccess
+from rag.stores.edge.shard_points import ShardPoints
 
 NOTES = {
     "backups.md": "---\ntags: [ops, a]\n---\n"
@@ -503,14 +503,14 @@ class TestOpenings:
     def openings(self, monkeypatch) -> list[set[int]]:
         """What an index would be opened for, each time."""
         seen: list[set[int]] = []
-        shard = ShardAccess.shard
+        shard = ShardPoints.shard
 
-        def noted(access: ShardAccess, dimensions: frozenset[int] = frozenset()):
+        def noted(access: ShardPoints, dimensions: frozenset[int] = frozenset()):
             if not seen or not dimensions <= set().union(*seen):
                 seen.append({*dimensions})
             return shard(access, dimensions)
 
-        monkeypatch.setattr(ShardAccess, "shard", noted)
+        monkeypatch.setattr(ShardPoints, "shard", noted)
         return seen
 
     @pytest.mark.parametrize(

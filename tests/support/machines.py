@@ -22,8 +22,8 @@ from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores import BaseDocumentStore, get_document_store, open_directory
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.head import Head
+from rag.stores.server.catalog import Catalog, Head
+from rag.stores.server.identity import Machine as Identity
 from rag.stores.server.identity import ServerMark
 from rag.stores.server.rest import RestClient
 
@@ -38,6 +38,11 @@ class Machine:
     def home(self) -> Path:
         """Its data folder."""
         return self.config.data_dir
+
+    @property
+    def id(self) -> str:
+        """The id by which a catalog knows it."""
+        return Identity.of(IndexDirectory.of(self.config)).id
 
     @property
     def folder(self) -> Path:
@@ -75,7 +80,7 @@ class Machine:
             manifest = store.manifest()
             assert manifest is not None
             found = {row.path for row in manifest.notes()}
-            store.access.frequencies()
+            store.points.frequencies()
             assert found == {document.content for document in store.filter_documents()}
             return found
 

@@ -136,7 +136,7 @@ class QdrantServer:
             ("PUT", "index"): self._index,
             ("PUT", "points"): self._upsert,
             ("POST", "points"): self._retrieve,
-            ("POST", "points/payload"): self._payload,
+            ("PUT", "points/payload"): self._payload,
             ("POST", "points/delete"): self._delete,
             ("POST", "points/count"): self._count,
             ("POST", "points/scroll"): self._scroll,
@@ -221,7 +221,7 @@ class QdrantServer:
 
     def _payload(self, name: str, body: bytes) -> Any:
         asked = SetPayload.model_validate_json(body)
-        self.shards.set_payload(name, asked.payload, asked.filter)
+        self.shards.overwrite_payload(name, asked.payload, asked.filter)
         return _DONE
 
     def _retrieve(self, name: str, body: bytes) -> Any:
@@ -229,7 +229,11 @@ class QdrantServer:
         return self.shards.retrieve(name, asked.ids, asked.with_payload, asked.with_vector or False)
 
     def _delete(self, name: str, body: bytes) -> Any:
-        self.shards.delete(name, PointIdsList.model_validate_json(body).points)
+        asked = json.loads(body)
+        if "filter" in asked:
+            self.shards.delete_where(name, models.Filter.model_validate(asked["filter"]))
+        else:
+            self.shards.delete(name, PointIdsList.model_validate(asked).points)
         return _DONE
 
     def _count(self, name: str, body: bytes) -> Any:

@@ -71,9 +71,11 @@ class Shards:
         for shard, part in self._parts(name, points, lambda point: point.id):
             self._engine.upsert(shard, part, update_mode=mode)
 
-    def set_payload(self, name: str, payload: dict[str, Any], where: models.Filter | None) -> None:
+    def overwrite_payload(
+        self, name: str, payload: dict[str, Any], where: models.Filter | None
+    ) -> None:
         for shard in self.names(name):
-            self._engine.set_payload(shard, payload, where)
+            self._engine.overwrite_payload(shard, payload, where)
 
     def update_vectors(self, name: str, points: Iterable[models.PointVectors]) -> None:
         for shard, part in self._parts(name, points, lambda point: point.id):
@@ -82,6 +84,10 @@ class Shards:
     def delete(self, name: str, ids: Iterable[Any]) -> None:
         for shard, part in self._parts(name, ids, lambda point: point):
             self._engine.delete(shard, models.PointIdsList(points=part))
+
+    def delete_where(self, name: str, where: models.Filter) -> None:
+        for shard in self.names(name):
+            self._engine.delete(shard, where)
 
     def retrieve(self, name: str, ids: Iterable[Any], payload: Any, vectors: Any) -> list[Any]:
         found = {

@@ -611,9 +611,7 @@ def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
     import httpx
 
     from rag.stores.edge.shard import StoreError
-    from rag.stores.server.api_key import server_key
-    from rag.stores.server.errors import answering
-    from rag.stores.server.rest import RestClient
+    from rag.stores.server.rest import RestClient, answering, server_key
 
     key, store = server_key(store), replace(store, timeout=min(store.timeout, _PATIENCE))
     path = f"/collections/{quote_url(store.collection, safe='')}"

@@ -178,8 +178,7 @@ def _become_writer(
     if not request.take_over:
         require_writer(config, directory)
         return ""
-    with show_progress("another machine may be writing", "seconds") as progress:
-        before = take_over(config, directory, request.wait, progress, request.rebuild)
+    before = take_over(config, directory, request.wait, request.rebuild)
     return f"this machine writes the index now; {before} did before" if before else ""
 
 

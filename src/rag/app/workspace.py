@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rag.index.lookup import FoundNote
     from rag.index.manifest import Manifest
     from rag.stores.base.document_store import BaseDocumentStore
-    from rag.stores.edge.session import ShardAccess
+    from rag.stores.edge.shard_points import ShardPoints
 
 
 class NoteName(NamedTuple):
@@ -47,12 +47,12 @@ class Workspace:
     All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
     lets it go.
 
-    :param access: what has begun to open it, from `rag.stores.begin_opening`.
+    :param points: what has begun to open it, from `rag.stores.begin_opening`.
     """
 
-    def __init__(self, config: RAGConfig, access: ShardAccess | None = None) -> None:
+    def __init__(self, config: RAGConfig, points: ShardPoints | None = None) -> None:
         self.config = config
-        self._access = access  # what has begun to open it, until the store is made
+        self._points = points  # what has begun to open it, until the store is made
         self._opened = ExitStack()
         self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
         self._changed: int | None = None  # how many notes did since, where somebody just looked
@@ -69,7 +69,7 @@ class Workspace:
 
         if not self.is_open:
             return True
-        return self.store.access.snapshot_name() == IndexDirectory.of(self.config).current()
+        return self.store.points.snapshot_name() == IndexDirectory.of(self.config).current()
 
     def note_changes(self, changed: int | None) -> None:
         """Take note of how many notes changed since it was made."""
@@ -89,8 +89,8 @@ class Workspace:
         """The document store, which reads one snapshot."""
         from rag.stores import get_document_store
 
-        access, self._access = self._access, None
-        store = self._opened.enter_context(get_document_store(self.config, access=access))
+        points, self._points = self._points, None
+        store = self._opened.enter_context(get_document_store(self.config, points=points))
         self._opened.enter_context(store.pinned())
         return store
 
@@ -176,8 +176,8 @@ class Workspace:
 
     def close(self) -> None:
         """Release the index and the models' connections."""
-        if self._access is not None:
-            self._access.close()
+        if self._points is not None:
+            self._points.close()
         self._opened.close()
 
     def __enter__(self) -> Workspace:

@@ -20,7 +20,7 @@ from rag.index.vault_facts import Span
 from rag.indexing.note_points import chunks_of, to_points
 from rag.indexing.note_reader import ReadNote, read_file
 from rag.stores.base.points import Point, weight
-from rag.stores.edge.segment_builder import build_segments
+from rag.stores.edge.segments import build_segments
 from rag.support.pipeline_errors import own_errors
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile

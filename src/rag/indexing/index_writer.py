@@ -251,7 +251,7 @@ class IndexWriter:
 
         if self._home is None:
             store: Any = self.store
-            self._home = SegmentHome(store.access, store.counts)
+            self._home = SegmentHome(store.points, store.counts)
         self.manifest.begin_write(built.rows)
         self._home.import_segments(built.folder)
         self.remember_words(built.words)
@@ -332,7 +332,7 @@ class IndexWriter:
         name = f"gen-{self.manifest.revision}"
         if self.is_rebuilding or self._is_suspect or self.directory.announced() != name:
             return False
-        if self._is_on_server and not (self._prepared and self.store.access.is_shared):
+        if self._is_on_server and not (self._prepared and self.store.points.is_shared):
             return False
         with self._published() as manifest:
             return manifest is not None

@@ -14,7 +14,6 @@ from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
 from rag.indexing.reports import Progress, unseen
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.point_queries import scroll_pages
 
 _PAGE = 100  # points; Ctrl-C waits until these are written
 _PROGRESS = "COPIED"  # what was copied by a run that was broken off, in the folder of the target
@@ -97,17 +96,17 @@ def _copy_points(
     done, offset = _resume(target, snapshot)
     resumed, total = done, source.count_documents()
     with ThreadPoolExecutor(1, "copying") as sender:
-        sent, size = sender.submit(target.backend.upsert, ()), 0
-        for points, following in scroll_pages(source.backend, _PAGE, offset, vectors=True):
+        sent, size = sender.submit(target.points.upsert, ()), 0
+        for points, following in source.points.pages(_PAGE, offset, vectors=True):
             sent.result()
             done += size
             state = {"generation": snapshot, "done": done, "next": offset}
             (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")
             progress(done, total)
-            sent = sender.submit(target.backend.upsert, points)
+            sent = sender.submit(target.points.upsert, points)
             size, offset = len(points), following
         sent.result()
-    target.counts.take(source.access.frequencies())
+    target.counts.take(source.points.frequencies())
     progress(total, total)
     return resumed
 
@@ -120,7 +119,7 @@ def _fit_embeddings(source: BaseDocumentStore, target: BaseDocumentStore) -> Non
         target.drop_embeddings()
         found = None
     if wanted and not found:
-        target.backend.add_dense_space(wanted)
+        target.points.add_dense_space(wanted)
 
 
 def _forget_what_was_there(target: BaseDocumentStore) -> None:

@@ -11,9 +11,8 @@ from haystack.dataclasses import Document
 from rag.answers.quotation.evidence import Passage
 from rag.answers.quotation.units import Kind, QuotableUnit
 from rag.search.components.note_ranker import Hits
-from rag.stores.base.document_embeddings import cosines_of
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidates
+from rag.stores.base.scored_chunk import Candidates, cosines_of
 from rag.vault.properties import properties_of
 from rag.vault.sentence_units import sentence_units
 

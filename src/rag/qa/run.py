@@ -32,7 +32,7 @@ from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
 from rag.search.run import TOLD, analysed, chosen, open_store, tell_found, to_response
 from rag.search.understanding.query_understanding import understand
-from rag.stores.base.document_embeddings import cosines_of
+from rag.stores.base.scored_chunk import cosines_of
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, takes
 from rag.text.messages import brief

@@ -25,8 +25,8 @@ from rag.search.relevance import are_borne, excess_of, in_order, weigh
 from rag.search.results import NearWord, QueryFilters, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
-from rag.stores.base.document_embeddings import cosines_of
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.scored_chunk import cosines_of
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, store_of
 from rag.text.bm25 import query_terms

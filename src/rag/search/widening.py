@@ -11,8 +11,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.score_fusion import widen
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.point_queries import Query
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.scored_chunk import Candidate, Query
 
 
 class Lists(NamedTuple):

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.index.snapshots import IndexDirectory
     from rag.stores.base.document_store import BaseDocumentStore
-    from rag.stores.edge.session import ShardAccess
+    from rag.stores.edge.shard_points import ShardPoints
 
 COLLECTION_NAME = StoreConfig.collection
 
 _HOMES = {
     "rag.stores.edge.document_store": ("QdrantEdgeDocumentStore",),
     "rag.index.snapshots": ("IndexDirectory",),
-    "rag.stores.base.access": ("Generation",),
     "rag.index.manifest": ("Manifest",),
     "rag.stores.base.document_store": ("BaseDocumentStore",),
     "rag.stores.edge.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
@@ -40,12 +39,12 @@ __all__ = [
 def get_document_store(
     config: RAGConfig | None = None,
     directory: IndexDirectory | None = None,
-    access: ShardAccess | None = None,
+    points: ShardPoints | None = None,
 ) -> BaseDocumentStore:
     """Return the store of the configured index; nothing is opened or contacted yet.
 
     :param directory: the index's folder, where the caller holds its lock already.
-    :param access: from `begin_opening`.
+    :param points: from `begin_opening`.
     """
     from rag.config import load_config
     from rag.index.snapshots import IndexDirectory
@@ -59,12 +58,12 @@ def get_document_store(
         return QdrantServerDocumentStore(path, config.store, directory)
     from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
-    store = QdrantEdgeDocumentStore(path, is_quantized=True, access=access)
-    store.access.directory = directory
+    store = QdrantEdgeDocumentStore(path, is_quantized=True, points=points)
+    store.points.directory = directory
     return store
 
 
-def begin_opening(config: RAGConfig) -> ShardAccess | None:
+def begin_opening(config: RAGConfig) -> ShardPoints | None:
     """Begin to open the configured index in a thread, for all words: it is open sooner than what
     else a search needs is imported, and who asks often would open it for all in the end.
 
@@ -75,16 +74,16 @@ def begin_opening(config: RAGConfig) -> ShardAccess | None:
     from threading import Thread
 
     from rag.index.snapshots import IndexDirectory
-    from rag.stores.edge.session import ShardAccess
+    from rag.stores.edge.shard_points import ShardPoints
 
-    access = ShardAccess(IndexDirectory.of(config))
+    points = ShardPoints(IndexDirectory.of(config), is_quantized=True)
 
     def open_it() -> None:
         with suppress(RAGError, OSError):  # the store meets it again, and tells
-            access.open_whole()
+            points.open_whole()
 
     Thread(target=open_it, name="open", daemon=True).start()
-    return access
+    return points
 
 
 def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:

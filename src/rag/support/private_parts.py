@@ -25,7 +25,6 @@ class PrivatePart(NamedTuple):
     parameters: str = ""
 
 
-_COLLECTION = "haystack_integrations.document_stores.qdrant.document_store:QdrantDocumentStore."
 _OLLAMA_CHAT = "haystack_integrations.components.generators.ollama.chat.chat_generator:"
 _COMMANDS = "cli/framework/lazy_group.py"
 _OPENAI_CHAT = "haystack.components.generators.chat.openai:"
@@ -102,34 +101,6 @@ PRIVATE_PARTS = (
         "clients/ollama/http_client.py",
         "the same, streamed",
         "self cls args stream kwargs",
-    ),
-    # Haystack's store on a Qdrant server, with our layout.
-    PrivatePart(f"{_COLLECTION}_client", "stores/server/collection.py", "whether it is open"),
-    PrivatePart(
-        f"{_COLLECTION}_initialize_client", "stores/server/collection.py", "to open it", "self"
-    ),
-    PrivatePart(
-        f"{_COLLECTION}_prepare_client_params",
-        "stores/server/collection.py",
-        "several addresses, the key, a deadline",
-        "self",
-    ),
-    PrivatePart(
-        f"{_COLLECTION}_prepare_collection_params",
-        "stores/server/collection.py",
-        "a collection as the settings want it",
-        "self",
-    ),
-    PrivatePart(
-        f"{_COLLECTION}_create_payload_index",
-        "stores/server/collection.py",
-        "indexes of what is filtered by",
-        "self collection_name payload_fields_to_index",
-    ),
-    PrivatePart(
-        f"{_COLLECTION}_set_up_collection",
-        "stores/server/collection.py",
-        "that it makes none by itself",
     ),
     # Python itself.
     PrivatePart("_signal", "daemon/client.py", "a client that starts in 20 ms"),

@@ -440,7 +440,7 @@ def test_a_reader_lets_go_of_the_generation_that_it_left(store: Store, path: str
             store.write_documents([doc(str(n))])
             store.publish()
             assert reader.count_documents() == n + 1
-        store.access.directory.sweep()
+        store.points.directory.sweep()
         assert [p.name for p in Path(path).glob("gen-*") if p.is_dir()] == ["gen-3"]
 
 
@@ -469,7 +469,7 @@ def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
     with Store(path) as next_writer:
         next_writer.write_documents([doc("b")])
         assert contents(next_writer) == {"b": "text"}
-        assert [p.name for p in next_writer.access.directory.work.glob("shard*")] == [SHARD]
+        assert [p.name for p in next_writer.points.directory.work.glob("shard*")] == [SHARD]
 
 
 @pytest.mark.usefixtures("slow_shards")
@@ -482,9 +482,9 @@ def test_publishing_an_index_of_nothing_is_an_index_of_nothing(store: Store, pat
 def test_a_generation_bears_the_number_it_is_given(store: Store) -> None:
     store.write_documents([doc("a")])
     store.publish(42)
-    assert store.access.directory.current() == "gen-42"
+    assert store.points.directory.current() == "gen-42"
     store.publish()
-    assert store.access.directory.current() == "gen-43"
+    assert store.points.directory.current() == "gen-43"
 
 
 def test_a_second_writer_is_refused_until_the_first_is_closed(store: Store, path: str) -> None:

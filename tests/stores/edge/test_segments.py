@@ -13,10 +13,9 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
-from rag.stores.edge import segment_builder
-from rag.stores.edge.points import edge_point
-from rag.stores.edge.segment_builder import build_segments
-from rag.stores.edge.segments import SegmentHome
+from rag.stores.edge import segments as segment_builder
+from rag.stores.edge.segments import SegmentHome, build_segments
+from rag.stores.edge.shard import edge_point
 from rag.text.bm25 import SparseVector
 
 Store = QdrantEdgeDocumentStore
@@ -48,7 +47,7 @@ def store(path: str) -> Iterator[Store]:
 
 @pytest.fixture
 def home(store: Store) -> SegmentHome:
-    return SegmentHome(store.access, store.counts)
+    return SegmentHome(store.points, store.counts)
 
 
 def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) -> None:
@@ -88,7 +87,7 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, oper
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        SegmentHome(store.access, store.counts).import_segments(
+        SegmentHome(store.points, store.counts).import_segments(
             build(tmp_path / "one", range(30), size=1)
         )
     with Store(path) as again:  # it counts on, in another process too
@@ -131,7 +130,7 @@ def test_the_shard_keeps_one_segment_without_points(store, home, tmp_path) -> No
         build_segments(tmp_path / str(part), [points])
         home.import_segments(tmp_path / str(part))
     store.publish()
-    snapshot = Path(store.access.directory.path) / (store.access.directory.current() or "")
+    snapshot = Path(store.points.directory.path) / (store.points.directory.current() or "")
     found = [any(s.glob("*id_tracker.mappings")) for s in snapshot.glob("shard/segments/*")]
     assert found.count(False) == 1
     assert store.count_documents() == 2400
@@ -143,7 +142,7 @@ def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) ->
     [built] = [s.parent.name for s in (tmp_path / "p").glob("segments/*/id_tracker.mappings")]
     home.import_segments(tmp_path / "p")
     store.publish()
-    snapshot = Path(store.access.directory.path) / (store.access.directory.current() or "")
+    snapshot = Path(store.points.directory.path) / (store.points.directory.current() or "")
     assert (snapshot / "shard/segments" / built / "id_tracker.mappings").exists()
 
 

@@ -1,4 +1,4 @@
-"""`ShardAccess`: which shard a store reads or writes, and the manifest that belongs to it."""
+"""`ShardPoints`: which shard a store reads or writes, and the manifest that belongs to it."""
 
 import copy
 import os
@@ -38,7 +38,7 @@ def doc(name: str) -> Document:
 
 def made(store: Store) -> str | None:
     """Return what the manifest that a store hands out says of its snapshot."""
-    manifest = store.access.manifest()
+    manifest = store.points.manifest()
     return manifest.get("made") if manifest else None
 
 
@@ -56,9 +56,9 @@ def test_the_manifest_stays_the_same_object_while_the_generation_does(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    manifest = reader.access.manifest()
+    manifest = reader.points.manifest()
     reader.count_documents()
-    assert reader.access.manifest() is manifest
+    assert reader.points.manifest() is manifest
 
 
 def test_the_manifest_follows_a_publish(store: Store, reader: Store, publish: Publish) -> None:
@@ -71,26 +71,26 @@ def test_what_the_writer_does_to_its_manifest_is_unseen_before_it_is_published(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with Manifest.open_work(store.access.directory.work / MANIFEST) as manifest:
+    with Manifest.open_work(store.points.directory.work / MANIFEST) as manifest:
         manifest.set(made="second")
     assert made(reader) == "first"
 
 
 def test_an_index_that_was_never_written_has_no_manifest(store: Store, path: str) -> None:
-    assert store.access.manifest() is None
+    assert store.points.manifest() is None
     assert not Path(path).exists()
 
 
 def test_an_index_published_without_a_manifest_has_none(store: Store, reader: Store) -> None:
     store.write_documents([doc("a")])
     store.publish()
-    assert reader.access.manifest() is None
+    assert reader.points.manifest() is None
     assert reader.count_documents() == 1
 
 
 def test_a_store_that_is_writing_has_no_manifest(store: Store, publish: Publish) -> None:
     publish(store, "first")
-    assert store.access.manifest() is None
+    assert store.points.manifest() is None
 
 
 def test_a_store_that_read_and_now_writes_has_no_manifest(
@@ -131,7 +131,7 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
     publish(store, "first")
     (Path(store.path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
     with pytest.raises(IndexUnavailableError) as caught:
-        reader.access.manifest()
+        reader.points.manifest()
     assert "`rag index`" in caught.value.hint
 
 
@@ -141,7 +141,7 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
 def test_a_writer_that_let_go_of_its_copy_reads_it_still(store: Store, path: str) -> None:
     store.write_documents([Document(id="a", content="a", embedding=[1.0, 0.0])])
     store.release()
-    assert store.access.home() == IndexDirectory(path).work
+    assert store.points.home() == IndexDirectory(path).work
 
 
 def open_files(path: str) -> list[str]:
@@ -175,7 +175,7 @@ def test_a_reader_that_was_closed_before_its_index_was_open_holds_no_file(
     publish(store, "first")
     store.close()
     reader.close()
-    reader.access.open_whole()
+    reader.points.open_whole()
     assert open_files(path) == []
 
 
@@ -183,8 +183,8 @@ def test_an_index_that_was_opened_for_all_words_is_not_opened_again_for_others(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    reader.access.open_whole()
-    assert reader.access.shard(frozenset({1})) is reader.access.shard(frozenset({2}))
+    reader.points.open_whole()
+    assert reader.points.shard(frozenset({1})) is reader.points.shard(frozenset({2}))
 
 
 @needs_proc
@@ -231,7 +231,7 @@ def test_a_manifest_that_cannot_be_opened_holds_no_file(
     store.close()
     (Path(path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
     with pytest.raises(IndexUnavailableError):  # the exception in hand keeps its frames alive
-        store.access.manifest()
+        store.points.manifest()
     store.close()
     assert open_files(path) == []
 
@@ -240,10 +240,10 @@ def test_after_closing_the_manifest_can_be_had_again(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    before = reader.access.manifest()
+    before = reader.points.manifest()
     reader.close()
     assert made(reader) == "first"
-    assert reader.access.manifest() is not before
+    assert reader.points.manifest() is not before
 
 
 def test_writing_may_begin_twice_and_ends_with_close(store: Store, reader: Store) -> None:
@@ -259,7 +259,7 @@ def test_closing_the_working_copy_keeps_the_lock_and_what_was_written(
     store: Store, reader: Store
 ) -> None:
     store.write_documents([doc("a")])
-    store.access.close_work()
+    store.points.close_work()
     with pytest.raises(LockedError):
         reader.begin_writing()
     assert store.count_documents() == 1
@@ -279,13 +279,13 @@ def test_a_writer_that_cannot_flush_says_so_and_lets_go_of_the_lock(
     store: Store, reader: Store
 ) -> None:
     store.begin_writing()
-    store.access._work = BrokenShard()  # type: ignore[assignment]
+    store.points._work = BrokenShard()  # type: ignore[assignment]
     try:
         with pytest.raises(IndexUnavailableError, match="flush"):
             store.close()
         reader.begin_writing()
     finally:
-        store.access._work = None
+        store.points._work = None
 
 
 @needs_proc
@@ -296,7 +296,7 @@ def test_a_writer_that_cannot_flush_holds_no_file(
     store.close()
     assert store.count_documents() == 0
     store.begin_writing()
-    store.access._work = BrokenShard()  # type: ignore[assignment]
+    store.points._work = BrokenShard()  # type: ignore[assignment]
     with pytest.raises(IndexUnavailableError, match="flush"):
         store.close()
     assert open_files(path) == []
@@ -308,12 +308,12 @@ def test_a_writer_that_cannot_flush_holds_no_file(
 
 
 def test_the_home_is_the_folder_that_is_read(store: Store, reader: Store) -> None:
-    assert store.access.home() is None
+    assert store.points.home() is None
     store.write_documents([doc("a")])
-    assert store.access.home() == Path(store.path) / "work"
-    assert reader.access.home() is None
+    assert store.points.home() == Path(store.path) / "work"
+    assert reader.points.home() is None
     store.publish()
-    assert reader.access.home() == Path(store.path) / "gen-1"
+    assert reader.points.home() == Path(store.path) / "gen-1"
 
 
 def test_there_is_something_to_read_once_a_generation_is_published_or_one_writes(
@@ -330,8 +330,8 @@ def test_there_is_something_to_read_once_a_generation_is_published_or_one_writes
 def test_the_lock_alone_hides_no_snapshot_from_its_holder(store: Store, publish: Publish) -> None:
     store.write_documents([doc("a")])
     publish(store, "first")
-    store.access.close_work()
-    store.access.directory.clear_work()
+    store.points.close_work()
+    store.points.directory.clear_work()
     assert store.count_documents() == 1
     assert made(store) is None  # a writer's own is not here yet
 
@@ -347,35 +347,35 @@ def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with reader.access.pinned():
+    with reader.points.pinned():
         assert made(reader) == "first"
         store.write_documents([doc("a")])
         publish(store, "second")
         assert (reader.count_documents(), made(reader)) == (0, "first")
-        assert reader.access.home() == Path(store.path) / "gen-1"
-        assert reader.access.home().exists()  # type: ignore[union-attr]
+        assert reader.points.home() == Path(store.path) / "gen-1"
+        assert reader.points.home().exists()  # type: ignore[union-attr]
     assert (reader.count_documents(), made(reader)) == (1, "second")
-    assert reader.access.home() == Path(store.path) / "gen-2"
+    assert reader.points.home() == Path(store.path) / "gen-2"
 
 
 def test_a_manifest_in_hand_can_be_read_on_while_its_reader_is_pinned(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with reader.access.pinned():
-        manifest = reader.access.manifest()
+    with reader.points.pinned():
+        manifest = reader.points.manifest()
         assert manifest
         publish(store, "second")
         reader.count_documents()
         assert manifest.get("made") == "first"
-        assert reader.access.manifest() is manifest
+        assert reader.points.manifest() is manifest
 
 
 def test_a_pin_takes_hold_of_what_is_current_when_it_begins(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with reader.access.pinned():
+    with reader.points.pinned():
         publish(store, "second")
         assert made(reader) == "first"
     assert made(reader) == "second"
@@ -387,14 +387,14 @@ def test_a_pin_takes_hold_of_what_is_current_whatever_was_read_before_it(
     publish(store, "first")
     assert made(reader) == "first"
     publish(store, "second")
-    with reader.access.pinned():
+    with reader.points.pinned():
         assert made(reader) == "second"
 
 
 def test_a_pin_on_an_index_that_is_not_there_yet_holds_nothing(
     store: Store, reader: Store, publish: Publish
 ) -> None:
-    with reader.access.pinned():
+    with reader.points.pinned():
         assert made(reader) is None
         publish(store, "first")
         assert made(reader) == "first"
@@ -404,8 +404,8 @@ def test_pins_within_pins_hold_until_the_last_is_let_go(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with reader.access.pinned():
-        with suppress(ZeroDivisionError), reader.access.pinned():
+    with reader.points.pinned():
+        with suppress(ZeroDivisionError), reader.points.pinned():
             assert made(reader) == "first"
             publish(store, "second")
             raise ZeroDivisionError
@@ -418,7 +418,7 @@ def test_a_pinned_store_that_begins_to_write_reads_what_it_writes(
 ) -> None:
     publish(store, "first")
     store.close()
-    with reader.access.pinned():
+    with reader.points.pinned():
         assert made(reader) == "first"
         reader.write_documents([doc("b")])
         assert (reader.count_documents(), made(reader)) == (1, None)
@@ -426,7 +426,7 @@ def test_a_pinned_store_that_begins_to_write_reads_what_it_writes(
 
 def test_a_pinned_reader_may_be_closed(store: Store, reader: Store, publish: Publish) -> None:
     publish(store, "first")
-    with reader.access.pinned():
+    with reader.points.pinned():
         assert made(reader) == "first"
         reader.close()
         publish(store, "second")
@@ -527,23 +527,23 @@ def test_the_next_search_sees_what_was_published_since(
 
 @pytest.fixture
 def merge_every_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.stores.edge.session._MERGE_EVERY", 10)
+    monkeypatch.setattr("rag.stores.edge.shard_points._MERGE_EVERY", 10)
 
 
 def test_the_working_copy_is_merged_and_closed_when_enough_was_written(
     store: Store, merge_every_10: None
 ) -> None:
     store.write_documents([doc(str(n)) for n in range(9)])
-    opened = store.access.work()
+    opened = store.points.work()
     store.write_documents([doc("ninth")])
-    assert store.access.work() is not opened
+    assert store.points.work() is not opened
 
 
 def test_after_a_merge_counting_begins_anew(store: Store, merge_every_10: None) -> None:
     store.write_documents([doc(str(n)) for n in range(10)])
-    opened = store.access.work()
+    opened = store.points.work()
     store.write_documents([doc("tenth")])
-    assert store.access.work() is opened
+    assert store.points.work() is opened
 
 
 def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_every_10: None) -> None:
@@ -572,7 +572,7 @@ def wide(n: int) -> Document:
 @pytest.fixture
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.stores.edge.shard._SEGMENT_KB", 1500)
-    monkeypatch.setattr("rag.stores.edge.session._MERGE_EVERY", 4)
+    monkeypatch.setattr("rag.stores.edge.shard_points._MERGE_EVERY", 4)
 
 
 def write_wide(store: Store, numbers: range) -> None:

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,7 @@ from machines import Machine, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.head import Head
-from rag.stores.server.identity import Machine as Identity
+from rag.stores.server.catalog import Catalog, Head
 from rag.stores.server.rest import RestClient
 
 POINTS = "/collections/obsidian_knowledge/points"
@@ -40,19 +37,13 @@ def writes(server: QdrantServer, since: int = 0) -> list[str]:
     return [path for path in server.paths()[since:] if POINTS in path and path not in reads]
 
 
-@pytest.fixture
-def always_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run says before every write that it goes on."""
-    monkeypatch.setattr("rag.stores.server.claim._RENEWED", 0.0)
-
-
 # -- who may write ---------------------------------------------------------------------
 
 
 def test_the_writer_s_name_and_id_are_in_the_catalog(desk: Machine) -> None:
     desk.write("a")
     head = desk.head()
-    assert (head.name, head.machine) == (HERE, Identity.here(desk.home).id)
+    assert (head.name, head.machine) == (HERE, desk.id)
     assert head.since.startswith("20") and head.index == desk.mark.index
 
 
@@ -83,23 +74,9 @@ def test_an_index_that_was_made_and_never_written_is_anybody_s(
     with desk.store() as store:
         store.begin_writing()
     laptop.write("b")
-    assert laptop.head().machine == Identity.here(laptop.home).id
+    assert laptop.head().machine == laptop.id
     with pytest.raises(UsageError, match="writes this index"):
         desk.write("a")
-
-
-def test_who_is_second_to_begin_a_new_index_is_refused_and_the_first_goes_on(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
-    with desk.store() as store:
-        store.begin_writing()
-        since = len(server.requests)
-        with pytest.raises(UsageError, match="writes this index"):
-            laptop.write("b")
-        assert writes(server, since) == []
-        put(store, "a")
-    desk.write("a")
-    assert laptop.notes() == {"a"}
 
 
 def test_of_two_that_make_the_head_at_once_one_is_refused(
@@ -161,10 +138,10 @@ def test_a_damaged_list_of_who_this_is_makes_it_another_machine(desk: Machine) -
     assert desk.notes() == {"a"}
 
 
-def test_a_machine_has_one_id_whoever_asks_first(tmp_path: Path) -> None:
+def test_a_machine_has_one_id_whoever_asks_first(desk: Machine) -> None:
     with ThreadPoolExecutor(8) as threads:
-        found = {machine.id for machine in threads.map(Identity.here, [tmp_path / "data"] * 40)}
-    assert len(found) == 1
+        ids = {*threads.map(lambda machine: machine.id, [desk] * 40)}
+    assert len(ids) == 1
 
 
 # -- a folder that is behind -----------------------------------------------------------
@@ -210,7 +187,6 @@ def test_a_folder_that_was_deleted_is_made_anew(desk: Machine, server: QdrantSer
 # -- a run that was taken over ---------------------------------------------------------
 
 
-@pytest.mark.usefixtures("always_said")
 def test_a_run_that_was_taken_over_stops_before_the_next_write(
     desk: Machine, server: QdrantServer
 ) -> None:
@@ -224,27 +200,12 @@ def test_a_run_that_was_taken_over_stops_before_the_next_write(
     assert "--take-over" in caught.value.hint
 
 
-def test_a_run_that_slept_asks_before_the_next_write(
-    desk: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with desk.store() as store:
-        put(store, "a")
-        change(desk, machine="m", name="laptop")
-        clock = desk.config.store.timeout + 60
-        monkeypatch.setattr("rag.stores.server.claim.time.time", lambda: 1e10 + clock)
-        since = len(server.requests)
-        with pytest.raises(LockedError, match="laptop has taken over"):
-            put(store, "b")
-    assert writes(server, since) == []
-
-
-@pytest.mark.usefixtures("always_said")
 def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
     with desk.store() as store:
         put(store, "a")
-        change(desk, machine=Identity.here(laptop.home).id, name="laptop", run="")
+        change(desk, machine=laptop.id, name="laptop")
         laptop.write("b", "c")
         since = len(server.requests)
         with pytest.raises(LockedError, match="laptop has taken over"):
@@ -263,56 +224,17 @@ def test_a_run_that_was_taken_over_publishes_nothing(desk: Machine, laptop: Mach
     assert desk.notes() == laptop.notes() == {"a"}
 
 
-def test_of_a_run_that_goes_on_it_is_said_so_now_and_then(
-    desk: Machine, server: QdrantServer
-) -> None:
-    with desk.store() as store:
-        for _ in range(3):
-            put(store, "a")
-    said = [path for path in server.paths() if path.endswith(".catalog/points/payload")]
-    assert len(said) == 1  # it ended; that it began stood in the head from the first
-
-
 # -- how a run ends --------------------------------------------------------------------
 
 
-def test_a_run_that_was_published_makes_nobody_wait(desk: Machine) -> None:
+def test_the_catalog_says_whether_points_were_written_that_it_does_not_know(desk: Machine) -> None:
     desk.write("a")
-    head = desk.head()
-    assert (head.run, head.unfinished) == ("", False)
-
-
-def test_a_run_that_ends_early_makes_nobody_wait(desk: Machine) -> None:
+    assert not desk.head().unfinished
     with desk.store() as store:
-        put(store, "a")
-        running = desk.head()
-    ended = desk.head()
-    assert running.run and running.seconds > desk.config.store.timeout
-    assert (ended.run, ended.unfinished) == ("", True)
-
-
-def test_a_run_that_failed_makes_nobody_wait(
-    desk: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: Any) -> None:
-        raise ValueError("no room for blocks")
-
-    with desk.store() as store:
-        put(store, "a")
-        monkeypatch.setattr(server, "_upsert", refused)
-        with pytest.raises(StoreConnectionError, match="no room"):
-            store.publish()
-    assert not desk.head().run
-
-
-def test_a_run_whose_server_is_gone_ends_all_the_same(desk: Machine, server: QdrantServer) -> None:
-    with desk.store() as store:
-        put(store, "a")
-        server.fail("hangup")
-    server.fail("")
-    assert desk.head().run
-    desk.write("a")
-    assert not desk.head().run
+        put(store, "b")
+    assert desk.head().unfinished
+    desk.write("b")
+    assert not desk.head().unfinished
 
 
 def test_a_run_that_only_looked_changes_nothing(desk: Machine) -> None:
@@ -347,15 +269,13 @@ def test_wherever_a_run_loses_the_server_the_next_one_completes_it(
     assert number > 10
 
 
-@pytest.mark.parametrize("step", ["publish", "published"])
+@pytest.mark.parametrize(
+    "place", ["rag.index.snapshots.IndexDirectory.publish", "rag.stores.server.catalog.Head.mark"]
+)
 def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
-    step: str, desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+    place: str, desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.write("a")
-    place = {
-        "publish": "rag.index.snapshots.IndexDirectory.publish",
-        "published": "rag.stores.server.claim.WriterClaim.published",
-    }[step]
 
     def killed(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -19,7 +19,6 @@ from qdrant_server import QdrantServer
 from rag.exceptions import (
     DiskFullError,
     IndexUnavailableError,
-    LockedError,
     StoreConnectionError,
     UsageError,
 )
@@ -38,7 +37,7 @@ def requests_of(server: QdrantServer, work: Callable[[], object]) -> list[str]:
 
 
 def fetched(server: QdrantServer, work: Callable[[], object]) -> int:
-    """Return how many requests for blocks something makes; one asks for the head."""
+    """Return how many requests for parts something makes; one asks for the head."""
     return len(requests_of(server, work)) - 1
 
 
@@ -75,27 +74,6 @@ def test_a_newer_catalog_takes_the_place_of_the_one_here(desk: Machine, laptop: 
     assert not (laptop.folder / first).exists()
 
 
-def test_only_blocks_that_are_not_here_are_fetched(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    fetch = Catalog.fetch
-
-    def noted(catalog: Catalog, keys: Any) -> Any:
-        asked.extend(keys)
-        return fetch(catalog, keys)
-
-    monkeypatch.setattr("rag.stores.server.blocks.BLOCK", 4096)
-    desk.write(*(f"note {n}" for n in range(400)))
-    with monkeypatch.context() as patched:
-        patched.setattr(Catalog, "fetch", noted)
-        laptop.directory()
-        whole, asked[:] = len(asked), []
-        desk.write(*(f"note {n}" for n in range(401)))
-        laptop.directory()
-    assert 0 < len(asked) < whole / 2
-
-
 def test_a_search_that_has_begun_ends_with_the_catalog_it_began_with(
     desk: Machine, laptop: Machine
 ) -> None:
@@ -115,7 +93,7 @@ def test_a_store_that_stays_open_asks_again_after_two_seconds(
         first = store.manifest()
         desk.write("a", "b")
         assert store.manifest() is first
-        monkeypatch.setattr("rag.stores.server.session._FRESH", 0.0)
+        monkeypatch.setattr("rag.stores.server.collection_points._FRESH", 0.0)
         manifest = store.manifest()
         assert manifest is not None and manifest.totals() == (2, 2)
 
@@ -123,13 +101,13 @@ def test_a_store_that_stays_open_asks_again_after_two_seconds(
 def test_an_index_without_frequencies_is_fetched_as_it_is(desk: Machine, laptop: Machine) -> None:
     with desk.store() as store:
         put(store, "a")
-        store.access.publish()  # as a run whose disk lost the file
+        store.points.publish(1)  # as a run whose disk lost the file
     store = laptop.store()
     with store:
         manifest = store.manifest()
         assert manifest is not None and manifest.totals() == (1, 1)
         with pytest.raises(IndexUnavailableError):
-            store.access.frequencies()
+            store.points.frequencies()
 
 
 def test_an_index_without_a_manifest_is_fetched_once(
@@ -143,39 +121,33 @@ def test_an_index_without_a_manifest_is_fetched_once(
     assert fetched(server, laptop.directory) == 0
 
 
-# -- blocks that go, and others that fetch ---------------------------------------------
+# -- parts that go, and others that fetch ---------------------------------------------
 
 
-def vanish(server: QdrantServer, keys: list[str]) -> None:
-    server.engine.delete(NAME, models.PointIdsList(points=[*keys]))
-
-
-def test_a_reader_that_finds_a_block_gone_begins_again_with_the_new_catalog(
-    desk: Machine, laptop: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+def test_a_reader_that_finds_a_part_gone_begins_again_with_the_new_catalog(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.write("a")
-    old, listing = desk.head(), Catalog.listing
-    is_late: list[bool] = []
+    old, fetch = desk.head(), Catalog.fetch
 
-    def late(catalog: Catalog, head: Any) -> Any:
-        found = listing(catalog, head)
-        if not is_late:  # it took more than ten minutes to get here
-            is_late.append(True)
-            desk.write("a", "b")
-            vanish(server, sorted(found.keys()))
-        return found
+    def late(catalog: Catalog, head: Any, folder: Path) -> None:
+        monkeypatch.setattr(Catalog, "fetch", fetch)
+        desk.write("a", "b")  # the parts before stay
+        desk.write("a", "b", "c")
+        fetch(catalog, head, folder)
 
-    monkeypatch.setattr(Catalog, "listing", late)
-    assert laptop.notes() == {"a", "b"}
+    monkeypatch.setattr(Catalog, "fetch", late)
+    assert laptop.notes() == {"a", "b", "c"}
     assert laptop.mark.version == desk.head().version != old.version
 
 
-def test_a_catalog_that_lacks_a_block_is_not_read(
+def test_a_catalog_that_lacks_a_part_is_not_read(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
     desk.write("a")
     points, _ = server.engine.scroll(NAME, limit=100)
-    vanish(server, [str(point.id) for point in points if point.id != 0][:1])
+    ids = [point.id for point in points if point.id != 0]
+    server.engine.delete(NAME, models.PointIdsList(points=ids[:1]))
     with pytest.raises(IndexUnavailableError, match="lacks a part") as caught:
         laptop.notes()
     assert "Index again on" in caught.value.hint
@@ -203,8 +175,6 @@ def test_while_another_process_fetches_the_catalog_here_is_read_after_a_while(
 ) -> None:
     monkeypatch.setattr("rag.stores.server.replica._WAITING", 0.1)
     desk.write("a")
-    with IndexDirectory.of(laptop.config).writing(), pytest.raises(LockedError):
-        laptop.directory()  # there is nothing else to read
     laptop.directory()
     before = laptop.mark
     desk.write("b")
@@ -218,7 +188,6 @@ def test_a_search_does_not_wait_for_the_run_that_publishes_here(
     desk: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.write("a")
-    monkeypatch.setattr("rag.stores.server.replica._WAITING", 60.0)
     seen = []
 
     def interrupted(*_: Any) -> None:
@@ -440,7 +409,7 @@ def test_another_format_is_not_fetched(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
     desk.write("a")
-    server.engine.set_payload(NAME, {"format": 2}, [0])
+    server.engine.set_payload(NAME, {"format": 3}, [0])
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
         laptop.notes()
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
@@ -455,7 +424,7 @@ def test_a_full_disk_is_said_to_be_full(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rag.stores.server.blocks.Listing.write", full)
+    monkeypatch.setattr("rag.stores.server.catalog.Catalog.fetch", full)
     with pytest.raises(DiskFullError):
         laptop.directory()
     monkeypatch.undo()

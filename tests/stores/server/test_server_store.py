@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, SERVER
 from rag.stores import QdrantServerDocumentStore, get_collection_stats, get_document_store
 from rag.stores.edge.retrievers import with_store
+from rag.stores.server.rest import RestClient
 
 Store = QdrantServerDocumentStore
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
@@ -152,10 +154,10 @@ def test_an_index_of_what_is_filtered_by_that_is_missing_is_made(
 def test_a_collection_of_an_older_version_weighs_words_no_more(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:
-    with open_server() as store:
-        old = {"lexical": models.SparseVectorParams(modifier=models.Modifier.IDF)}
-        name = store.collection_name
-        store.access.collection.client.create_collection(name, {}, sparse_vectors_config=old)
+    old = {"lexical": {"modifier": "idf"}}
+    with open_server() as store, closing(RestClient(store.settings)) as client:
+        path = f"/collections/{store.collection_name}"
+        client.request("PUT", path, {"vectors": {}, "sparse_vectors": old})
         store.begin_writing()
     changed = server.created["obsidian_knowledge"]["updated"]
     assert changed["sparse_vectors"]["lexical"]["modifier"] == "none"
@@ -202,10 +204,13 @@ def test_many_or_large_documents_go_in_requests_that_a_server_takes(
 # -- whose it is -----------------------------------------------------------------------
 
 
-def test_a_collection_with_points_of_others_is_refused(open_server: Callable[..., Store]) -> None:
-    store = open_server()
-    store.access.collection.create(None)
-    store.access.write("PUT", "/points", {"points": [{"id": 1, "vector": {}}]})
+def test_a_collection_with_points_of_others_is_refused(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    with open_server() as store:
+        store.begin_writing()
+    server.engine.upsert("obsidian_knowledge", [models.PointStruct(id=1, vector={})])
+    server.engine.delete_collection("obsidian_knowledge.catalog")
     other = open_server("other")
     with pytest.raises(UsageError, match="no catalog says whose") as caught:
         other.begin_writing()
@@ -344,7 +349,7 @@ def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
     store = open_server(api_key_env="MY_KEY")
     store.write_documents([doc("a")])
     assert {headers["api-key"] for _, _, headers in server.requests} == {"s3cret"}
-    assert "s3cret" not in repr(store.to_dict()) + repr(store.access.collection.to_dict())
+    assert "s3cret" not in repr(store.to_dict())
 
 
 def test_no_key_is_sent_where_none_is_named(

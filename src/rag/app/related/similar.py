@@ -22,7 +22,7 @@ from rag.search.relevance import excess_of
 from rag.search.results import SearchResponse
 from rag.search.run import to_results
 from rag.search.understanding.query_understanding import understand
-from rag.stores.base.document_embeddings import cosines_of
+from rag.stores.base.scored_chunk import cosines_of
 
 if TYPE_CHECKING:
     from rag.app.requests import SearchRequest

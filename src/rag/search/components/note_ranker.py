@@ -22,8 +22,7 @@ from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
 from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.point_queries import Query
-from rag.stores.base.scored_chunk import Candidate, Candidates
+from rag.stores.base.scored_chunk import Candidate, Candidates, Query
 from rag.stores.edge.retrievers import with_store
 from rag.text.token_estimate import count_tokens
 from rag.text.tokenizer import terms

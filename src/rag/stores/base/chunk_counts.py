@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
-from rag.stores.base.access import Access
-from rag.stores.base.backend import Backend, Fields, PointQuery
-from rag.stores.base.point_queries import scroll_pages
-from rag.stores.base.points import SPARSE, Filter, Point, dense_vector, sparse_vector
+from rag.stores.base.index_points import IndexPoints
+from rag.stores.base.points import (
+    SPARSE,
+    Fields,
+    Filter,
+    Point,
+    PointQuery,
+    dense_vector,
+    sparse_vector,
+)
 from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
@@ -29,12 +35,11 @@ class ChunkCounts:
     written again when the points are: where a writer was killed there is none, and all points are
     counted anew.
 
-    :param access: who writes, and what is read.
-    :param backend: the points.
+    :param points: what is counted.
     """
 
-    def __init__(self, access: Access, backend: Backend) -> None:
-        self.access, self.backend = access, backend
+    def __init__(self, points: IndexPoints) -> None:
+        self.points = points
         self._known: Frequencies | None = None  # of the staging index, without `_changes`
         self._changes = FrequencyChanges()
         self._is_read = False  # whether the staging index was asked for them
@@ -53,22 +58,22 @@ class ChunkCounts:
         if isinstance(query, list):
             return PointQuery(dense_vector(query), limit, where, fields)
         vector = sparse_vector(query)
-        with self.access.mutex:
+        with self.points.mutex:
             return PointQuery(self._in_use().weigh(vector), limit, where, fields)
 
     def rarity(self, dimension: int) -> float:
         """Return what it tells of a chunk that it has a dimension: its inverse document frequency,
         0 or more."""
-        with self.access.mutex:
+        with self.points.mutex:
             return self._in_use().idf(dimension)
 
     def holds(self, dimension: int) -> bool:
         """Return whether any chunk has a dimension."""
-        with self.access.mutex:
+        with self.points.mutex:
             return self._in_use().holds(dimension)
 
     def _in_use(self) -> Frequencies:
-        return self.now() if self.access.reads_work else self.access.frequencies()
+        return self.now() if self.points.reads_work else self.points.frequencies()
 
     def now(self) -> Frequencies:
         """Return those of the staging index."""
@@ -88,7 +93,7 @@ class ChunkCounts:
         """Count the points."""
         self._is_written = False
         known, changes = Frequencies.empty(), FrequencyChanges()
-        for points, _ in scroll_pages(self.backend, _PAGE, fields=False, vectors=True):
+        for points, _ in self.points.pages(_PAGE, fields=False, vectors=True):
             changes.add(_vectors(points))
             known, changes = changes.applied_to(known), FrequencyChanges()
         return known
@@ -109,7 +114,7 @@ class ChunkCounts:
             yield
 
     @contextmanager
-    def adopting(self, part: Path) -> Iterator[None]:
+    def importing(self, part: Path) -> Iterator[None]:
         """Count the points of a part of the index that is taken in meanwhile.
 
         :param part: the file of its frequencies.
@@ -138,7 +143,7 @@ class ChunkCounts:
         is_empty = self._known is not None and not (self._known.chunks or self._changes)
         gone: list[Point] = []
         if self._known is not None and not is_empty:
-            gone = self.backend.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
+            gone = self.points.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
         with self._or_forgotten():
             yield
         self._changes.remove(_vectors(gone))
@@ -155,10 +160,10 @@ class ChunkCounts:
 
     def _begin(self) -> None:
         """Read the file, and take it away: from now on it would not be true."""
-        self.access.begin_writing()
+        self.points.begin_writing()
         self._read()
         if self._is_written:
-            self.access.directory.working.open_shard()
+            self.points.directory.working.open_shard()
             self._file.unlink(missing_ok=True)
             self._is_written = False
 
@@ -168,7 +173,7 @@ class ChunkCounts:
         try:
             self._known = Frequencies.open(self._file)
         except (OSError, ValueError):
-            self._known = None if self.access.holds_points() else Frequencies.empty()
+            self._known = None if self.points.holds_points() else Frequencies.empty()
             self._is_written = False
         self._is_read, self._changes = True, FrequencyChanges()
 
@@ -180,7 +185,7 @@ class ChunkCounts:
         if self._is_written:
             return
         self._file.parent.mkdir(exist_ok=True)
-        if self.access.is_synced:
+        if self.points.is_synced:
             replace_durably(self._file, known.to_bytes())
         else:
             staged = self._file.with_suffix(".tmp")
@@ -193,11 +198,6 @@ class ChunkCounts:
         if self._is_read and self._known is not None:
             self.write()
 
-    def distrust(self) -> None:
-        """Count all points when they are wanted next: some are about to go uncounted."""
-        self._begin()
-        self._known = None
-
     def forget(self) -> None:
         """Believe what the staging index says when it is asked next."""
         if self._known is not None:
@@ -206,7 +206,7 @@ class ChunkCounts:
 
     @property
     def _file(self) -> Path:
-        return self.access.directory.work / FREQUENCIES
+        return self.points.directory.work / FREQUENCIES
 
 
 def _vectors(points: Iterable[Point]) -> Iterator[SparseVector]:

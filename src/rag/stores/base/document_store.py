@@ -1,42 +1,54 @@
-"""A Haystack document store over any backend, with a manifest of notes beside it."""
+"""A Haystack document store over the points of an index, with a manifest of notes beside it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain, islice
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from haystack import default_from_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.exceptions import UsageError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory
-from rag.stores.base.access import Access
-from rag.stores.base.async_documents import AsyncDocuments
-from rag.stores.base.backend import Backend, PointQuery
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.chunk_counts import ChunkCounts
-from rag.stores.base.document_embeddings import DocumentEmbeddings
-from rag.stores.base.document_writes import documents_to_write, fit_dense_space
-from rag.stores.base.embedded_sample import EmbeddedSample
-from rag.stores.base.filters import convert_filters, has_id
-from rag.stores.base.point_queries import Query, any_of, asks_anything, newest_chunks, scroll_pages
+from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
+from rag.stores.base.index_points import IndexPoints
 from rag.stores.base.points import (
+    DENSE,
     Point,
+    PointQuery,
+    dense_vector,
     point_id,
+    sparse_vector,
     to_document,
     to_point,
     weight,
 )
-from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
+from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, Query, to_candidate
+from rag.text.bm25 import SparseVector
 
 _PAGE = 1000
+_IDS = 10_000  # ids read together
 _MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
+# Chunks of the sample that stands for all with an embedding; 100, 500 or all rank alike
+# (docs/ranking.md).
+SAMPLE_SIZE = 200
+_Result = TypeVar("_Result")
+_DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
+
+
+async def _in_thread(work: Callable[..., _Result], *arguments: Any) -> _Result:
+    import asyncio  # takes 15 ms, and most programs have no event loop
+
+    return await asyncio.to_thread(work, *arguments)
 
 
 def own_store(store: object) -> BaseDocumentStore:
@@ -53,25 +65,43 @@ def own_store(store: object) -> BaseDocumentStore:
     )
 
 
-class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
+class EmbeddedSample:
+    """The chunks with an embedding whose points have the lowest ids, which are hashes: their
+    cosines tell what is near to a query in this index and by its model."""
+
+    def __init__(self, points: IndexPoints) -> None:
+        self._points = points
+        self._revision = -1
+        self._ids: list[str] = []
+
+    def ids(self) -> list[str]:
+        """Return the ids of the documents; asked for once for each revision of the index."""
+        with self._points.mutex:
+            manifest = self._points.manifest()
+            revision = manifest.revision if manifest else -1
+            if manifest is None or revision != self._revision:
+                page, _ = self._points.scroll(SAMPLE_SIZE, where=WITH_EMBEDDING, fields=["id"])
+                self._ids = [_document_id(point) for point in page]
+                self._revision = revision
+            return self._ids
+
+
+class BaseDocumentStore(ABC):
     """The documents of an index, with one writer and any number of readers.
 
-    The embedded engine and a server answer alike; they differ in `backend` and `access`.
+    The embedded engine and a server answer alike; they differ in `points`.
 
     :param path: the folder of the index's files.
     :param similarity: how embeddings are compared.
-    :param access: opens and closes those files, and knows who writes.
-    :param backend: keeps the points.
     """
 
     collection_name: str
 
-    def __init__(self, path: str, similarity: str, access: Access, backend: Backend) -> None:
+    def __init__(self, path: str, similarity: str, points: IndexPoints) -> None:
         self.path, self.similarity = str(path), similarity
-        self.access: Access = access
-        self.backend = backend
-        self.counts = ChunkCounts(access, backend)
-        self.sample = EmbeddedSample(access, backend)
+        self.points: IndexPoints = points
+        self.counts = ChunkCounts(points)
+        self.sample = EmbeddedSample(points)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # It stands for files, locks and connections; Haystack copies component inputs.
@@ -79,7 +109,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the store's address, not its content."""
+        """Serialise the store's address, not its content and not its key."""
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -98,12 +128,12 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
     @property
     def directory(self) -> IndexDirectory:
         """The folder of the index."""
-        return self.access.directory
+        return self.points.directory
 
     @property
     def is_readable(self) -> bool:
         """Whether there is anything to read: something published, or being written here."""
-        return self.access.is_readable
+        return self.points.is_readable
 
     def begin_writing(self, wait: bool = False) -> None:
         """Become the one writer of the index, until `close`.
@@ -112,7 +142,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         :raises UsageError: when a server's collection holds what this index did not write.
         :raises ConnectionError: when a server does not answer.
         """
-        self.access.begin_writing(wait)
+        self.points.begin_writing(wait)
 
     @abstractmethod
     def missing_points(self, expected: int) -> str:
@@ -124,54 +154,52 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room, or a server holds less.
         """
-        with self.access.mutex:
-            self.access.begin_writing()
-            if self.access.has_unknown_points():
-                self.counts.distrust()
-                self.access.remove_unknown_points()
+        with self.points.mutex:
+            self.points.begin_writing()
+            if unknown := self.points.unknown_points():
+                with self.counts.deleting(unknown):
+                    self.points.delete(unknown)
             self.counts.write()
-            self.access.publish(number)
+            self.points.publish(number or self.directory.newest() + 1)
 
     def release(self) -> None:
         """Release the staging index, which may then be removed; the lock is kept."""
         try:
-            self.access.close_work()
+            self.points.close_work()
         finally:
             self.counts.forget()
 
     def close(self) -> None:
         """Release files and connections; unpublished writes stay in the staging index."""
-        with self.access.mutex:
+        with self.points.mutex:
             try:
-                self.access.close_work()
+                self.points.close_work()
                 self.counts.keep()
             finally:
                 self.counts.forget()
-                self.access.close()
+                self.points.close()
 
     def pinned(self) -> AbstractContextManager[None]:
         """Go on reading the snapshot that is current now, whatever is published meanwhile."""
-        return self.access.pinned()
+        return self.points.pinned()
 
     def manifest(self) -> Manifest | None:
-        """Return the manifest of the snapshot being read.
-
-        `None` when there is none: the index was made without one, or is being written here.
-        """
-        return self.access.manifest()
+        """Return the manifest of the snapshot being read; `None` when there is none: the index was
+        made without one, or is being written here."""
+        return self.points.manifest()
 
     # -- the DocumentStore protocol ----------------------------------------------------
 
     def count_documents(self) -> int:
         """Return how many documents there are."""
-        return self.count_documents_by_filter(None)
+        return self.points.count()
 
     def count_documents_by_filter(self, filters: dict[str, Any] | None) -> int:
         """Return how many documents a filter selects.
 
         :raises FilterError: when the filter is malformed.
         """
-        return self.backend.count(convert_filters(filters))
+        return self.points.count(convert_filters(filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """Return the documents that a filter selects, with their vectors, in order of point id.
@@ -193,22 +221,59 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         :raises DuplicateDocumentError: under `FAIL`, before anything is written.
         :raises LockedError: when another process is writing.
         """
-        with self.access.mutex:
-            wanted = documents_to_write(self.backend, documents, policy)
-            points = [to_point(document) for document in wanted]
+        with self.points.mutex:
+            points = [to_point(document) for document in self._allowed(documents, policy)]
             if points:
-                self.backend.reserve(sum(map(weight, points)))
-                fit_dense_space(self.backend, (row for p in points for row in p.embeddings or ()))
+                self.points.reserve(sum(map(weight, points)))
+                self.points.fit_dense_space(row for p in points for row in p.embeddings or ())
                 with self.counts.writing(points):
-                    self.backend.upsert(points)
+                    self.points.upsert(points)
         return len(points)
+
+    def _allowed(
+        self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy
+    ) -> Sequence[Document]:
+        """Return the documents that a policy lets be written: all, or those whose ids are new."""
+        if not isinstance(documents, (list, DocumentBatch)) or not all(
+            isinstance(document, Document) for document in documents
+        ):
+            raise ValueError("write_documents needs a list of haystack Documents")
+        if policy is DuplicatePolicy.OVERWRITE:
+            return documents
+        ids = [point_id(document.id) for document in documents]
+        known = {point.id for point in self.points.retrieve(ids, False)}
+        fresh: dict[str, Document] = {}
+        for identity, document in zip(ids, documents, strict=True):
+            if identity not in known and identity not in fresh:
+                fresh[identity] = document
+            elif policy is not DuplicatePolicy.SKIP:
+                raise DuplicateDocumentError(f"document {document.id!r} already exists")
+        return list(fresh.values())
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
         if document_ids:
             ids = [point_id(document_id) for document_id in document_ids]
-            with self.access.mutex, self.counts.deleting(ids):
-                self.backend.delete(ids)
+            with self.points.mutex, self.counts.deleting(ids):
+                self.points.delete(ids)
+
+    async def count_documents_async(self) -> int:
+        """`count_documents`, off the event loop."""
+        return await _in_thread(self.count_documents)
+
+    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
+        """`filter_documents`, off the event loop."""
+        return await _in_thread(self.filter_documents, filters)
+
+    async def write_documents_async(
+        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+    ) -> int:
+        """`write_documents`, off the event loop."""
+        return await _in_thread(self.write_documents, documents, policy)
+
+    async def delete_documents_async(self, document_ids: list[str]) -> None:
+        """`delete_documents`, off the event loop."""
+        await _in_thread(self.delete_documents, document_ids)
 
     # -- retrieval and ranking ---------------------------------------------------------
 
@@ -232,7 +297,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
         asked = self.counts.query_for(query, top_k, convert_filters(filters), True)
-        with self.access.mutex:
+        with self.points.mutex:
             size = self.embedding_dim
             if size != len(query):
                 raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
@@ -257,7 +322,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         asked = {
             at: self.counts.query_for(query, limit, where, CANDIDATE_FIELDS)
             for at, (query, limit) in enumerate(queries)
-            if asks_anything(query)
+            if _asks_anything(query)
         }
         found = dict(zip(asked, self._search(*asked.values()), strict=True))
         return [[to_candidate(p) for p in found.get(at, [])] for at in range(len(queries))]
@@ -283,7 +348,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         asked = {
             at: self.counts.query_for(query, len(ids), has_id(ids))
             for at, ((query, _), ids) in enumerate(zip(queries, wanted, strict=True))
-            if ids and asks_anything(query)
+            if ids and _asks_anything(query)
         }
         found = dict(zip(asked, self._search(*asked.values()), strict=True))
         return [{ids[p.id]: p.score for p in found.get(at, ())} for at, ids in enumerate(wanted)]
@@ -293,7 +358,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
     def get_documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents of these ids, in order, without vectors, as far as there are any."""
         wanted = [point_id(identity) for identity in ids]
-        found = {point.id: point for point in self.backend.retrieve(wanted)}
+        found = {point.id: point for point in self.points.retrieve(wanted)}
         return [to_document(found[key]) for key in wanted if key in found]
 
     def pages(self, filters: dict[str, Any] | None = None) -> Iterator[list[Document]]:
@@ -302,8 +367,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
 
         :raises FilterError: when the filter is malformed.
         """
-        where = convert_filters(filters)
-        for points, _ in scroll_pages(self.backend, _PAGE, where=where, vectors=True):
+        for points, _ in self.points.pages(_PAGE, where=convert_filters(filters), vectors=True):
             yield [to_document(point) for point in points]
 
     def all_documents(self, most: int | None = None) -> list[Document]:
@@ -312,7 +376,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         :param most: return no more than these, the first by id.
         """
         size = _PAGE if most is None else min(_PAGE, max(most, 1))
-        points = chain.from_iterable(page for page, _ in scroll_pages(self.backend, size))
+        points = chain.from_iterable(page for page, _ in self.points.pages(size))
         return [to_document(point) for point in islice(points, most)]
 
     # -- words and dates ---------------------------------------------------------------
@@ -321,7 +385,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         """Return the ids of the notes that have a chunk with any of these dimensions."""
         limit = _MATCHES
         while True:
-            points = self._search(PointQuery(any_of(dimensions), limit, None, CANDIDATE_FIELDS))[0]
+            points = self._search(PointQuery(_any_of(dimensions), limit, None, CANDIDATE_FIELDS))[0]
             if len(points) < limit:
                 return sorted({to_candidate(point).note for point in points})
             limit *= 8
@@ -332,12 +396,12 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
 
         It is for many: a point's id alone is read in a tenth of the time of its fields.
         """
-        points = self.backend.search([PointQuery(any_of(dimensions), most + 1)])[0]
+        points = self.points.search([PointQuery(_any_of(dimensions), most + 1)])[0]
         return {point.id: point.score for point in points} if len(points) <= most else None
 
     def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
         """Return whether any document that a filter selects has a dimension."""
-        return bool(self._search(PointQuery(any_of([dimension]), 1, convert_filters(filters)))[0])
+        return bool(self._search(PointQuery(_any_of([dimension]), 1, convert_filters(filters)))[0])
 
     def expect(self, dimensions: Iterable[int]) -> None:
         """Make ready for queries with these dimensions.
@@ -345,18 +409,109 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         The embedded engine opens an index for those that a query has, and again for others: who
         is going to ask several queries says so, and it is opened once for all.
         """
-        self.backend.expect(dimensions)
+        self.points.expect(dimensions)
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
-        """Return chunks of the notes created last, those of a note beside each other, score 0.
+        """Return chunks of the notes created last, those of a note beside each other, score 0; then
+        those of notes without a date.
 
         They are `top_k`, and whatever else was created when the last of these was.
         """
-        return newest_chunks(self.backend, convert_filters(filters), top_k)
+        if top_k < 1:
+            return []
+        where = convert_filters(filters)
+        limit = 4 * top_k
+        points = self.points.newest(limit, where, _DATED_FIELDS)
+        while limit == len(points) and _created(points[-1]) == _created(points[top_k - 1]):
+            limit *= 4
+            points = self.points.newest(limit, where, _DATED_FIELDS)
+        if len(points) < limit:  # all with a date; the engine knows no order of the others
+            page, _ = self.points.scroll(2 * limit, None, where, fields=_DATED_FIELDS)
+            points += [point for point in page if not _created(point)][:limit]
+        # The engine returns those of one moment in no certain order.
+        last = _created(points[top_k - 1]) if top_k < len(points) else ""
+        dated = [
+            (_created(point), to_candidate(point))
+            for at, point in enumerate(points)
+            if at < top_k or _created(point) == last
+        ]
+        dated.sort(key=lambda pair: (pair[1].note, pair[1].id))
+        dated.sort(key=lambda pair: pair[0], reverse=True)
+        return [candidate for _, candidate in dated]
+
+    # -- embeddings: those of a document's sentences, several a document ---------------
+
+    @property
+    def embedding_dim(self) -> int | None:
+        """The size of the embeddings, or `None` when the index holds none."""
+        return self.points.dense_size()
+
+    def count_embedded(self) -> int:
+        """Return how many documents have an embedding."""
+        return self.points.count(WITH_EMBEDDING) if self.embedding_dim else 0
+
+    def without_embedding(self) -> set[str]:
+        """Return the ids of the documents that have no embedding."""
+        where = WITHOUT_EMBEDDING if self.embedding_dim else None
+        pages = self.points.pages(_IDS, where=where, fields=["id"])
+        return {_document_id(point) for points, _ in pages for point in points}
+
+    def embeddings_of(self, ids: Sequence[str]) -> dict[str, list[list[float]]]:
+        """Return the embeddings of the sentences of some documents, in order, by id, of those that
+        have any."""
+        wanted = {point_id(identity): identity for identity in ids}
+        if not wanted or self.embedding_dim is None:
+            return {}
+        points = self.points.retrieve([*wanted], fields=False, vectors=[DENSE])
+        return {wanted[point.id]: point.embeddings for point in points if point.embeddings}
+
+    def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
+        """Give documents that are being written the embeddings of their sentences, by id; all
+        else of them stays.
+
+        :raises ValueError: when one is empty, not finite, or of another size.
+        :raises IndexUnavailableError: when there is no document of an id.
+        """
+        if not embeddings:
+            return
+        with self.points.mutex:
+            vectors = {
+                point_id(key): [dense_vector(row, f"document {key}") for row in rows]
+                for key, rows in embeddings.items()
+            }
+            every = [row for rows in vectors.values() for row in rows]
+            self.points.reserve(8 * sum(map(len, every)))
+            self.points.fit_dense_space(every)
+            self.points.update_vectors(vectors)
+
+    def drop_embeddings(self) -> None:
+        """Take all embeddings out of what is being written; those of another size may follow."""
+        with self.points.mutex:
+            self.points.reserve(0)
+            if self.embedding_dim is not None:
+                self.points.drop_dense_space()
 
     def _search(self, *queries: PointQuery) -> list[list[Point]]:
         """Return what each query finds; the engine returns equal scores in no certain order."""
         if any(query.limit < 1 for query in queries):
             raise ValueError(f"top_k must be at least 1, not {queries[0].limit}")
-        found = self.backend.search(queries) if queries else []
+        found = self.points.search(queries) if queries else []
         return [sorted(points, key=lambda point: (-point.score, point.id)) for points in found]
+
+
+def _asks_anything(query: Query) -> bool:
+    """Whether a query can find anything: one by words has some."""
+    return not isinstance(query, SparseEmbedding) or bool(query.indices)
+
+
+def _any_of(dimensions: Sequence[int]) -> SparseVector:
+    """Return the vector that finds each point with one of these dimensions."""
+    return sparse_vector(SparseEmbedding(list(dimensions), [1.0] * len(dimensions)))
+
+
+def _document_id(point: Point) -> str:
+    return str(point.payload.get("id", point.id))
+
+
+def _created(point: Point) -> str:
+    return str((point.payload.get("meta") or {}).get("created", ""))

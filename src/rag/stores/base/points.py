@@ -51,6 +51,21 @@ class Point(NamedTuple):
     score: float = 0.0
 
 
+Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
+
+
+class PointQuery(NamedTuple):
+    """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
+
+    A dense one is compared with the nearest embedding of each point.
+    """
+
+    vector: list[float] | SparseVector
+    limit: int
+    where: Filter | None = None
+    fields: Fields = False
+
+
 def point_id(document_id: str) -> str:
     """Return the UUID of a document's point: its id where that is one, else a hash of it."""
     # Other spellings of a UUID are ids of other documents.

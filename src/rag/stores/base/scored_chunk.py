@@ -1,12 +1,16 @@
-"""Candidates: what ranking needs to know of a chunk, and no more."""
+"""Queries, and candidates: what ranking needs to know of a chunk, and no more."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.stores.base.batch import Batch
 from rag.stores.base.points import Point
 
+Query = SparseEmbedding | list[float]  # by words, or by meaning
 CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
 
@@ -41,3 +45,16 @@ def to_candidate(point: Point) -> Candidate:
     return Candidate(
         identity, meta.get("file_id") or identity, meta.get("section") or 0, point.score
     )
+
+
+def cosines_of(
+    vectors: Mapping[str, Sequence[Sequence[float]]], embedding: Sequence[float]
+) -> dict[str, list[float]]:
+    """Return how near sentences are to an embedding, by the id of their document.
+
+    :param vectors: of the sentences of each, of length 1, from `BaseDocumentStore.embeddings_of`.
+    """
+    import numpy as np
+
+    wanted = np.asarray(embedding, np.float32)
+    return {key: (np.asarray(rows, np.float32) @ wanted).tolist() for key, rows in vectors.items()}

@@ -2,27 +2,64 @@
 
 A shard grows slowly: its fresh points are kept in memory until a merge writes them out, and to
 give that memory back the shard must be closed, and all of it be loaded again. A segment that is
-built in a folder of its own costs its own points only, and other processes can build it.
+built in a folder of its own costs its own points only, and other processes can build it: this
+module needs no Haystack, which would take 45 MB of the memory of each.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import qdrant_edge as qe
 
-from rag.index.frequencies import FREQUENCIES
+from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.index.shard_files import SEGMENT, SEGMENTS, dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
-from rag.stores.base.chunk_counts import ChunkCounts
-from rag.stores.base.points import DENSE
+from rag.stores.base.points import DENSE, Point
 from rag.stores.edge.layout.field_indexes import has_points
-from rag.stores.edge.session import ShardAccess
-from rag.stores.edge.shard import guard
+from rag.stores.edge.shard import edge_point, guard, index_fields, merge, shard_config
 
+if TYPE_CHECKING:
+    from rag.stores.base.chunk_counts import ChunkCounts
+    from rag.stores.edge.shard_points import ShardPoints
+
+# As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
+_MOST_POINTS = 40_000
 _NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
+    """Write points into segments in `folder`, which is made; they are on disk when this returns.
+
+    :raises StoreError: when the engine fails.
+    """
+    folder.mkdir(parents=True)
+    with guard("make a part of the index"):
+        # Nobody reads what a killed process leaves here, so it keeps no journal.
+        shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
+    held, counts, changes = 0, Frequencies.empty(), FrequencyChanges()
+    # While the engine writes and merges, only its own form of the points is held, and not ours too.
+    for batch in batches:
+        changes.add(point.sparse for point in batch if point.sparse is not None)
+        points = [edge_point(point) for point in batch]
+        with guard("write a part of the index"):
+            shard.update(qe.UpdateOperation.upsert_points(points))
+        held += len(points)
+        if held >= _MOST_POINTS:
+            merge(shard, held)
+            held = 0
+            counts, changes = changes.applied_to(counts), FrequencyChanges()
+    merge(shard, held)
+    with guard("finish a part of the index"):
+        # Once for all: with each point, and again in the merge, takes twice as long.
+        index_fields(shard)
+        shard.flush()
+        shard.close()
+    (folder / FREQUENCIES).write_bytes(changes.applied_to(counts).to_bytes())
 
 
 def has_embeddings(directory: IndexDirectory) -> bool:
@@ -34,47 +71,42 @@ def has_embeddings(directory: IndexDirectory) -> bool:
 
 
 class SegmentHome:
-    """Takes segments into the staging index of an index.
+    """Takes segments into the staging shard of an index.
 
-    :param access: who opens and closes the staging index.
     :param counts: of its points.
     """
 
-    def __init__(self, access: ShardAccess, counts: ChunkCounts) -> None:
-        self.access, self.counts = access, counts
+    def __init__(self, points: ShardPoints, counts: ChunkCounts) -> None:
+        self.points, self.counts = points, counts
         self._counted = 0
 
     def import_segments(self, folder: Path) -> None:
-        """Move what `build_segments` wrote into the staging index; the folder goes.
+        """Move what `build_segments` wrote into the staging shard; the folder goes.
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
-        with self.access.mutex, self.counts.adopting(folder / FREQUENCIES):
-            self._move(folder)
+        with self.points.mutex, self.counts.importing(folder / FREQUENCIES):
+            # The one without points, for more to come, would have the others merged with it.
+            segments = [s for s in (folder / SEGMENTS).iterdir() if has_points(s)]
+            self._count_to(max(map(_last_operation, segments), default=0))
+            self.points.close_work()
+            for segment in segments:
+                self.points.directory.working.mark.begin()
+                segment.rename(self.points.directory.work / SHARD / SEGMENTS / segment.name)
         shutil.rmtree(folder)
 
-    def _move(self, folder: Path) -> None:
-        # The one without points, for more to come, would have the others merged with it.
-        segments = [s for s in (folder / SEGMENTS).iterdir() if has_points(s)]
-        self._count_to(max(map(_last_operation, segments), default=0))
-        self.access.close_work()
-        for segment in segments:
-            self.access.directory.working.mark.begin()
-            segment.rename(self.access.directory.work / SHARD / SEGMENTS / segment.name)
-
     def _count_to(self, number: int) -> None:
-        """Make the staging index's operations go by higher numbers than `number`.
+        """Make the staging shard's operations go by higher numbers than `number`.
 
         A point knows the number of the operation that wrote it, and the engine passes over
-        operations of lower numbers: a later change of an adopted point would be lost.
+        operations of lower numbers: a later change of an imported point would be lost.
         """
         nothing = qe.UpdateOperation.delete_points([_NOBODY])
         with guard("write documents"):
             for _ in range(number - self._counted):
-                self.access.work().update(nothing)
+                self.points.work().update(nothing)
         self._counted = max(self._counted, number)
 
 
 def _last_operation(segment: Path) -> int:
-    """Return the number of the last operation that a segment knows of."""
     return int(json.loads((segment / SEGMENT).read_text("utf-8"))["version"])

@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
 from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
-from rag.stores.base.points import DENSE, SPARSE
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.stores.edge.layout.journal import finish_restart
 from rag.stores.edge.panics import without_panics
 from rag.support.disk_space import is_of_full_disk
@@ -109,6 +110,23 @@ def create_shard(path: Path) -> qe.EdgeShard:
         shard.close()
     staged.rename(path)
     return load_shard(path)
+
+
+def edge_point(point: Point) -> qe.Point:
+    """Convert a point for the engine.
+
+    :raises ValueError: for text that is no Unicode.
+    """
+    vectors: dict[str, Any] = {}
+    if point.embeddings:
+        vectors[DENSE] = point.embeddings
+    if point.sparse is not None:
+        vectors[SPARSE] = qe.SparseVector(point.sparse.indices, point.sparse.values)
+    try:
+        return qe.Point(point.id, vectors, point.payload)
+    except TypeError:
+        checked_json(point.id, point.payload)  # says it in fewer words
+        raise
 
 
 def load_shard(path: Path) -> qe.EdgeShard:

@@ -10,8 +10,7 @@ from haystack import default_to_dict
 from rag.config import StoreConfig
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.server.backend import ServerBackend
-from rag.stores.server.session import ServerAccess
+from rag.stores.server.collection_points import CollectionPoints
 
 
 class QdrantServerDocumentStore(BaseDocumentStore):
@@ -42,11 +41,10 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     ) -> None:
         self.settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
         self.collection_name = self.settings.collection
-        access = ServerAccess(directory or IndexDirectory(path), self.settings)
-        super().__init__(path, "cosine", access, ServerBackend(access))
+        directory = directory or IndexDirectory(path)
+        super().__init__(path, "cosine", CollectionPoints(directory, self.settings))
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the store's address, not its content and not its key."""
         return default_to_dict(self, path=self.path, settings=asdict(self.settings))
 
     def missing_points(self, expected: int) -> str:

@@ -7,8 +7,8 @@ import json
 import socket
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from rag.index.snapshots import SERVER, IndexDirectory
@@ -43,11 +43,8 @@ class ServerMark:
     @classmethod
     def read(cls, folder: Path) -> ServerMark | None:
         """Return the mark of a folder, `None` where there is none."""
-        try:
-            content = read_file(folder / SERVER)
-        except OSError:
-            return None
-        return cls(**_texts(content, *cls.__dataclass_fields__))
+        file = folder / SERVER
+        return cls(**_texts(file, *cls.__dataclass_fields__)) if file.exists() else None
 
     def write(self, folder: Path) -> None:
         """Write it into a folder, all of it or nothing."""
@@ -67,24 +64,21 @@ class Machine:
 
     @classmethod
     def of(cls, directory: IndexDirectory) -> Machine:
-        """Return this machine, as the data folder of an index knows it; errors are of `here`."""
-        return cls.here(_home_of(directory))
-
-    @classmethod
-    def here(cls, folder: Path) -> Machine:
-        """Return this machine, as a folder of data knows it; it is made known when it is new.
+        """Return this machine, as the data folder of an index knows it; it is made known when it is
+        new.
 
         :raises OSError: when the folder cannot be written.
         """
-        if known := _machine_id(folder):
-            return cls(known, _host())
-        claim_data_folder(folder)
-        with changing(folder):  # another process may be faster
-            if known := _machine_id(folder):
-                return cls(known, _host())
-            machine = cls(new_id(), _host())
-            replace_durably(folder / _MACHINE, json.dumps({"id": machine.id}).encode())
-            return machine
+        folder, name = _home_of(directory), socket.gethostname()[:_LONGEST_NAME]
+        identity = _machine_id(folder)
+        if not identity:
+            claim_data_folder(folder)
+            with changing(folder):  # another process may be faster
+                identity = _machine_id(folder)
+                if not identity:
+                    identity = new_id()
+                    replace_durably(folder / _MACHINE, json.dumps({"id": identity}).encode())
+        return cls(identity, name or "a machine without a name")
 
 
 def is_written_here(directory: IndexDirectory) -> bool:
@@ -93,35 +87,29 @@ def is_written_here(directory: IndexDirectory) -> bool:
     return mark is None or mark.machine in ("", _machine_id(_home_of(directory)))
 
 
+def new_id() -> str:
+    """Return an id for an index, a version or a machine, which no other has."""
+    return uuid4().hex
+
+
+def moment() -> str:
+    """Return the present moment, as it is shown."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
 def _home_of(directory: IndexDirectory) -> Path:
     """Return the folder that knows which machine this is."""
     return directory.home or directory.path
 
 
-def new_id() -> str:
-    """Return an id for an index, a version or a run, which no other has."""
-    return uuid4().hex
-
-
 def _machine_id(folder: Path) -> str:
-    return str(_texts(_read(folder / _MACHINE), "id").get("id", ""))
+    return _texts(folder / _MACHINE, "id").get("id", "")
 
 
-def _host() -> str:
-    return socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return read_file(file)
-    except OSError:
-        return b""
-
-
-def _texts(content: bytes, *names: str) -> dict[str, Any]:
-    """Return the texts of these names in a JSON object, none where it is something else."""
-    with suppress(ValueError, RecursionError):
-        found = json.loads(content)
-        if isinstance(found, dict):
-            return {name: found[name] for name in names if isinstance(found.get(name), str)}
+def _texts(file: Path, *names: str) -> dict[str, str]:
+    """Return the texts of these names in a file of JSON, none where it is something else."""
+    with suppress(OSError, ValueError, RecursionError):
+        content = json.loads(read_file(file))
+        if isinstance(content, dict):
+            return {name: content[name] for name in names if isinstance(content.get(name), str)}
     return {}

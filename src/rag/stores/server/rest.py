@@ -1,12 +1,16 @@
-"""Qdrant's HTTP API, as far as reading and writing points needs it.
+"""Qdrant's HTTP API: requests, their deadline and their failures, in words of ours.
 
-Its client takes most of a second to import, which is longer than a search.
+Qdrant's own client takes most of a second to import, which is longer than a search.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import socket
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,13 +18,34 @@ import httpx
 import orjson
 
 from rag.config import StoreConfig
-from rag.stores.server.api_key import server_key
+from rag.config.servers import read_key
+from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnectionError
+from rag.stores.edge.shard import StoreError
+from rag.support.disk_space import is_of_full_disk
 from rag.support.failover import FailoverTransport, asked_last
-from rag.support.http_transport import DeadlineTransport, unusable_proxy
+from rag.support.http_transport import (
+    DeadlineExceeded,
+    DeadlineTransport,
+    brief,
+    is_caused_by,
+    unusable_proxy,
+)
 
-CONNECT_SECONDS = 5.0
+_CONNECT_SECONDS = 5.0
 _PORT = 6333
 _REPEATABLE = re.compile(r"/collections/[^/]+/(points(/|$)|index$)")
+_BUSY = (408, 425, 429, 503)
+_MOST_SAID = 4000  # bytes of an answer that is not Qdrant's that are looked at
+_NO_POINT = re.compile(r"no point with id", re.IGNORECASE)
+_NO_COLLECTION = re.compile(r"collection .*(doesn't exist|not found)", re.IGNORECASE | re.DOTALL)
+
+
+def server_key(settings: StoreConfig) -> str:
+    """Return the API key, or "" when there is none; no error repeats it.
+
+    :raises ConfigError: when it could not be sent, or would travel in the clear.
+    """
+    return read_key(settings.api_key_env, settings.addresses, "store.url")
 
 
 class RestClient:
@@ -33,18 +58,29 @@ class RestClient:
         self.settings = settings
         self._client: httpx.Client | None = None
 
-    def request(self, method: str, path: str, body: Any = None, **params: str) -> Any:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        allowed: int = 0,
+        params: Mapping[str, str] | None = None,
+    ) -> Any:
         """Return the `result` of an answer.
 
         :param path: below the server's address, such as "/collections/notes/points".
         :param body: what is sent in JSON, or JSON itself.
+        :param allowed: the status of a refusal for which the result is `None`.
         :raises httpx.HTTPStatusError: when the server refuses.
         :raises httpx.HTTPError: when it does not answer.
         :raises ValueError: when the answer is not Qdrant's.
         :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
         """
         sent = body if body is None or isinstance(body, bytes) else encoded(body)
-        answer = self._opened().request(method, path, content=sent, params=params or None)
+        answer = self._opened().request(method, path, content=sent, params=params)
+        if answer.status_code == allowed:
+            return None
         answer.raise_for_status()
         content = _parsed(answer.content)
         if not isinstance(content, dict) or "result" not in content:
@@ -57,20 +93,24 @@ class RestClient:
             key = server_key(settings)
             # A server accepts a connection long before it has an answer.
             seconds = httpx.Timeout(
-                settings.timeout, connect=min(settings.timeout, CONNECT_SECONDS)
+                settings.timeout, connect=min(settings.timeout, _CONNECT_SECONDS)
             )
             # It sends a compressed answer in two parts, the second of which waits 40 ms for the
             # first to be acknowledged.
             headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
             headers |= {"api-key": key} if key else {}
             self._client = httpx.Client(
-                base_url=base_url(settings.addresses[0]),
+                base_url=_base_url(settings.addresses[0]),
                 headers=headers,
                 timeout=seconds,
-                transport=server_transport(settings),
+                transport=_transport(settings),
                 trust_env=False,
             )
         return self._client
+
+    def answering(self) -> AbstractContextManager[None]:
+        """Turn the server's failures into ours meanwhile."""
+        return answering(self.settings, server_key(self.settings))
 
     def close(self) -> None:
         """Close all connections; the next request opens others."""
@@ -102,19 +142,19 @@ def _parsed(content: bytes) -> Any:
         raise ValueError("no JSON") from error
 
 
-def base_url(address: str) -> httpx.URL:
+def _base_url(address: str) -> httpx.URL:
     """Return an address with its port, which is Qdrant's own where none is named."""
     url = httpx.URL(address.rstrip("/"))
     # httpx takes a scheme's usual port, such as https://…:443, for none.
     return url if urlsplit(address).port else url.copy_with(port=_PORT)
 
 
-def server_transport(settings: StoreConfig) -> DeadlineTransport | FailoverTransport:
+def _transport(settings: StoreConfig) -> DeadlineTransport | FailoverTransport:
     """Return the way to a server, by the next of its addresses where one does not answer.
 
     :raises ConfigError: when the environment's proxy or certificates cannot be used.
     """
-    addresses = [base_url(address) for address in settings.addresses]
+    addresses = [_base_url(address) for address in settings.addresses]
     try:
         if len(addresses) == 1:
             return DeadlineTransport(addresses[0], settings.timeout)
@@ -123,12 +163,12 @@ def server_transport(settings: StoreConfig) -> DeadlineTransport | FailoverTrans
         raise unusable_proxy(settings.url, error) from error
 
 
-def address_in_use(settings: StoreConfig) -> str:
+def _address_in_use(settings: StoreConfig) -> str:
     """Return the address of a server that was asked last, as it is written in the settings."""
     addresses = settings.addresses
     if len(addresses) == 1:
         return addresses[0]
-    return addresses[asked_last([base_url(address) for address in addresses])]
+    return addresses[asked_last([_base_url(address) for address in addresses])]
 
 
 def _may_repeat(request: httpx.Request) -> bool:
@@ -139,3 +179,98 @@ def _may_repeat(request: httpx.Request) -> bool:
     a field may be made again too; a collection, or a place for embeddings, that is there may not.
     """
     return request.method == "GET" or bool(_REPEATABLE.search(request.url.path))
+
+
+@contextmanager
+def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
+    """Turn every failure of a server, or of the way to it, into an error of ours; what goes wrong
+    with files here stays as it is.
+
+    :param key: the API key; it is never repeated, whatever the server says.
+    :raises StoreConnectionError: when the server did not do what it was asked.
+    :raises StoreError: when it does not have the collection, or the point.
+    """
+    try:
+        yield
+    except (RAGError, sqlite3.Error):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and (error.filename or is_of_full_disk(error)):
+            raise  # a file here
+        found = _explain(error, settings)
+        if key:
+            found.details = found.details.replace(key, "…")
+        raise found from error
+
+
+def _explain(error: Exception, settings: StoreConfig) -> RAGError:
+    url = _address_in_use(settings)
+    if isinstance(error, httpx.HTTPStatusError):
+        return _refusal(error.response.status_code, error.response.content, settings)
+    if isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
+        return _silence(error, settings)
+    return StoreConnectionError(
+        f"{url} answered with something that is not Qdrant's",
+        url,
+        details=brief(f"{type(error).__name__}: {error}"),
+        hint="Check store.url: is another program, or a proxy, at this address?",
+    )
+
+
+def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
+    said, url = _said_in(content), _address_in_use(settings)
+    if status == 404 and _NO_COLLECTION.search(said):
+        return StoreError(
+            f"{url} has no collection {settings.collection!r}",
+            said,
+            hint=REBUILD_INDEX,
+        )
+    if status == 404 and _NO_POINT.search(said):
+        return StoreError(
+            f"the collection {settings.collection!r} at {url} lacks a chunk",
+            said,
+            hint=INDEX_MISSING,
+        )
+    message = f"{url} answered with error {status}"
+    if status in (401, 403):
+        message = f"{url} does not accept the API key"
+        hint = f"Check the key in the environment variable {settings.api_key_env}."
+        if not settings.api_key_env:
+            hint = "None was sent: `rag config` says of store.api_key_env why."
+    elif status in (404, 405, 407) or status < 400:
+        hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
+    elif status in _BUSY:
+        message, hint = f"{url} is busy", "Try again later."
+    elif status == 413:
+        hint = "Raise service.max_request_size_mb of the server."
+    else:
+        hint = "See the server's log; its disk or memory may be full."
+    return StoreConnectionError(message, url, details=said, hint=hint)
+
+
+def _silence(error: Exception, settings: StoreConfig) -> RAGError:
+    url, all_addresses = _address_in_use(settings), ", ".join(settings.addresses)
+    check = "Check store.url, and that the server runs."
+    if isinstance(error, DeadlineExceeded):
+        message, check = f"{url} took too long to answer", "Raise store.timeout."
+    elif isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
+        url = all_addresses
+        message = f"{url} does not answer"
+    elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        message, check = f"{url} said nothing for too long", "Raise store.timeout."
+    elif is_caused_by(error, socket.gaierror) and url == all_addresses:
+        message = f"no host of the name {httpx.URL(url).host} was found"
+    elif isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+        url = all_addresses
+        message = f"no Qdrant server answers at {url}"
+    else:
+        message, check = f"{url} broke the connection", "See the server's log."
+    return StoreConnectionError(message, url, details=brief(str(error)), hint=check)
+
+
+def _said_in(content: bytes) -> str:
+    """Return the message in an answer of Qdrant's, or what `brief` leaves of another's."""
+    try:
+        return brief(str(json.loads(content)["status"]["error"]))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return brief(content[:_MOST_SAID].decode("utf-8", "replace"))

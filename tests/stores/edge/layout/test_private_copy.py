@@ -12,7 +12,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.exceptions import DiskFullError, UsageError
 from rag.stores import QdrantEdgeDocumentStore as Store
-from rag.stores.edge import session as access
+from rag.stores.edge import shard_points as access
 from rag.stores.edge.layout import private_copy as private_folder
 
 MAPPED = Path("/proc/self/maps")

@@ -1,0 +1,399 @@
+"""The points of an index in the embedded engine: those of a published shard, or of the staging one.
+
+Haystack is not imported here: see `rag.stores.base.index_points`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import qdrant_edge as qe
+
+from rag.exceptions import IndexUnavailableError
+from rag.index.index_errors import damaged_index
+from rag.index.index_snapshot import IndexSnapshot
+from rag.index.shard_files import dense_size
+from rag.index.snapshots import SHARD, IndexDirectory
+from rag.stores.base.index_points import IndexPoints
+from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
+from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
+from rag.stores.edge.layout.field_indexes import drop_null_indexes
+from rag.stores.edge.layout.journal import restart
+from rag.stores.edge.layout.private_copy import openable
+from rag.stores.edge.layout.snapshot_copy import copy_for_readers
+from rag.stores.edge.shard import (
+    StoreError,
+    add_dense_space,
+    create_shard,
+    drop_dense_space,
+    edge_point,
+    guard,
+    has_many_segments,
+    load_shard,
+    load_work,
+    merge,
+    merge_widely,
+)
+from rag.support.disk_space import disk_full, is_of_full_disk
+from rag.support.process_exit import keep
+from rag.text.bm25 import SparseVector
+
+_BATCH = 1000
+# Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
+# engine gives back what it mapped and allocated only when the shard is closed: merging and
+# reopening as points come keeps the writer's memory low.
+_MERGE_EVERY = 8_000
+# To open a shard for all words takes four times as long as for those of a query; who has asked as
+# often as this will go on asking.
+_NARROW = 3
+
+
+class ShardPoints(IndexPoints):
+    """The points of an index in a folder.
+
+    :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
+    :param is_quantized: keep them in 8 bits a number.
+    """
+
+    def __init__(
+        self, directory: IndexDirectory, similarity: str = "cosine", is_quantized: bool = False
+    ) -> None:
+        super().__init__(directory)
+        self.similarity, self.is_quantized = similarity, is_quantized
+        self._work: qe.EdgeShard | None = None
+        self._unmerged = 0
+        # The snapshot's shard, as often as it was opened; the last is read. Closing one takes
+        # longer than reading, so that those before it stay as long as the snapshot does.
+        self._readers: list[qe.EdgeShard] = []
+        self._known: frozenset[int] | None = frozenset()  # the last one's dimensions; None: all
+        self._may_open_whole = True  # until it is closed, perhaps before a thread gets to it
+
+    # -- the staging shard -------------------------------------------------------------
+
+    def work(self) -> qe.EdgeShard:
+        """Return the staging shard, opened for writing.
+
+        :raises LockedError: when another process is writing.
+        """
+        with self.mutex:
+            if self._work is None:
+                self.begin_writing()
+                path = self.directory.work / SHARD
+                self.directory.require_reserve()
+                self.directory.working.mark.begin()
+                self.directory.working.open_shard()
+                self._work = load_work(path) if path.exists() else create_shard(path)
+            return self._work
+
+    def _count_written(self, points: int) -> None:
+        """Merge when enough points were written."""
+        self._unmerged += points
+        if self._unmerged >= _MERGE_EVERY:
+            merge(self.work(), self._unmerged)
+            self._unmerged = 0
+            self.close_work()
+
+    def close_work(self) -> None:
+        with self.mutex:
+            if self._work is not None:
+                shard, self._work = self._work, None
+                with guard("flush the index"):
+                    shard.flush()  # close() swallows what goes wrong here
+                    shard.close()
+
+    def publish(self, number: int) -> None:
+        """Make the staging shard the current snapshot, if it can be read as one.
+
+        :raises IndexingError: when the disk has no room.
+        :raises StoreError: when it cannot be read.
+        """
+        with self.mutex:
+            shard = self.work()
+            merge(shard, self._unmerged)
+            with guard("count"):
+                info = shard.info()
+            self.close_work()
+            if has_many_segments(info):
+                info = merge_widely(self.directory.work / SHARD)
+            self.directory.require_reserve()
+            with guard("begin a new journal"):
+                restart(self.directory.work / SHARD)
+            sort_tables(self.directory.work / SHARD)
+            points = info.points_count
+            try:
+                drop_null_indexes(self.directory.work / SHARD)
+                self.directory.publish(number, points, partial(copy_for_readers, points=points))
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise StoreError("the staging index is damaged", repr(error)) from error
+
+    @property
+    def reads_work(self) -> bool:
+        return self._writing is not None and self.holds_points()
+
+    def holds_points(self) -> bool:
+        return (self.directory.work / SHARD).exists()
+
+    # -- the shard to read -------------------------------------------------------------
+
+    def shard(self, dimensions: frozenset[int] = frozenset()) -> qe.EdgeShard | None:
+        """Return the shard to read, or `None` when nothing was ever written.
+
+        :param dimensions: those of the lexical space that it will be asked for, all of them.
+        """
+        with self.mutex:
+            if self._work is not None:
+                return self._work
+            if self.reads_work:
+                return self.work()
+            snapshot = self._hold()
+            if snapshot is None:
+                return None
+            if not self._readers or not (self._known is None or dimensions <= self._known):
+                self._open_reader(snapshot, dimensions)
+            return self._readers[-1]
+
+    def open_whole(self) -> None:
+        """Open the current snapshot for all dimensions, for who will ask for many.
+
+        :raises IndexUnavailableError: as for `shard`.
+        """
+        with self.mutex:
+            if not self._may_open_whole or self._readers:
+                return
+            if snapshot := self._hold():
+                self._open_reader(snapshot, None)
+
+    def home(self) -> Path | None:
+        """Return the folder of the index that `shard` reads."""
+        with self.mutex:
+            if self.reads_work:
+                return self.directory.work
+            snapshot = self._hold()
+            return snapshot.path if snapshot else None
+
+    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
+        """Open a snapshot's shard: for the dimensions asked for at first, then for all.
+
+        :param dimensions: `None` are all.
+        """
+        is_narrow = dimensions is not None and len(self._readers) < _NARROW
+        wanted = (dimensions or frozenset()).union(self._known or ()) if is_narrow else None
+        try:
+            if not self._readers:
+                snapshot.check()
+            shard, self._known = _load(snapshot.path / SHARD, wanted)
+            self._readers.append(shard)
+            with guard("count"):
+                points, expected = shard.info().points_count, snapshot.points
+        except (IndexUnavailableError, OSError, ValueError) as error:
+            self._close_reader()
+            if is_of_full_disk(error):
+                raise disk_full(self.directory.path, details=str(error)) from error
+            if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
+                raise
+            raise damaged_index(self.directory.path, str(error)) from error
+        if points != expected:
+            self._close_reader()
+            raise damaged_index(self.directory.path, f"{points} of {expected} points")
+
+    def _close_points(self) -> None:
+        self._may_open_whole = False
+        try:
+            self.close_work()
+        finally:
+            if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
+                self._readers = []
+
+    def _close_reader(self) -> None:
+        for reader in self._readers:
+            reader.close()
+        self._readers, self._known = [], frozenset()
+        super()._close_reader()
+
+    @contextmanager
+    def _reading(
+        self, what: str, dimensions: frozenset[int] = frozenset()
+    ) -> Iterator[qe.EdgeShard | None]:
+        with self.mutex, guard(what):
+            yield self.shard(dimensions)
+
+    # -- reading points ----------------------------------------------------------------
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        with self._reading("open the index", frozenset(dimensions)):
+            pass
+
+    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+        requests = [_request(query) for query in queries]
+        words = [query.vector for query in queries if isinstance(query.vector, SparseVector)]
+        dimensions = frozenset(dimension for vector in words for dimension in vector.indices)
+        with self._reading("search", dimensions) as shard:
+            if shard is None or not requests:
+                return [[] for _ in queries]
+            lists = shard.query_batch(qe.QueryBatchRequest(requests))
+            return [
+                [Point(str(one.id), one.payload or {}, score=one.score) for one in hits]
+                for hits in lists
+            ]
+
+    def scroll(
+        self,
+        limit: int,
+        offset: str | None = None,
+        where: Filter | None = None,
+        *,
+        fields: Fields = True,
+        vectors: bool = False,
+    ) -> tuple[list[Point], str | None]:
+        request = qe.ScrollRequest(
+            offset=offset,
+            limit=limit,
+            filter=edge_filter(where),
+            with_payload=fields,
+            with_vector=vectors,
+        )
+        with self._reading("read documents") as shard:
+            records, following = shard.scroll(request) if shard else ([], None)
+            return [*map(_from_record, records)], None if following is None else str(following)
+
+    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
+        request = qe.ScrollRequest(
+            limit=limit,
+            filter=edge_filter(where),
+            with_payload=fields,
+            order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
+        )
+        with self._reading("list documents") as shard:
+            return [*map(_from_record, shard.scroll(request)[0])] if shard else []
+
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
+    ) -> list[Point]:
+        with self._reading("read documents") as shard:
+            if shard is None or not ids:
+                return []
+            return [*map(_from_record, shard.retrieve([*ids], fields, [*vectors] or False))]
+
+    def count(self, where: Filter | None = None) -> int:
+        request = qe.CountRequest(filter=edge_filter(where))
+        with self._reading("count") as shard:
+            return shard.count(request) if shard else 0
+
+    def dense_size(self) -> int | None:
+        with self.mutex:
+            home = self.home()
+            return dense_size(home / SHARD, DENSE) if home else None
+
+    # -- writing points ----------------------------------------------------------------
+
+    def reserve(self, size: int) -> None:
+        with self.mutex:
+            self.work()
+            self.directory.require_reserve(size)
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        converted = [edge_point(point) for point in points]
+        with self.mutex, guard("write documents"):
+            for start in range(0, len(converted), _BATCH):
+                batch = converted[start : start + _BATCH]
+                self.work().update(qe.UpdateOperation.upsert_points(batch))
+                self._count_written(len(batch))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        with self.mutex, guard("delete documents"):
+            self.work().update(qe.UpdateOperation.delete_points([*ids]))
+
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
+        changes = [qe.PointVectors(key, {DENSE: rows}) for key, rows in vectors.items()]
+        with self.mutex, guard("write embeddings"):
+            self.work().update(qe.UpdateOperation.update_vectors(changes))
+            self._count_written(len(changes))
+
+    def add_dense_space(self, size: int) -> None:
+        add_dense_space(self.work(), size, self.similarity, self.is_quantized)
+
+    def drop_dense_space(self) -> None:
+        with self.mutex:
+            drop_dense_space(self.work())
+            # Its files go with the next merge, its size only when the shard is closed.
+            self.close_work()
+
+
+def _load(
+    shard: Path, dimensions: frozenset[int] | None
+) -> tuple[qe.EdgeShard, frozenset[int] | None]:
+    """Open a snapshot's shard for some dimensions; return with it those it then knows.
+
+    `None` are all.
+    """
+    tables = {} if dimensions is None else small_tables(shard, dimensions)
+    with openable(shard, tables) as folder:
+        is_shard = folder == shard.absolute()
+        return load_shard(folder), dimensions if tables and not is_shard else None
+
+
+def _from_record(record: Any) -> Point:
+    vectors = record.vector or {}
+    words = vectors.get(SPARSE)
+    sparse = None if words is None else SparseVector(words.indices, words.values)
+    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), sparse)
+
+
+def _request(query: PointQuery) -> qe.QueryRequest:
+    vector = query.vector
+    if isinstance(vector, SparseVector):
+        words = qe.SparseVector(vector.indices, vector.values)
+        nearest = qe.Query.Nearest(words, using=SPARSE)
+    else:
+        nearest = qe.Query.Nearest(vector, using=DENSE)
+    return qe.QueryRequest(
+        limit=query.limit,
+        query=nearest,
+        filter=edge_filter(query.where),
+        with_payload=query.fields,
+    )
+
+
+def edge_filter(where: Filter | None) -> qe.Filter | None:
+    """Return a filter in JSON as the engine takes it.
+
+    :raises FilterError: when the engine does not.
+    """
+    if where is None:
+        return None
+    try:
+        return _filter(where)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        from haystack.errors import FilterError
+
+        raise FilterError(f"a filter that cannot be understood: {error}") from error
+
+
+def _filter(where: Filter) -> qe.Filter:
+    lists: dict[str, Any] = {how: [_condition(one) for one in some] for how, some in where.items()}
+    return qe.Filter(**lists)
+
+
+def _condition(one: dict[str, Any]) -> Any:
+    match one:
+        case {"has_id": ids}:
+            return qe.HasIdCondition({*ids})
+        case {"has_vector": name}:
+            return qe.HasVectorCondition(name)
+        case {"is_empty": {"key": path}}:
+            return qe.IsEmptyCondition(path)
+        case {"key": path, "match": {"value": value}}:
+            return qe.FieldCondition(path, match=qe.MatchValue(value))
+        case {"key": path, "match": {"any": values}}:
+            return qe.FieldCondition(path, match=qe.MatchAny(values))
+        case {"key": path, "values_count": bounds}:
+            return qe.FieldCondition(path, values_count=qe.ValuesCount(**bounds))
+        case {"key": path, "range": bounds}:
+            is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
+            kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
+            return qe.FieldCondition(path, range=kind(**bounds))
+    return _filter(one)
