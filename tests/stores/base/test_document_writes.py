@@ -63,10 +63,6 @@ def test_it_gives_them_back_in_order(three: Store) -> None:
     assert a.embedding == pytest.approx([0.664, 0.747], abs=1e-2), "the direction of their mean"
 
 
-def test_an_index_without_embeddings_has_none_to_give(three: Store) -> None:
-    assert three.embeddings_of(["a"]) == {} == three.embeddings_of([])
-
-
 def test_it_knows_which_documents_have_none(three: Store) -> None:
     assert (three.count_embedded(), lacking(three)) == (0, ["a", "b", "c"])
     three.write_embeddings({"a": [[1.0, 0.0]], "c": [[0.0, 1.0]]})
@@ -104,11 +100,6 @@ def test_after_dropping_all_embeddings_may_have_another_size(three: Store) -> No
     assert (three.embedding_dim, lacking(three)) == (3, ["a", "c"])
 
 
-def test_dropping_what_is_not_there_does_nothing(three: Store) -> None:
-    three.drop_embeddings()
-    assert three.count_documents() == 3
-
-
 def test_quantized_embeddings_keep_a_hundredth(path: str) -> None:
     with Store(path, is_quantized=True) as store:
         store.write_documents([doc("a", embedding=[0.6, 0.8])])
@@ -118,41 +109,6 @@ def test_quantized_embeddings_keep_a_hundredth(path: str) -> None:
 
 
 # -- both kinds of query at once -------------------------------------------------------
-
-
-def test_both_lists_are_what_each_query_finds_alone(store: Store) -> None:
-    store.write_documents(
-        [doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
-    )
-    words = SparseEmbedding([1], [1.0])
-    lexical, nearest = store.find_lists([(words, 2), ([1.0, 0.1], 2)])
-    assert lexical == store.find_candidates(words, None, 2)
-    assert [c.id for c in nearest] == ["a", "b"]
-    assert [c.score for c in nearest] == [
-        pytest.approx(d.score) for d in store.query_dense([1.0, 0.1])
-    ]
-
-
-def test_filters_hold_for_both(store: Store) -> None:
-    store.write_documents(
-        [doc("a", "home", [1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
-    )
-    words = SparseEmbedding([1], [1.0])
-    lexical, nearest = store.find_lists([(words, 100), ([1.0, 0.0], 100)], WORK)
-    assert [c.id for c in lexical] == [c.id for c in nearest] == ["b"]
-
-
-def test_a_query_without_words_asks_by_embedding_alone(store: Store) -> None:
-    store.write_documents([doc("a", embedding=[1.0, 0.0])])
-    assert [*map(len, store.find_lists([(SparseEmbedding([], []), 9), ([1.0, 0.0], 9)]))] == [0, 1]
-
-
-def test_chosen_documents_are_scored_by_words_as_among_all(store: Store) -> None:
-    store.write_documents([doc("a"), doc("b"), Document(id="c", content="without words")])
-    words = SparseEmbedding([1, 2], [1.0, 1.0])
-    everywhere = {c.id: c for c in store.find_candidates(words)}
-    assert store.score_among([words], ["b", "c"]) == [{"b": everywhere["b"].score}]
-    assert store.score_among([SparseEmbedding([], []), words], ["b"])[0] == {}
 
 
 # -- any number of queries at once -----------------------------------------------------
@@ -172,16 +128,6 @@ def test_each_of_several_queries_finds_what_it_finds_alone(store: Store) -> None
     ]
     assert store.find_lists([]) == []
     assert store.find_lists([(nothing, 5)]) == [[]]
-
-
-def test_several_queries_score_the_same_documents(store: Store) -> None:
-    store.write_documents([doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[0.0, 1.0])])
-    words = SparseEmbedding([1], [2.0])
-    by_words, by_meaning = store.score_among([words, [1.0, 0.0]], ["a", "gone"])
-    assert set(by_words) == set(by_meaning) == {"a"}
-    assert by_words["a"] == pytest.approx(store.find_candidates(words)[0].score)
-    assert by_meaning["a"] == pytest.approx(1.0, abs=1e-3)
-    assert store.score_among([words], []) == [{}]
 
 
 def test_each_query_scores_documents_of_its_own(store: Store) -> None:

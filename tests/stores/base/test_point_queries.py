@@ -9,7 +9,6 @@ import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
-from haystack.errors import FilterError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,12 +61,6 @@ def test_a_candidate_names_its_note_and_its_section(store: Store) -> None:
     assert candidate.score > 0
 
 
-def test_a_document_that_is_no_chunk_is_its_own_note(store: Store) -> None:
-    store.write_documents([doc("alone", (1, 1.0))])
-    [candidate] = store.find_candidates(query(d1=1.0))
-    assert candidate[:3] == ("alone", "alone", 0)
-
-
 def test_candidates_of_equal_score_come_in_order_of_id(store: Store) -> None:
     names = sorted(str(uuid.UUID(int=n)) for n in range(50))
     store.write_documents([doc(name, (1, 1.0)) for name in reversed(names)])
@@ -81,32 +74,9 @@ def test_candidates_are_filtered_before_they_are_cut(store: Store) -> None:
     assert ids(store.find_candidates(query(d1=1.0), WORK, top_k=2)) == ["3", "4"]
 
 
-def test_a_filter_does_not_change_a_score(store: Store) -> None:
-    store.write_documents([doc(str(n), (1, 1.0), vault="work" if n else "home") for n in range(9)])
-    everywhere = {c.id: c.score for c in store.find_candidates(query(d1=1.0))}
-    for candidate in store.find_candidates(query(d1=1.0), WORK):
-        assert candidate.score == everywhere[candidate.id]
-
-
-def test_by_default_a_hundred_candidates_are_found(store: Store) -> None:
-    store.write_documents([doc(str(n), (1, 1.0)) for n in range(120)])
-    assert len(store.find_candidates(query(d1=1.0))) == 100
-
-
-def test_a_query_of_nothing_has_no_candidates(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0))])
-    assert store.find_candidates(query()) == []
-
-
 def test_no_candidates_at_all_cannot_be_asked_for(store: Store) -> None:
     with pytest.raises(ValueError, match="top_k must be at least 1"):
         store.find_candidates(query(d1=1.0), top_k=0)
-
-
-def test_a_malformed_filter_is_refused(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0))])
-    with pytest.raises(FilterError):
-        store.find_candidates(query(d1=1.0), {"field": "meta.vault"})
 
 
 # -- documents by id -------------------------------------------------------------------
@@ -126,16 +96,6 @@ def test_documents_come_whole_but_for_their_vectors(store: Store) -> None:
     assert found.embedding is found.sparse_embedding is found.score is None
 
 
-def test_a_document_asked_for_twice_comes_twice(store: Store) -> None:
-    store.write_documents([doc("a")])
-    assert ids(store.get_documents(["a", "a"])) == ["a", "a"]
-
-
-def test_asked_for_no_documents_it_returns_none(store: Store) -> None:
-    store.write_documents([doc("a")])
-    assert store.get_documents([]) == []
-
-
 # -- all that hold a word --------------------------------------------------------------
 
 
@@ -151,12 +111,6 @@ def test_all_documents_with_a_dimension_are_found(store: Store) -> None:
     assert set(ids(holding(store, 1))) == {str(n) for n in range(1, 250, 2)}
     assert len(holding(store, 3)) == 250
     assert holding(store, 4) == []
-
-
-def test_the_highest_dimension_is_one_like_others(store: Store) -> None:
-    store.write_documents([doc("a", (2**32 - 1, 1.0)), doc("b", (0, 1.0))])
-    assert ids(holding(store, 2**32 - 1)) == ["a"]
-    assert ids(holding(store, 0)) == ["b"]
 
 
 def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
@@ -183,14 +137,6 @@ def test_all_are_found_however_many_there_are(
     assert len(store.notes_with([1])) == 30
 
 
-def test_points_with_any_of_some_dimensions_come_with_their_scores(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0), (2, 1.0)), doc("b", (2, 3.0)), doc("c", (3, 1.0))])
-    found = store.points_with([1, 2], 2)
-    assert found is not None
-    assert sorted(ids(store.get_documents([*found]))) == ["a", "b"]
-    assert all(score > 0 for score in found.values())
-
-
 def test_more_points_than_wanted_are_none(store: Store) -> None:
     store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
     assert store.points_with([1], 2) is None
@@ -211,20 +157,6 @@ def test_a_dimension_is_used_when_any_document_has_it(store: Store) -> None:
     assert not store.is_used(2)
 
 
-def test_every_document_can_be_read_without_its_vectors(store: Store) -> None:
-    assert store.all_documents() == []
-    store.write_documents([doc("a", (1, 1.0)), doc("b", (2, 1.0))])
-    found = store.all_documents()
-    assert sorted(ids(found)) == ["a", "b"]
-    assert [d.sparse_embedding for d in found] == [None, None]
-
-
-def test_documents_that_hold_a_word_come_with_their_text(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0), file_id="note")])
-    [found] = holding(store, 1)
-    assert (found.content, found.meta) == ("text of a", {"file_id": "note"})
-
-
 def test_documents_that_were_deleted_or_changed_hold_the_word_no_longer(store: Store) -> None:
     store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
     store.delete_documents(["a"])
@@ -242,23 +174,6 @@ def test_each_dimension_of_a_query_says_what_it_adds_to_which_document(store: St
     assert set(two) == {"a", "b"}
     assert two["a"] == pytest.approx(3 * two["b"])
     assert nothing == {}
-
-
-def test_only_the_documents_asked_about_are_scored_and_unknown_ones_are_not(store: Store) -> None:
-    store.write_documents([doc(str(n), (1, 1.0)) for n in range(30)])
-    [found] = store.score_dimensions(query(d1=1.0), ["3", "29", "gone"])
-    assert set(found) == {"3", "29"}
-
-
-def test_any_number_of_documents_can_be_scored(store: Store) -> None:
-    store.write_documents([doc(str(n), (1, 1.0)) for n in range(30)])
-    [found] = store.score_dimensions(query(d1=1.0), [str(n) for n in range(30)])
-    assert len(found) == 30
-
-
-def test_asked_about_no_documents_every_dimension_adds_nothing(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0))])
-    assert store.score_dimensions(query(d1=1.0, d2=1.0), []) == [{}, {}]
 
 
 WEIGHTS = st.floats(0.125, 8, width=16)
@@ -306,12 +221,6 @@ def test_the_notes_created_last_come_first(store: Store) -> None:
     assert ids(store.newest()) == ["evening", "morning", "day", "old", "ancient"]
 
 
-def test_no_more_than_wanted_are_listed_ten_by_default(store: Store) -> None:
-    store.write_documents([doc(str(n), created=f"20{n:02}-01-01") for n in range(10, 40)])
-    assert ids(store.newest(top_k=2)) == ["39", "38"]
-    assert len(store.newest()) == 10
-
-
 def test_the_newest_are_filtered_before_they_are_cut(store: Store) -> None:
     store.write_documents(
         [doc(str(n), created=f"202{n}-01-01", vault="home" if n > 3 else "work") for n in range(6)]
@@ -323,26 +232,6 @@ def test_documents_without_a_date_are_listed_after_the_others(store: Store) -> N
     store.write_documents([doc("dated", created="2025-01-01"), doc("bare"), doc("no", created="")])
     assert ids(store.newest()) == ["dated", "bare", "no"]
     assert ids(store.newest(top_k=1)) == ["dated"]
-
-
-def test_documents_without_a_date_fit_the_filters(store: Store) -> None:
-    store.write_documents([doc(str(n), vault="home" if n % 2 else "work") for n in range(30)])
-    assert len(store.newest(WORK, top_k=100)) == 15
-    assert len(store.newest(top_k=4)) >= 4
-
-
-def test_the_newest_name_note_and_section_and_have_no_score(store: Store) -> None:
-    store.write_documents([doc("chunk", file_id="note", section=2, created="2025-01-01")])
-    assert store.newest() == [Candidate("chunk", "note", 2, 0.0)]
-
-
-def test_chunks_of_a_note_are_listed_beside_each_other(store: Store) -> None:
-    notes = [(str(uuid.UUID(int=n)), f"2025-01-0{n}") for n in (1, 2, 3)]
-    store.write_documents(
-        [doc(f"{day} {n}", file_id=note, created=day) for n in range(3) for note, day in notes]
-    )
-    listed = [candidate.note for candidate in store.newest()]
-    assert listed == [note for note, _ in reversed(notes) for _ in range(3)]
 
 
 def test_chunks_of_a_note_are_listed_beside_each_other_where_notes_have_one_date(
@@ -403,7 +292,3 @@ def test_of_an_index_that_was_never_written_there_is_nothing_to_find(store: Stor
     assert store.get_documents(["a"]) == []
     assert holding(store, 1) == []
     assert store.newest() == []
-
-
-def test_of_an_index_that_was_never_written_each_dimension_adds_nothing(store: Store) -> None:
-    assert store.score_dimensions(query(d1=1.0, d2=1.0), ["a"]) == [{}, {}]

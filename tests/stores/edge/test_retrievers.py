@@ -11,7 +11,6 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import FilterPolicy
 
-from event_loop import in_a_loop
 from rag.stores import (
     QdrantEdgeDocumentStore,
     QdrantEdgeEmbeddingRetriever,
@@ -66,12 +65,6 @@ def test_by_default_it_returns_ten_documents_and_run_time_filters_replace(
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_argument_can_be_given(retriever: Any, store: QdrantEdgeDocumentStore) -> None:
-    made = retriever(store, filters=WORK, top_k=2, filter_policy="merge")
-    assert (made.filters, made.top_k, made.filter_policy) == (WORK, 2, FilterPolicy.MERGE)
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_another_kind_of_store_is_refused(retriever: Any) -> None:
     with pytest.raises(ValueError, match="QdrantEdgeDocumentStore"):
         retriever(InMemoryDocumentStore())
@@ -87,40 +80,6 @@ def test_an_argument_that_cannot_be_meant_is_refused(
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_it_is_written_down_with_its_store_and_made_again(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    made = retriever(store, filters=WORK, top_k=2, filter_policy=FilterPolicy.MERGE)
-    data = made.to_dict()
-    assert data == {
-        "type": f"rag.stores.edge.retrievers.{retriever.__name__}",
-        "init_parameters": {
-            "document_store": {
-                "type": "rag.stores.edge.document_store.QdrantEdgeDocumentStore",
-                "init_parameters": {
-                    "path": store.path,
-                    "similarity": "cosine",
-                    "is_quantized": False,
-                },
-            },
-            "filters": WORK,
-            "top_k": 2,
-            "filter_policy": "merge",
-        },
-    }
-    assert retriever.from_dict(data).to_dict() == made.to_dict()
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_what_it_was_made_from_is_left_as_it_was(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    data = retriever(store).to_dict()
-    retriever.from_dict(data)
-    assert data == retriever(store).to_dict()
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_it_returns_the_best_first_with_scores(
     retriever: Any, store: QdrantEdgeDocumentStore
 ) -> None:
@@ -131,35 +90,10 @@ def test_it_returns_the_best_first_with_scores(
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_off_the_event_loop_it_returns_the_same(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    made = retriever(store)
-    found = in_a_loop(made, **QUERIES[retriever], filters=WORK, top_k=1)
-    assert found == made.run(**QUERIES[retriever], filters=WORK, top_k=1)
-    assert names(found) == ["near"]
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_top_k_given_to_run_wins(retriever: Any, store: QdrantEdgeDocumentStore) -> None:
     made = retriever(store, top_k=1)
     assert names(made.run(**QUERIES[retriever])) == ["near"]
     assert names(made.run(**QUERIES[retriever], top_k=2)) == ["near", "middle"]
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_top_k_of_zero_is_refused_at_run_time_too(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    with pytest.raises(ValueError, match="top_k"):
-        retriever(store).run(**QUERIES[retriever], top_k=0)
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_its_own_filters_apply_when_run_has_none(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    assert names(retriever(store, filters=WORK).run(**QUERIES[retriever])) == ["near", "far"]
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

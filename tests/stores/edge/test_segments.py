@@ -60,19 +60,6 @@ def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) 
     assert len(store.query_sparse(WORD, vault, top_k=99)) == 20
 
 
-def test_readers_see_it_once_it_is_published(store, home, tmp_path, path) -> None:
-    home.import_segments(build(tmp_path / "one", range(10)))
-    store.publish()
-    with Store(path) as reader:
-        assert reader.count_documents() == 10
-
-
-def test_the_folder_is_gone_then(home, tmp_path) -> None:
-    folder = build(tmp_path / "one", range(3))
-    home.import_segments(folder)
-    assert not folder.exists()
-
-
 @pytest.mark.parametrize("operations", [1, 5, 90])
 def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, operations) -> None:
     """The engine passes over operations older than the point."""
@@ -93,13 +80,6 @@ def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_pa
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
-
-
-def test_of_no_points_there_is_nothing_to_adopt(store, home, tmp_path) -> None:
-    build_segments(tmp_path / "none", [])
-    home.import_segments(tmp_path / "none")
-    store.publish()
-    assert store.count_documents() == 0
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`ShardPoints`: which shard a store reads or writes, and the manifest that belongs to it."""
 
-import copy
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +13,6 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, LockedError
-from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.run import IndexRun
 from rag.search.pipeline import create_search_pipeline
@@ -52,45 +50,9 @@ def test_the_manifest_is_that_of_the_generation_being_read(
     assert made(reader) == "first"
 
 
-def test_the_manifest_stays_the_same_object_while_the_generation_does(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    manifest = reader.points.manifest()
-    reader.count_documents()
-    assert reader.points.manifest() is manifest
-
-
-def test_the_manifest_follows_a_publish(store: Store, reader: Store, publish: Publish) -> None:
-    for snapshot in ("first", "second", "third"):
-        publish(store, snapshot)
-        assert made(reader) == snapshot
-
-
-def test_what_the_writer_does_to_its_manifest_is_unseen_before_it_is_published(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    with Manifest.open_work(store.points.directory.work / MANIFEST) as manifest:
-        manifest.set(made="second")
-    assert made(reader) == "first"
-
-
 def test_an_index_that_was_never_written_has_no_manifest(store: Store, path: str) -> None:
     assert store.points.manifest() is None
     assert not Path(path).exists()
-
-
-def test_an_index_published_without_a_manifest_has_none(store: Store, reader: Store) -> None:
-    store.write_documents([doc("a")])
-    store.publish()
-    assert reader.points.manifest() is None
-    assert reader.count_documents() == 1
-
-
-def test_a_store_that_is_writing_has_no_manifest(store: Store, publish: Publish) -> None:
-    publish(store, "first")
-    assert store.points.manifest() is None
 
 
 def test_a_store_that_read_and_now_writes_has_no_manifest(
@@ -101,16 +63,6 @@ def test_a_store_that_read_and_now_writes_has_no_manifest(
     assert made(reader) == "first"
     reader.write_documents([doc("b")])
     assert made(reader) is None
-
-
-def test_a_store_that_read_and_now_publishes_lets_go_of_what_it_read(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    store.close()
-    reader.count_documents()
-    publish(reader, "second")
-    assert [p.name for p in Path(reader.path).glob("gen-*") if p.is_dir()] == ["gen-2"]
 
 
 def test_the_manifest_may_be_read_by_another_thread_than_the_one_that_opened_it(
@@ -136,12 +88,6 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
 
 
 # -- opening and closing ---------------------------------------------------------------
-
-
-def test_a_writer_that_let_go_of_its_copy_reads_it_still(store: Store, path: str) -> None:
-    store.write_documents([Document(id="a", content="a", embedding=[1.0, 0.0])])
-    store.release()
-    assert store.points.home() == IndexDirectory(path).work
 
 
 def open_files(path: str) -> list[str]:
@@ -188,14 +134,6 @@ def test_an_index_that_was_opened_for_all_words_is_not_opened_again_for_others(
 
 
 @needs_proc
-def test_a_closed_writer_holds_no_file(store: Store, path: str) -> None:
-    store.write_documents([doc("a")])
-    assert open_files(path)
-    store.close()
-    assert open_files(path) == []
-
-
-@needs_proc
 def test_a_reader_that_follows_many_generations_holds_the_files_of_one(
     store: Store, reader: Store, path: str, publish: Publish
 ) -> None:
@@ -221,29 +159,6 @@ def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
     with pytest.raises(IndexUnavailableError):
         store.count_documents()
     assert open_files(path) == []
-
-
-@needs_proc
-def test_a_manifest_that_cannot_be_opened_holds_no_file(
-    store: Store, path: str, publish: Publish
-) -> None:
-    publish(store, "first")
-    store.close()
-    (Path(path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
-    with pytest.raises(IndexUnavailableError):  # the exception in hand keeps its frames alive
-        store.points.manifest()
-    store.close()
-    assert open_files(path) == []
-
-
-def test_after_closing_the_manifest_can_be_had_again(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    before = reader.points.manifest()
-    reader.close()
-    assert made(reader) == "first"
-    assert reader.points.manifest() is not before
 
 
 def test_writing_may_begin_twice_and_ends_with_close(store: Store, reader: Store) -> None:
@@ -275,19 +190,6 @@ class BrokenShard:
         pass
 
 
-def test_a_writer_that_cannot_flush_says_so_and_lets_go_of_the_lock(
-    store: Store, reader: Store
-) -> None:
-    store.begin_writing()
-    store.points._work = BrokenShard()  # type: ignore[assignment]
-    try:
-        with pytest.raises(IndexUnavailableError, match="flush"):
-            store.close()
-        reader.begin_writing()
-    finally:
-        store.points._work = None
-
-
 @needs_proc
 def test_a_writer_that_cannot_flush_holds_no_file(
     store: Store, path: str, publish: Publish
@@ -305,15 +207,6 @@ def test_a_writer_that_cannot_flush_holds_no_file(
 
 
 # -- what is read ----------------------------------------------------------------------
-
-
-def test_the_home_is_the_folder_that_is_read(store: Store, reader: Store) -> None:
-    assert store.points.home() is None
-    store.write_documents([doc("a")])
-    assert store.points.home() == Path(store.path) / "work"
-    assert reader.points.home() is None
-    store.publish()
-    assert reader.points.home() == Path(store.path) / "gen-1"
 
 
 def test_there_is_something_to_read_once_a_generation_is_published_or_one_writes(
@@ -336,10 +229,6 @@ def test_the_lock_alone_hides_no_snapshot_from_its_holder(store: Store, publish:
     assert made(store) is None  # a writer's own is not here yet
 
 
-def test_a_store_that_is_copied_is_the_same_store(store: Store) -> None:
-    assert copy.deepcopy(store) is store
-
-
 # -- staying with one snapshot -------------------------------------------------------
 
 
@@ -358,29 +247,6 @@ def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
     assert reader.points.home() == Path(store.path) / "gen-2"
 
 
-def test_a_manifest_in_hand_can_be_read_on_while_its_reader_is_pinned(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    with reader.points.pinned():
-        manifest = reader.points.manifest()
-        assert manifest
-        publish(store, "second")
-        reader.count_documents()
-        assert manifest.get("made") == "first"
-        assert reader.points.manifest() is manifest
-
-
-def test_a_pin_takes_hold_of_what_is_current_when_it_begins(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    with reader.points.pinned():
-        publish(store, "second")
-        assert made(reader) == "first"
-    assert made(reader) == "second"
-
-
 def test_a_pin_takes_hold_of_what_is_current_whatever_was_read_before_it(
     store: Store, reader: Store, publish: Publish
 ) -> None:
@@ -389,15 +255,6 @@ def test_a_pin_takes_hold_of_what_is_current_whatever_was_read_before_it(
     publish(store, "second")
     with reader.points.pinned():
         assert made(reader) == "second"
-
-
-def test_a_pin_on_an_index_that_is_not_there_yet_holds_nothing(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    with reader.points.pinned():
-        assert made(reader) is None
-        publish(store, "first")
-        assert made(reader) == "first"
 
 
 def test_pins_within_pins_hold_until_the_last_is_let_go(
@@ -411,17 +268,6 @@ def test_pins_within_pins_hold_until_the_last_is_let_go(
             raise ZeroDivisionError
         assert made(reader) == "first"
     assert made(reader) == "second"
-
-
-def test_a_pinned_store_that_begins_to_write_reads_what_it_writes(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    store.close()
-    with reader.points.pinned():
-        assert made(reader) == "first"
-        reader.write_documents([doc("b")])
-        assert (reader.count_documents(), made(reader)) == (1, None)
 
 
 def test_a_pinned_reader_may_be_closed(store: Store, reader: Store, publish: Publish) -> None:
@@ -512,16 +358,6 @@ def test_a_publish_in_the_middle_of_a_search_changes_nothing(
     assert disturbed == undisturbed
 
 
-def test_the_next_search_sees_what_was_published_since(
-    reader: Store, indexed: Callable[..., None]
-) -> None:
-    indexed(BEFORE)
-    pipeline = create_search_pipeline(reader)
-    assert search(pipeline, "gardening").total == 0
-    indexed(AFTER)
-    assert search(pipeline, "gardening").total == 2
-
-
 # -- merging as points come ------------------------------------------------------------
 
 
@@ -537,13 +373,6 @@ def test_the_working_copy_is_merged_and_closed_when_enough_was_written(
     opened = store.points.work()
     store.write_documents([doc("ninth")])
     assert store.points.work() is not opened
-
-
-def test_after_a_merge_counting_begins_anew(store: Store, merge_every_10: None) -> None:
-    store.write_documents([doc(str(n)) for n in range(10)])
-    opened = store.points.work()
-    store.write_documents([doc("tenth")])
-    assert store.points.work() is opened
 
 
 def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_every_10: None) -> None:

@@ -107,17 +107,6 @@ def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
     assert laptop.notes() == {"a", "b"}
 
 
-def test_points_that_no_index_wrote_are_refused(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
-    desk.write("a")
-    server.engine.delete_collection("obsidian_knowledge.catalog")
-    with pytest.raises(UsageError, match="no catalog says whose they are"):
-        laptop.write("b")
-    desk.write("a", "b")  # whose they are
-    assert laptop.notes() == {"a", "b"}
-
-
 def test_an_index_that_an_older_version_wrote_is_gone_on_with(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
@@ -128,14 +117,6 @@ def test_an_index_that_an_older_version_wrote_is_gone_on_with(
     desk.write("a", "b")
     assert desk.mark.index == desk.head().index != ""
     assert laptop.notes() == {"a", "b"}
-
-
-def test_a_damaged_list_of_who_this_is_makes_it_another_machine(desk: Machine) -> None:
-    desk.write("a")
-    (desk.home / "machine.json").write_text("[" * 100_000, "utf-8")
-    with pytest.raises(UsageError, match="writes this index"):
-        desk.write("b")
-    assert desk.notes() == {"a"}
 
 
 def test_a_machine_has_one_id_whoever_asks_first(desk: Machine) -> None:
@@ -165,14 +146,6 @@ def test_of_two_copies_of_a_folder_the_one_that_is_behind_is_refused(
         copy.write("c")
     assert writes(server, since) == [] and desk.head() == head
     desk.write("a", "b", "c")
-
-
-def test_of_two_copies_of_a_folder_the_first_to_write_goes_on(desk: Machine, copy: Machine) -> None:
-    copy.write("b")
-    copy.write("b", "c")
-    with pytest.raises(UsageError, match="written from another folder since"):
-        desk.write("d")
-    assert desk.notes() == {"b", "c"}
 
 
 def test_a_folder_that_was_deleted_is_made_anew(desk: Machine, server: QdrantServer) -> None:
@@ -289,27 +262,3 @@ def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
     assert desk.notes() == {"a", "b"}
     desk.write("a", "b", "c")
     assert desk.notes() == laptop.notes() == {"a", "b", "c"}
-
-
-def test_an_index_is_whole_again_after_the_server_lost_the_catalog(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
-    desk.write("a")
-    laptop.notes()
-    index = desk.mark.index
-    server.engine.delete_collection("obsidian_knowledge.catalog")
-    assert laptop.notes() == {"a"}
-    desk.write("a", "b")
-    assert desk.mark.index == index
-    assert laptop.notes() == {"a", "b"}
-
-
-def test_files_that_cannot_be_written_here_are_not_the_server_s_fault(
-    desk: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: Any) -> None:
-        raise PermissionError(13, "Permission denied", "machine.json")
-
-    monkeypatch.setattr("rag.stores.server.identity.replace_durably", refused)
-    with pytest.raises(PermissionError):
-        desk.write("a")

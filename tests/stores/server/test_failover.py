@@ -80,13 +80,6 @@ def test_the_next_address_answers_for_one_that_is_gone(
     assert read(open_store()) == ["a"]
 
 
-def test_a_node_that_is_not_ready_is_asked_once_and_then_no_more(
-    nodes: list[QdrantServer], store: Store
-) -> None:
-    nodes[0].fail("status", 503)
-    assert count_requests(nodes, lambda: [store.count_documents() for _ in range(3)]) == [1, 3]
-
-
 def test_the_address_that_answered_is_kept_for_other_stores_of_this_process(
     nodes: list[QdrantServer], store: Store, open_store: Callable[..., Store]
 ) -> None:
@@ -128,36 +121,7 @@ def test_the_making_of_a_collection_is_not_repeated(
     assert nodes[1].requests == []
 
 
-def test_an_index_of_a_field_is_made_again(
-    nodes: list[QdrantServer], open_store: Callable[..., Store]
-) -> None:
-    nodes[0].fail("cut", after=6)
-    open_store().begin_writing()
-    assert len(nodes[1].indexes["obsidian_knowledge"]) == 4
-    assert len(nodes[1].requests) == 4
-
-
-def test_a_collection_is_made_by_the_next_where_the_first_is_gone(
-    nodes: list[QdrantServer], open_store: Callable[..., Store]
-) -> None:
-    nodes[0].close()
-    open_store().write_documents([Document(id="a", embedding=[0.6, 0.8])])
-    assert "PUT /collections/obsidian_knowledge/vectors/sentences" in nodes[1].paths()
-
-
 # -- it is not -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("status", "said"), [(500, "error 500"), (401, "does not accept the API key"), (429, "is busy")]
-)
-def test_an_answer_is_an_answer(
-    nodes: list[QdrantServer], store: Store, status: int, said: str
-) -> None:
-    nodes[0].fail("status", status)
-    with pytest.raises(StoreConnectionError, match=said) as caught:
-        store.count_documents()
-    assert caught.value.server == nodes[0].url and said in caught.value.message
 
 
 def test_who_takes_too_long_is_named_and_nobody_else_is_asked(
@@ -233,11 +197,3 @@ def test_the_deadline_is_that_of_all_tries(unreachable: Asked) -> None:
     limits = [request.extensions["timeout"]["connect"] for request in unreachable]
     assert len(limits) == 3 and sum(limits) <= 0.6
     assert time.monotonic() - started < 5
-
-
-def test_each_address_has_its_own_host_port_and_path(unreachable: Asked) -> None:
-    give_up("http://127.0.0.1:1/one, http://localhost/two/", 30)
-    assert [(str(request.url), request.headers["Host"]) for request in unreachable] == [
-        ("http://127.0.0.1:1/one/collections/x", "127.0.0.1:1"),
-        ("http://localhost:6333/two/collections/x", "localhost:6333"),
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -47,13 +46,6 @@ def generation(machine: Machine) -> str:
 
 
 # -- fetching --------------------------------------------------------------------------
-
-
-def test_a_machine_that_has_only_the_address_finds_the_notes(
-    desk: Machine, laptop: Machine
-) -> None:
-    desk.write("a", "b")
-    assert laptop.notes() == {"a", "b"}
 
 
 def test_the_catalog_is_fetched_once_and_then_only_asked_for(
@@ -108,17 +100,6 @@ def test_an_index_without_frequencies_is_fetched_as_it_is(desk: Machine, laptop:
         assert manifest is not None and manifest.totals() == (1, 1)
         with pytest.raises(IndexUnavailableError):
             store.points.frequencies()
-
-
-def test_an_index_without_a_manifest_is_fetched_once(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
-    with desk.store() as store:
-        put(store, "a")
-        (store.directory.work / MANIFEST).unlink()
-        store.publish()
-    laptop.directory()
-    assert fetched(server, laptop.directory) == 0
 
 
 # -- parts that go, and others that fetch ---------------------------------------------
@@ -248,13 +229,6 @@ def test_another_address_of_the_server_is_the_same_index(
     desk.write("c")
 
 
-def test_with_another_address_nothing_is_fetched(
-    desk: Machine, server: QdrantServer, other_address: str
-) -> None:
-    desk.write("a")
-    assert fetched(server, desk.at(other_address).directory) == 0
-
-
 def test_another_index_at_the_same_address_has_a_folder_of_its_own(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
@@ -280,15 +254,6 @@ def test_garbage_in_the_list_of_folders_is_no_hindrance(
     desk.write("a")
     (desk.home / "servers.json").write_text(content, "utf-8")
     assert desk.notes() == desk.at(other_address).notes() == {"a"}
-
-
-def test_the_list_of_folders_leads_nowhere_else(desk: Machine, tmp_path: Path) -> None:
-    desk.write("a")
-    key = f"{desk.config.store.url} obsidian_knowledge"
-    for name in ("../index-x", "index-/../../x", "/etc", "index-\x00", "vaults.json"):
-        (desk.home / "servers.json").write_text(json.dumps({key: name}), "utf-8")
-        assert desk.folder.parent == desk.home
-        assert desk.notes() == {"a"}
 
 
 def test_the_id_of_an_index_leads_nowhere_else(
@@ -329,34 +294,14 @@ def name_another(folder: Path) -> None:
     (folder / CURRENT).write_text("gen-99", "ascii")
 
 
-def name_nothing(folder: Path) -> None:
-    (folder / CURRENT).write_bytes(b"\xff../../etc")
-
-
-def empty_manifest(folder: Path) -> None:
-    (folder / (folder / CURRENT).read_text("ascii") / MANIFEST).write_bytes(b"")
-
-
 def damage_manifest(folder: Path) -> None:
     file = folder / (folder / CURRENT).read_text("ascii") / MANIFEST
     file.write_bytes(b"x" * file.stat().st_size)
 
 
-def lose_frequencies(folder: Path) -> None:
-    (folder / (folder / CURRENT).read_text("ascii") / "frequencies").unlink()
-
-
 @pytest.mark.parametrize(
     "damage",
-    [
-        lose_current,
-        lose_snapshot,
-        name_another,
-        name_nothing,
-        empty_manifest,
-        damage_manifest,
-        lose_frequencies,
-    ],
+    [lose_current, lose_snapshot, name_another, damage_manifest],
 )
 def test_what_is_damaged_here_is_fetched_again(
     damage: Callable[[Path], None], desk: Machine, laptop: Machine
@@ -365,14 +310,6 @@ def test_what_is_damaged_here_is_fetched_again(
     laptop.notes()
     damage(laptop.folder)
     assert laptop.notes() == {"a"}
-
-
-def test_what_is_damaged_where_the_index_is_written_is_fetched_too(desk: Machine) -> None:
-    desk.write("a")
-    damage_manifest(desk.folder)
-    assert desk.notes() == {"a"}
-    desk.write("a", "b")
-    assert desk.notes() == {"a", "b"}
 
 
 # -- a server or a disk that fails -----------------------------------------------------

@@ -53,12 +53,3 @@ def test_an_embedding_is_sent_in_the_digits_that_tell_32_bits() -> None:
     embedding = np.float32([0.1, 1 / 3])
     assert to_json({"vector": embedding}) == b'{"vector":[0.1,0.33333334]}'
     assert np.float32(json.loads(to_json(embedding))).tolist() == embedding.tolist()
-
-
-def test_an_answer_that_is_no_json_is_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, stream=httpx.ByteStream(b"\xff{"))
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answer)
-    with pytest.raises(ValueError, match="no JSON"):
-        RestClient(StoreConfig(url="http://127.0.0.1")).request("GET", "/collections/x")

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
@@ -140,11 +139,6 @@ def test_what_the_server_lost_is_a_fault_of_the_index(
     assert (caught.value.exit_code, "rag index" in caught.value.hint) == (3, True)
 
 
-def test_what_the_server_says_is_repeated(server: QdrantServer, store: Store) -> None:
-    server.fail("status", 507, '{"status": {"error": "No space left\\non device"}}')
-    assert failure(store).details == "No space left on device"
-
-
 def test_of_a_page_only_the_title_is_told(server: QdrantServer, store: Store) -> None:
     page = "<html>\n<head><title>Bad\x1b[31m Gateway</title></head>" + "x" * 5000
     server.fail("status", 502, page)
@@ -158,24 +152,6 @@ def test_a_key_that_the_server_repeats_is_not(
     server.fail("status", 401, '{"status": {"error": "key s3cret is wrong"}}')
     with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:
         assert failure(store, Store.begin_writing).details == "key … is wrong"
-
-
-def test_nobody_listens(tmp_path: Path) -> None:
-    with QdrantServer() as gone:
-        pass
-    with Store(str(tmp_path / "index"), StoreConfig(url=gone.url)) as store:
-        error = failure(store, Store.begin_writing)
-    assert "no Qdrant server answers" in error.message
-    assert "store.url" in error.hint
-
-
-def test_a_host_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with Store(str(tmp_path / "index"), StoreConfig(url="http://nowhere.example")) as store:
-        assert "no host of the name nowhere.example" in failure(store, Store.begin_writing).message
 
 
 def test_a_host_that_never_accepts_is_given_up_on(tmp_path: Path) -> None:
@@ -192,23 +168,6 @@ def test_a_host_that_never_accepts_is_given_up_on(tmp_path: Path) -> None:
             failure(store, Store.begin_writing)
         for waiting in full:
             waiting.close()
-
-
-def test_a_connection_is_waited_for_no_longer_than_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[dict[str, float]] = []
-
-    def refuse(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        waits.append(request.extensions["timeout"])
-        raise httpx.ConnectTimeout("timed out")
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", refuse)
-    settings = StoreConfig(url="http://127.0.0.1:1", timeout=60)
-    with Store(str(tmp_path / "index"), settings) as store:
-        assert "does not answer" in failure(store, Store.begin_writing).message
-    assert waits[0]["connect"] == 5
-    assert waits[0]["read"] > 50
 
 
 def test_a_failed_beginning_lets_go_of_the_lock(server: QdrantServer, tmp_path: Path) -> None:

@@ -1,9 +1,5 @@
 """`QdrantServerDocumentStore`: the collection it makes, whose it is, and what is published."""
 
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,14 +17,13 @@ from rag.exceptions import (
     ConfigError,
     IndexingError,
     IndexUnavailableError,
-    LockedError,
     StoreConnectionError,
     UsageError,
 )
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
-from rag.index.snapshots import MANIFEST, SERVER
-from rag.stores import QdrantServerDocumentStore, get_collection_stats, get_document_store
+from rag.index.snapshots import MANIFEST
+from rag.stores import QdrantServerDocumentStore, get_document_store
 from rag.stores.edge.retrievers import with_store
 from rag.stores.server.rest import RestClient
 
@@ -112,15 +107,6 @@ def test_the_layout_is_the_configuration_s(
     assert made["dense"]["sentences"]["multivector_config"] == {"comparator": "max_sim"}
 
 
-def test_without_a_layout_the_server_decides(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
-    open_server().write_documents([doc("a", [0.6, 0.8])])
-    made = server.created["obsidian_knowledge"]
-    assert made.get("shard_number") is None and made.get("quantization_config") is None
-    assert "updated" not in made
-
-
 def test_binary_quantization_is_scored_again_by_the_vectors(
     server: QdrantServer, open_server: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,22 +149,6 @@ def test_a_collection_of_an_older_version_weighs_words_no_more(
     assert changed["sparse_vectors"]["lexical"]["modifier"] == "none"
 
 
-def test_the_points_are_those_of_the_embedded_store(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
-    open_server().write_documents([doc(IDS[1], [0.6, 0.8], done=True, tags=["a"])])
-    [point], _ = server.engine.scroll("obsidian_knowledge", with_vectors=True)
-    assert point.id == IDS[1]
-    assert point.payload == {
-        "id": IDS[1],
-        "content": f"text of {IDS[1]}",
-        "meta": {"done": True, "tags": ["a"]},
-        "_true": ["meta.done"],
-    }
-    assert point.vector["lexical"].indices == [1, 4294967295]
-    assert point.vector["sentences"] == [pytest.approx([0.6, 0.8])]
-
-
 def test_answers_are_asked_for_as_they_are(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:
@@ -219,47 +189,7 @@ def test_a_collection_with_points_of_others_is_refused(
         assert again.count_documents() == 0
 
 
-def test_an_index_that_another_folder_writes_is_refused(open_server: Callable[..., Store]) -> None:
-    open_server().write_documents([doc("a")])
-    with pytest.raises(UsageError, match=f"{socket.gethostname()} writes this index, since 2"):
-        open_server("other").begin_writing()
-
-
-def test_an_empty_collection_is_taken(open_server: Callable[..., Store]) -> None:
-    with open_server() as store:
-        store.begin_writing()
-    open_server("other").write_documents([doc("a")])
-
-
-def test_a_collection_of_its_own_is_written_again(open_server: Callable[..., Store]) -> None:
-    with open_server() as store:
-        store.write_documents([doc("a")])
-    with open_server() as store:
-        store.write_documents([doc("b")])
-        assert store.count_documents() == 2
-
-
-def test_only_one_process_writes(open_server: Callable[..., Store]) -> None:
-    open_server().begin_writing()
-    with pytest.raises(LockedError):
-        open_server().begin_writing()
-
-
 # -- publishing ------------------------------------------------------------------------
-
-
-def test_readers_find_the_manifest_once_it_is_published(open_server: Callable[..., Store]) -> None:
-    store, reader = open_server(), open_server()
-    store.write_documents([doc(IDS[1])])
-    record(store, IDS[1])
-    assert not reader.is_readable and reader.manifest() is None and store.manifest() is None
-    store.publish()
-    manifest = reader.manifest()
-    assert manifest is not None and manifest.expected_points() == 1
-    assert reader.is_readable
-    assert not (reader.directory.path / "gen-1" / "shard").exists()
-    assert reader.directory.is_whole("gen-1")
-    assert (reader.directory.path / SERVER).exists()
 
 
 def test_a_reader_keeps_its_manifest_while_it_searches_and_then_takes_the_next(
@@ -296,13 +226,6 @@ def test_what_the_server_lost_is_not_published(
     assert store.directory.current() is None
 
 
-def test_without_a_manifest_everything_written_stays(open_server: Callable[..., Store]) -> None:
-    store = open_server()
-    store.write_documents([doc("a"), doc("b")])
-    store.publish()
-    assert store.count_documents() == 2
-
-
 def test_it_knows_what_the_server_lacks(open_server: Callable[..., Store]) -> None:
     store = open_server()
     store.write_documents([doc("a"), doc("b")])
@@ -333,14 +256,6 @@ def test_a_server_that_is_silent_is_not_taken_for_one_without_an_index(tmp_path:
         _ = store.is_readable
 
 
-def test_a_server_without_a_catalog_has_nothing_to_read(open_server: Callable[..., Store]) -> None:
-    with open_server() as store:
-        assert not store.is_readable
-        assert store.count_documents() == 0
-        assert store.embedding_dim is None
-        assert store.all_documents() == []
-
-
 def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
     open_server: Callable[..., Store], server: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,14 +265,6 @@ def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
     store.write_documents([doc("a")])
     assert {headers["api-key"] for _, _, headers in server.requests} == {"s3cret"}
     assert "s3cret" not in repr(store.to_dict())
-
-
-def test_no_key_is_sent_where_none_is_named(
-    open_server: Callable[..., Store], server: QdrantServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
-    open_server(api_key_env="").begin_writing()
-    assert not any("api-key" in headers for _, _, headers in server.requests)
 
 
 def test_a_key_is_not_sent_to_another_machine_in_the_clear(
@@ -424,19 +331,6 @@ def test_the_size_of_embeddings_is_asked_once_for_each_pinned_snapshot(
     assert server.paths()[before:].count(asked) == 2
 
 
-def test_a_run_on_a_complete_collection_asks_for_its_layout_once(
-    open_server: Callable[..., Store], server: QdrantServer
-) -> None:
-    with open_server() as store:
-        store.begin_writing()
-    before = len(server.requests)
-    open_server().begin_writing()
-    assert server.paths()[before:] == [
-        "GET /collections/obsidian_knowledge",
-        "POST /collections/obsidian_knowledge.catalog/points",
-    ]
-
-
 PROGRAM = """
 import sys
 from rag.config import RAGConfig
@@ -447,12 +341,6 @@ store = get_document_store(RAGConfig(data_dir=Path(sys.argv[1])))
 store.find_candidates, create_search_pipeline(store), create_qa_pipeline(store)
 sys.exit("qdrant_client" in sys.modules)
 """
-
-
-def test_without_a_server_its_client_is_never_imported(tmp_path: Path) -> None:
-    source = str(Path(__file__).resolve().parents[3] / "src")
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": source}, check=True, timeout=60)
 
 
 # -- serialising -----------------------------------------------------------------------
@@ -485,17 +373,6 @@ def test_the_configuration_decides_which_store_it_is(tmp_path: Path) -> None:
     assert isinstance(get_document_store(one), Store)
     assert one.index_dir == same.index_dir
     assert len({config.index_dir for config in (embedded, one, two)}) == 3
-
-
-def test_statistics_name_the_collection(open_server: Callable[..., Store]) -> None:
-    store = open_server(collection="notes")
-    store.write_documents([doc("a", [0.6, 0.8])])
-    assert get_collection_stats(store) == {
-        "collection_name": "notes",
-        "document_count": 1,
-        "embedding_dim": 2,
-        "similarity": "cosine",
-    }
 
 
 def test_a_whole_number_of_over_64_bits_is_kept_as_near_as_the_server_can(
