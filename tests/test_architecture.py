@@ -20,7 +20,6 @@ EXCEPTIONS = {
     ("rag.cli.commands.processes", "rag.mcp.stdio"),
     ("rag.cli.commands.processes", "rag.daemon.control"),
     ("rag.cli.commands.processes", "rag.web.serve"),
-    ("rag.cli.framework.settings", "rag.daemon.client"),
     # The protocol is spoken over HTTP too, and both read the notes through one library.
     *(("rag.web.mcp", f"rag.mcp.{name}") for name in ("library", "protocol")),
     *((f"rag.web.{name}", "rag.mcp.library") for name in ("app", "serve")),

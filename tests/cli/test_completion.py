@@ -66,8 +66,3 @@ def test_conversations_are_offered(rag, indexed, offers, monkeypatch):
     assert rag("chat").code == 0
     (one,) = rag("chat", "--list", "--json").json["sessions"]
     assert offers("rag chat --session ") == [one["id"]]
-
-
-def test_without_an_index_nothing_is_offered_and_nothing_said(offers):
-    assert offers("rag get x") == []
-    assert offers("rag vault remove ") == []

@@ -28,29 +28,11 @@ def test_a_failure_gives_1_with_the_command_that_mends_it_below(rag):
     assert lines[-1].endswith("1 failure")
 
 
-def test_a_warning_alone_gives_0(rag, library, server):
-    server.close()
-    ran = rag("doctor")
-    assert ran.code == 0
-    assert "! warn  ollama " in ran.out and "1 warning," in ran.out
-
-
 def test_quietly_it_says_only_what_is_wrong(rag, library, server):
     assert rag("doctor", "-q") == (0, "", "")
     del server.models["llama3.2"]
     first, hint = rag("doctor", "-q").out.splitlines()
     assert first.startswith("! warn  chat model") and "ollama pull" in hint
-
-
-def test_an_unknown_setting_gives_2_before_any_check(rag, tmp_path):
-    (tmp_path / "my.toml").write_text("[search]\ntopk = 3\n")
-    ran = rag("doctor", "--config", tmp_path / "my.toml")
-    assert (ran.code, ran.out) == (2, "") and "search.top_k" in ran.err
-
-
-def test_names_that_would_move_the_cursor_do_not(rag, write_notes):
-    rag("index", "-q", write_notes("a\x1b[2Jb", {"a.md": "# A\n"}))
-    assert "\x1b" not in rag("doctor").out
 
 
 def test_it_neither_waits_for_the_writer_nor_changes_the_index(rag, indexed):

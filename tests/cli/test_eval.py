@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-FIGURES = {
-    "ndcg_5",
-    "ndcg_10",
-    "mrr",
-    "hit_1",
-    "hit_3",
-    "hit_5",
-    "recall_10",
-    "latency_ms_p50",
-    "queries",
-}
 QUESTIONS = [
     {"id": "r", "query": "rolling back a deploy", "relevant": ["runbooks/Rollback.md"]},
     {"id": "b", "query": "restore script", "relevant": ["Backups.md"], "category": "ops"},
@@ -56,20 +43,6 @@ class TestFigures:
             ["all", "3", *["1.000"] * 7],
         ]
 
-    def test_the_table_fits_a_terminal_of_80_columns(self, rag, library, questions):
-        assert all(len(line) <= 80 for line in rag("eval", questions()).out.splitlines())
-
-    def test_questions_may_come_from_stdin(self, rag, library, monkeypatch):
-        text = json.dumps(QUESTIONS[0]).encode()
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-        assert rag("eval", "-", "--json").json["overall"]["queries"] == 1
-
-    def test_no_stdin_is_a_set_without_questions(self, rag, library, monkeypatch):
-        monkeypatch.setattr(sys, "stdin", None)
-        ran = rag("eval", "-")
-        assert ran.code == 2
-        assert "stdin holds no questions" in ran.err
-
     def test_notes_that_are_not_in_the_index_are_misses_and_told(self, rag, library, questions):
         gone = [{"query": "backups", "relevant": [f"gone {n}.md"]} for n in range(4)]
         ran = rag("eval", questions(*gone), "--json")
@@ -89,39 +62,6 @@ class TestFigures:
         assert ran.json["overall"]["hit_1"] == 0
         assert ran.err == ""
         assert "not in vault home" in rag("eval", questions(), "-v", "home").err
-
-    def test_notes_of_other_vaults_take_no_rank(self, rag, indexed, write_notes, questions):
-        notes = {"Restore script.md": "restore script restore script\n"}
-        rag("index", "-q", write_notes("home", notes))
-        file = questions({"query": "restore script", "relevant": ["Backups.md"]})
-        assert rag("eval", file, "--json").json["overall"]["mrr"] == 0.5
-        assert rag("eval", file, "--json", "-v", "work").json["overall"]["mrr"] == 1
-
-    def test_it_says_when_the_index_is_stale_and_quiet_keeps_silent(self, rag, indexed, questions):
-        (indexed / "new.md").write_text("new")
-        assert "1 note changed since" in rag("eval", questions()).err
-        assert rag("eval", questions(), "-q").err == ""
-
-    def test_quiet_still_tells_of_notes_that_are_not_in_the_index(self, rag, library, questions):
-        ran = rag("eval", questions({"query": "backups", "relevant": ["gone.md"]}), "-q")
-        assert ran.err == "1 question names notes that are not in the index: 1 (gone.md)\n"
-
-
-class TestModes:
-    @pytest.mark.parametrize(("modes", "code"), [("dense", 3), ("lexical,hybrid", 3), ("x", 2)])
-    def test_a_mode_that_cannot_be_served_gives_the_code_of_search(
-        self, rag, library, questions, modes, code
-    ):
-        ran = rag("eval", questions(), "--modes", modes)
-        assert (ran.code, ran.out) == (code, "")
-
-    @pytest.mark.parametrize("modes", ["", ",", "lexical,"])
-    def test_an_empty_mode_is_a_usage_error(self, rag, library, questions, modes):
-        assert rag("eval", questions(), "--modes", modes).code == 2
-
-    def test_the_setting_holds_where_no_mode_is_given(self, rag, library, questions, monkeypatch):
-        monkeypatch.setenv("RAG_SEARCH__MODE", "dense")
-        assert rag("eval", questions()).code == 3
 
 
 class TestCompare:
@@ -161,28 +101,6 @@ class TestCompare:
         (row,) = (line.split() for line in ran.out.splitlines() if line.startswith("MRR"))
         assert row[:4] == ["MRR", "1.0000", "0.2500", "-0.7500"]
 
-    def test_a_drop_in_one_question_may_be_chance_and_gives_0(self, rag, trees, asked, baseline):
-        self.spoil(rag, trees, 1)
-        ran = rag("eval", asked, "--compare", baseline)
-        assert ran.code == 0
-        assert "\nNot worse than the baseline: nDCG@10 changed by -0.1250" in ran.out
-        assert "which may be chance" in ran.out
-
-    def test_a_rise_is_called_better(self, rag, trees, asked, baseline, tmp_path):
-        self.spoil(rag, trees, 6)
-        rag("eval", asked, "--save", tmp_path / "low.json")
-        for word in self.WORDS:
-            (trees / f"of {word[0]}.md").write_text(f"about the {word}\n")
-        rag("index", "-q")
-        ran = rag("eval", asked, "--compare", tmp_path / "low.json")
-        assert ran.code == 0
-        assert "\nBetter than the baseline: nDCG@10 changed by +0.7500" in ran.out
-
-    def test_nothing_changed_is_the_same(self, rag, trees, asked, baseline):
-        ran = rag("eval", asked, "--compare", baseline)
-        assert (ran.code, ran.err) == (0, "")
-        assert ran.out.endswith("The same as the baseline: nDCG@10 did not change.\n")
-
     def test_questions_of_one_side_alone_are_told_and_left_out(
         self, rag, trees, baseline, questions
     ):
@@ -197,24 +115,6 @@ class TestCompare:
             "only 5 questions to compare: trust the interval little",
         ]
         assert "5 questions in both" in ran.out
-
-    def test_a_baseline_of_another_mode_is_told(self, rag, trees, asked, baseline):
-        text = baseline.read_text().replace('"modes": {"lexical"', '"modes": {"dense"')
-        baseline.write_text(text)
-        ran = rag("eval", asked, "--compare", baseline)
-        assert "mode lexical is compared with mode dense of the baseline" in ran.err
-
-    def test_a_run_can_be_kept_over_the_baseline_it_was_compared_with(
-        self, rag, trees, asked, baseline
-    ):
-        self.spoil(rag, trees, 6)
-        assert rag("eval", asked, "--compare", baseline, "--save", baseline).code == 1
-        assert rag("eval", asked, "--compare", baseline).code == 0
-
-    def test_a_set_that_shares_no_question_gives_2(self, rag, trees, baseline, questions):
-        ran = rag("eval", questions(*QUESTIONS, name="other.jsonl"), "--compare", baseline)
-        assert (ran.code, ran.out) == (2, "")
-        assert "share no question" in ran.err
 
     @pytest.mark.parametrize("text", ["no JSON", '{"schema": 1}', '{"schema": 9, "kind": 1}'])
     def test_a_file_of_another_kind_gives_2_as_json_when_asked(self, rag, asked, tmp_path, text):
@@ -251,10 +151,3 @@ class TestMistakes:
         said, advice = ran.err.splitlines()
         assert said.startswith(f"rag: question odd: {message}")
         assert hint in advice
-
-    def test_a_place_that_cannot_be_written_gives_2_before_anything_is_asked(
-        self, rag, library, questions, tmp_path
-    ):
-        ran = rag("eval", questions(), "--save", tmp_path / "none" / "run.json")
-        assert (ran.code, ran.out) == (2, "")
-        assert "its folder does not exist" in ran.err

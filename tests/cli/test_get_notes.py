@@ -51,29 +51,11 @@ class TestOneNote:
     def test_a_heading_picks_its_section(self, rag, folder, name):
         assert rag("get", name).out == HOLDS
 
-    def test_a_heading_may_be_that_of_a_web_address(self, rag, folder):
-        out = rag("get", "work/Glossary.md#error-budget").out
-        assert out == "## Error budget\n\nWhat may fail.\n"
-
-    def test_a_section_below_another_is_named_with_it(self, rag, folder):
-        assert rag("get", "work/Glossary#Holds#Limits").out == "### Limits\n\nTen.\n\n"
-        assert rag("get", "work/Glossary#Error budget#Limits").code == 1
-
-    def test_json_of_a_section_has_its_lines(self, rag, folder):
-        found = rag("get", "work/Glossary#Holds", "--json").json
-        assert (found["line_start"], found["line_end"]) == (3, 10)
-
     def test_an_unknown_heading_names_the_near_ones(self, rag, folder):
         ran = rag("get", "work/Glossary#Hold")
         assert (ran.code, ran.out) == (1, "")
         assert "no heading 'Hold'" in ran.err
         assert "  work/Glossary.md#Holds\n" in ran.err
-
-    def test_a_title_that_holds_a_hash_and_a_heading(self, rag, folder):
-        assert rag("get", "C# notes#Intro").out == "## Intro\n\nSharp.\n"
-
-    def test_a_first_line_and_how_many(self, rag, folder):
-        assert rag("get", "work/Glossary.md:3:3").out == "## Holds\n\nA hold keeps a book.\n"
 
     @pytest.mark.parametrize("span", ["99", "0", "0-3", "99-100", "3:0"])
     def test_lines_that_are_not_there_give_2(self, rag, folder, span):
@@ -82,10 +64,6 @@ class TestOneNote:
     def test_a_title_that_reads_like_a_span_goes_first(self, rag, folder):
         assert rag("get", "12:30-14").out == "# 12:30-14\n"
 
-    def test_a_title_that_reads_like_a_pattern_is_one_note(self, rag, folder):
-        assert rag("get", "What is it?").out == "# What is it?\n"
-        assert rag("get", "What is it?", "--json").json["title"] == "What is it?"
-
 
 class TestPathsOfTheWorkingFolder:
     def test_a_path_begins_where_one_is(self, rag, folder, monkeypatch):
@@ -93,11 +71,6 @@ class TestPathsOfTheWorkingFolder:
         assert rag("get", "./2026-11-01.md").out == "first\n"
         assert rag("get", "../C# notes.md").out == NOTES["C# notes.md"]
         assert rag("get", "../Glossary#Holds").out == HOLDS
-
-    def test_through_a_link_too(self, rag, folder, tmp_path, monkeypatch):
-        (tmp_path / "link").symlink_to(folder)
-        monkeypatch.chdir(tmp_path / "link")
-        assert rag("get", "./daily/2026-11-02").out == "second\nline\n"
 
     def test_of_notes_with_one_name_the_near_one(self, rag, folder, monkeypatch):
         (folder.parent / "home").mkdir()
@@ -120,27 +93,9 @@ class TestSeveralNotes:
             "==> work/daily/2026-11-02.md <==\nsecond\nline\n"
         )
 
-    def test_names_and_parts_are_printed_in_their_order_once_each(self, rag, folder):
-        out = rag("get", "daily/2026-11-02:2", "C# notes#Intro", "daily/2026-11-02:2").out
-        assert out == (
-            "==> work/daily/2026-11-02.md:2-2 <==\nline\n\n"
-            "==> work/C# notes.md#Intro <==\n## Intro\n\nSharp.\n"
-        )
-
-    def test_json_has_a_list(self, rag, folder):
-        found = rag("get", "daily/2026-11-01", "C# notes", "--json").json
-        assert set(found) == {"schema", "notes"}
-        assert [note["title"] for note in found["notes"]] == ["2026-11-01", "C# notes"]
-
-    def test_json_of_a_pattern_is_a_list_though_it_has_one(self, rag, folder):
-        assert len(rag("get", "daily/2026-12-*", "--json").json["notes"]) == 1
-
     def test_paths_are_those_of_all(self, rag, folder):
         out = rag("get", "daily/2026-11-*", "--paths").out
         assert out == f"{folder}/daily/2026-11-01.md\n{folder}/daily/2026-11-02.md\n"
-
-    def test_a_pattern_that_nothing_matches_gives_1(self, rag, folder):
-        assert rag("get", "daily/2031-*").code == 1
 
 
 class TestLimits:
@@ -151,18 +106,6 @@ class TestLimits:
     def test_bytes_are_those_of_whole_lines(self, rag, folder):
         out = rag("get", "work/Glossary.md", "--max-bytes", "15").out
         assert out == "# Glossary\n\n… 11 more lines\n"
-
-    def test_of_each_note(self, rag, folder):
-        out = rag("get", "daily/2026-11-*", "--max-lines", "1").out
-        assert out.endswith("first\n\n==> work/daily/2026-11-02.md <==\nsecond\n… 1 more line\n")
-
-    def test_json_says_how_many(self, rag, folder):
-        found = rag("get", "work/Glossary.md", "--max-lines", "3", "--json").json
-        assert (found["content"], found["more"]) == ("# Glossary\n\n## Holds", 10)
-
-    def test_a_limit_that_is_not_reached_is_not_spoken_of(self, rag, folder):
-        out = rag("get", "C# notes", "--max-lines", "99", "--max-bytes", "9999").out
-        assert out == NOTES["C# notes.md"]
 
 
 def test_a_name_that_no_note_has_is_told_and_the_others_are_printed(rag, folder):

@@ -43,19 +43,6 @@ class TestKinds:
     def test_they_are_printed_as_what_there_is_to_read_of_them(self, rag, folder, name, text):
         assert text in rag("get", name).out
 
-    def test_a_path_of_the_working_folder_needs_no_suffix(self, rag, folder, monkeypatch):
-        monkeypatch.chdir(folder / "plans")
-        assert "roll forward" in rag("get", "./Board").out
-
-    def test_markdown_goes_before_a_canvas_of_the_same_name(self, rag, folder):
-        (folder / "plans" / "Board.md").write_text("the note\n")
-        rag("index", "-q")
-        assert rag("get", "plans/Board").out == "the note\n"
-
-    @pytest.mark.parametrize(("words", "found"), [("slowly", "Board.canvas"), ("tickets", ".base")])
-    def test_they_are_found_by_their_text(self, rag, folder, words, found):
-        assert rag("search", words, "--paths").out.strip().endswith(found)
-
     def test_changes_of_them_are_seen(self, rag, folder):
         (folder / "Tickets.base").write_text("views:\n  - name: Closed\n")
         (folder / "plans" / "Board.canvas").unlink()
@@ -76,12 +63,6 @@ class TestObsidian:
         ran = rag("index")
         assert (ran.code, "1 deleted" in ran.out) == (0, True)
         assert rag("search", "private").code == 1
-
-    def test_the_setting_keeps_it_in(self, rag, folder, monkeypatch):
-        self.settle(folder)
-        monkeypatch.setenv("RAG_OBSIDIAN__RESPECT_IGNORE", "false")
-        assert "nothing changed" in rag("index").out
-        assert rag("search", "private").code == 0
 
     def test_what_is_wrong_with_it_is_told_once_and_stays_in_the_status(self, rag, folder):
         self.settle(folder)
@@ -137,23 +118,3 @@ class TestClones:
         today = date.today().isoformat()
         assert rag("search", "text", "--from", today, "--to", today).code == 1
         assert rag("search", "text", "--modified-from", today).code == 1
-
-    @pytest.mark.parametrize("days", [("2026-11-18", "2026-11-18"), ("2026-11-01", "2026-11-30")])
-    def test_a_filter_finds_the_day_of_a_name(self, rag, clone, days):
-        ran = rag("search", "", "--from", days[0], "--to", days[1], "--paths")
-        assert [Path(line).name for line in ran.out.splitlines()] == ["2026-11-18 Anna.md"]
-
-    def test_notes_without_a_date_are_listed_after_the_others(self, rag, clone):
-        (clone / "dated.md").write_text("---\ncreated: 2020-01-01\n---\n#ops")
-        rag("index", "-q")
-        for order in ((), ("--sort", "created")):
-            ran = rag("search", "tag:ops", "--paths", *order)
-            names = [Path(line).name for line in ran.out.splitlines()]
-            assert (names[0], len(names)) == ("dated.md", 7)
-        few = rag("search", "tag:ops", "--paths", "-k", "3").out.splitlines()
-        assert len(few) == 3
-
-    def test_an_index_under_another_name_knows_nothing_of_the_old_one(self, rag, clone):
-        rag("vault", "rename", "work", "home")
-        found = rag("status", "--json").json["vaults"]
-        assert [*found] == ["home"] and len(found["home"]["notices"]) == 1

@@ -22,10 +22,6 @@ class TestLinks:
         path = "%2Fnotes%2Fa%20b%2F%C3%9C%231.md"
         assert link == f"obsidian://open?path={path}%23To%20do%3A%20A%26B"
 
-    def test_of_an_editor(self):
-        link = link_to("vscode://file{path}:{line}:{col}", FILE, 7)
-        assert link == "vscode://file/notes/a%20b/%C3%9C%231.md:7:1"
-
     def test_a_name_that_reads_like_a_part_of_the_template_is_only_a_name(self):
         assert link_to("e:{path}:{line}", Path("/n/{line}.md"), 7) == "e:/n/%7Bline%7D.md:7"
 
@@ -91,11 +87,6 @@ class TestOpen:
         assert rag("search", "rolling back", "--open", "1").code == 0
         link = f"edit://{library}/runbooks/Rollback.md?7"
         assert opener.read_text() == f"--new\n{link}\n"
-
-    def test_markdown_has_the_same_link(self, rag, library, monkeypatch):
-        monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}?{line}")
-        out = rag("search", "rolling back", "--format", "md").out
-        assert f"(edit://{library}/runbooks/Rollback.md?7)" in out
 
     def test_a_result_that_is_not_there_gives_2(self, rag, library, opener):
         ran = rag("search", "rolling back backups", "--open", "9")

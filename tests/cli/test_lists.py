@@ -53,39 +53,10 @@ class TestFiltersAlone:
     def test_they_list_notes_the_newest_first(self, titles, options, found):
         assert titles(*options) == found
 
-    def test_neither_a_query_nor_a_filter_gives_2(self, rag, titles):
-        ran = rag("search")
-        assert (ran.code, ran.out) == (2, "")
-        assert "neither a query nor a filter" in ran.err
-
-    def test_a_value_that_is_not_wanted_is_not_said_to_be_missing(self, rag, titles):
-        ran = rag("search", "tag:nowhere -status:dome")
-        assert (ran.code, ran.out) == (1, "")
-        assert "the status" not in ran.err
-
-    def test_nothing_fits_gives_1_and_says_so(self, rag, titles):
-        ran = rag("search", "--from", "2031")
-        assert (ran.code, ran.out) == (1, "")
-        assert "no note fits the filters" in ran.err
-
     def test_an_unknown_property_is_named_with_the_near_ones(self, rag, titles):
         ran = rag("search", "--where", "stauts=done")
         assert (ran.code, ran.out) == (1, "")
         assert "no note has the property 'stauts'; near: status" in ran.err
-
-    def test_an_unknown_value_is_named_with_the_near_ones(self, rag, titles):
-        err = rag("search", "quokka", "--where", "status=dome").err
-        assert "no note has the status 'dome'; near: " in err
-
-    @pytest.mark.parametrize(
-        ("value", "near"), [("foss", "; near: Fossa Industries\n"), ("zebra", "\n")]
-    )
-    def test_only_near_values_are_named_as_near(self, rag, tmp_path, value, near):
-        for company in ("Fossa Industries", "Lumen Works"):
-            (tmp_path / f"{company}.md").write_text(f"---\ncompany: {company}\n---\nText.\n")
-        rag("index", tmp_path)
-        err = rag("search", f"company:{value}").err
-        assert f"no note has the company '{value}'{near}" in err
 
     @pytest.mark.parametrize(
         "options",
@@ -159,23 +130,6 @@ class TestPropertyValues:
     def test_in_a_query(self, shelved, condition, found):
         assert shelved(condition) == found
 
-    def test_in_filters(self, shelved):
-        assert shelved("", author="sato", price=">200") == [self.TRADE]
-
-    def test_on_the_command_line(self, rag, write_notes):
-        rag("index", "-q", write_notes("shelf", SHELF))
-        wanted = ["--where", "price>20", "--where", "price<=249.5"]
-        results = rag("search", "--json", *wanted).json["results"]
-        assert [result["path"] for result in results] == ["Leverage.md"]
-
-    def test_what_cannot_be_compared_is_told_with_what_can(self, rag, write_notes):
-        rag("index", "-q", write_notes("shelf", SHELF))
-        ran = rag("search", "price:>cheap")
-        assert (ran.code, ran.out) == (2, "")
-        assert "'cheap' is neither a number nor a date" in ran.err and "price:>200" in ran.err
-        none = rag("search", "--where", "price>9000").err
-        assert "no note has the price '>9000'; near: " in none and "249.50 €" in none
-
 
 class TestOrder:
     @pytest.mark.parametrize(
@@ -189,17 +143,6 @@ class TestOrder:
     def test_of_a_list_and_of_results(self, titles, order, found):
         assert titles("--from", "2025", "--sort", order) == found
         assert titles("quokka", "--sort", order) == found
-
-    def test_a_list_takes_the_first_of_all_notes(self, titles):
-        assert titles("--from", "2025", "--sort", "title", "-k", "1") == ["Alpha"]
-        assert titles("--from", "2025", "--sort", "modified", "-k", "1") == ["Gamma"]
-
-    def test_results_are_the_best_whatever_their_order(self, titles):
-        best = titles("quokka", "-k", "2")
-        assert titles("quokka", "-k", "2", "--sort", "title") == sorted(best, key=str.lower)
-
-    def test_by_score_is_the_usual_order(self, titles):
-        assert titles("quokka", "--sort", "score") == titles("quokka")
 
 
 class TestPropertiesInTheQuery:
@@ -219,20 +162,3 @@ class TestPropertiesInTheQuery:
         assert (sorted(result) if "title:" in query else result) == (
             sorted(found) if "title:" in query else found
         )
-
-    def test_a_name_that_no_note_has_is_a_word(self, titles):
-        assert "beta" in titles("quokka colour:red")
-
-    def test_a_value_that_no_note_has_is_named(self, rag, titles):
-        ran = rag("search", "quokka status:dome")
-        assert (ran.code, ran.out) == (1, "")
-        assert "no note has the status 'dome'; near: " in ran.err
-
-
-class TestOr:
-    def test_of_phrases_one_is_enough(self, titles):
-        assert sorted(titles('"quokka budget" OR "quokka quokka"')) == ["Alpha", "beta"]
-        assert titles('"quokka budget" "quokka quokka"') == []
-
-    def test_a_word_beside_it_lets_a_phrase_be_missing(self, titles):
-        assert sorted(titles('"quokka budget" OR animals')) == ["Alpha", "Gamma", "beta"]

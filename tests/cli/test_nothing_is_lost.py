@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
 import subprocess
 import sys
 import unicodedata
@@ -59,15 +58,6 @@ class TestAnIndexMadeAnew:
         monkeypatch.delenv("RAG_INDEX__CHUNK_SIZE")
         assert rag("search", "walrus").code == 0
 
-    @pytest.mark.inside
-    def test_goes_on_without_that_note_when_told_to_prune(self, rag, write_notes, unreadable):
-        vault = write_notes("v", {"a.md": "zebra", "b.md": "walrus"})
-        rag("index", vault)
-        unreadable("b.md")
-        rag("index", "--rebuild", "--prune")
-        assert rag("search", "zebra").code == 0
-        assert rag("search", "walrus").code == 1
-
     def test_replaces_a_generation_that_lost_its_manifest_even_when_no_note_changed(
         self, rag, write_notes
     ):
@@ -96,22 +86,6 @@ class TestTwoFoldersOfOneName:
         assert "p1/vaults/work" in ran.err and "--name" in ran.err
         assert rag("search", "zebra").code == 0
 
-    def test_another_name_for_the_second_mends_it(self, rag, tmp_path, monkeypatch):
-        monkeypatch.chdir(self.project(tmp_path, "p1", "zebra"))
-        rag("index")
-        monkeypatch.chdir(self.project(tmp_path, "p2", "ocelot"))
-        assert rag("index", "--name", "work2", "vaults/work").code == 0
-        assert rag("index").code == 0
-        assert rag("search", "zebra").code == rag("search", "ocelot").code == 0
-
-    def test_a_project_that_moved_keeps_its_vault(self, rag, tmp_path, monkeypatch):
-        first = self.project(tmp_path, "p1", "zebra")
-        monkeypatch.chdir(first)
-        rag("index")
-        monkeypatch.chdir(first.rename(tmp_path / "moved"))
-        assert rag("index").code == 0
-        assert str(tmp_path / "moved") in rag("vault", "list").out
-
 
 class TestNamesOnDisk:
     def test_paths_are_the_files_even_when_their_names_are_not_nfc(self, rag, write_notes):
@@ -121,30 +95,6 @@ class TestNamesOnDisk:
         assert rag("search", "nfdneedle", "--paths").out.strip() == str(vault / name)
         assert rag("get", "ガイド", "--paths").out.strip() == str(vault / name)
 
-    def test_paths_are_byte_for_byte_those_of_the_disk(self, program, write_notes, environment):
-        vault = write_notes("v", {})
-        raw = os.fsencode(vault) + b"/\xff\xfe.md"
-        Path(os.fsdecode(raw)).write_text("rawneedle")
-        assert program("index", vault).code == 0
-        found = subprocess.run(
-            [sys.executable, "-m", "rag", "search", "rawneedle", "--paths"],
-            env=environment,
-            capture_output=True,
-        )
-        assert found.stdout == raw + b"\n"
-
-    def test_two_files_of_one_name_are_told_once_and_do_not_fail_every_run(self, rag, write_notes):
-        names = {unicodedata.normalize(form, "ガイド.md"): form for form in ("NFC", "NFD")}
-        ran = rag("index", write_notes("v", names))
-        assert ran.code == 0
-        assert "two files have this name" in rag("status", "--problems").out
-        assert rag("index", "-q").out == ""
-
-    def test_get_takes_the_path_that_paths_prints(self, rag, write_notes):
-        vault = write_notes("v", {"a b.md": "zebra"})
-        rag("index", vault)
-        assert rag("get", vault / "a b.md").out == "zebra\n"
-
 
 class TestStrangeInput:
     @pytest.mark.parametrize(
@@ -152,9 +102,6 @@ class TestStrangeInput:
     )
     def test_an_empty_filter_is_refused_not_dropped(self, rag, indexed, option):
         assert rag("search", "backups", *option).code == 2
-
-    def test_a_line_number_of_thousands_of_digits_is_no_line(self, rag, indexed):
-        assert rag("get", "Backups:" + "9" * 5000).code == 1
 
     @pytest.mark.parametrize("stream", ["stdout", "stderr"])
     def test_a_closed_stream_is_no_error(self, environment, indexed, stream):

@@ -29,24 +29,11 @@ def test_a_note_that_says_the_same_is_named_behind_the_quotation(rag, twice):
     assert "[2] House  home/House.md:5" in ran.out
 
 
-def test_json_has_the_place_that_says_the_same(rag, twice):
-    found = rag("ask", "Who services the boiler?", "--no-model", "--json").json
-    assert found["quotes"][0]["also"] == [{"source": 2, "line": 5}]
-    assert [source["path"] for source in found["sources"]] == ["Boiler.md", "House.md"]
-
-
 def test_a_date_is_quoted_whole_in_a_language_that_writes_it_with_a_point(rag, write_notes):
     note = "# Mietvertrag\n\nDie Frist ist der 31. Juli 2027. Die Miete beträgt 850 Euro.\n"
     rag("index", "-q", write_notes("haus", {"Mietvertrag.md": note}))
     answer = rag("ask", "Wann ist die Frist?", "--no-model", "--json").json["answer"]
     assert "Die Frist ist der 31. Juli 2027. [1]" in answer
-
-
-def test_what_no_note_answers_is_not_found_and_near_notes_are_named(rag, twice):
-    ran = rag("ask", "Who services the lawn mower in October?", "--no-model")
-    assert ran.code == 1
-    assert "not found in your notes" in ran.out
-    assert "Boiler.md" in ran.err and "Boiler.md" not in ran.out
 
 
 @pytest.mark.parametrize(

@@ -41,34 +41,10 @@ def test_json_is_one_object(rag, folder):
     assert best["passages"][0]["line"] == 6
 
 
-def test_paths_are_files(rag, folder):
-    assert rag("related", "Rollback", *ALL, "--paths").out == f"{folder / 'Canary.md'}\n"
-
-
-def test_explain_gives_the_score_of_each_passage(rag, folder):
-    assert "work/Canary.md:6  0." in rag("related", "Rollback", *ALL, "--explain").out
-
-
 def test_nothing_related_is_1_and_says_what_was_left_out(rag, folder):
     ran = rag("related", "Rollback", "--tag", "nowhere")
     assert (ran.code, ran.out) == (1, "")
     assert "no note is clearly related to 'Rollback'; 1 linked note left out" in ran.err
-
-
-def test_nothing_clearly_related_is_1_and_the_nearest_is_named(rag, folder):
-    ran = rag("related", "Rollback")
-    assert (ran.code, ran.out) == (1, "")
-    assert "nothing is clearly related; nearest: Canary (--min-score 0 shows them)" in ran.err
-
-
-def test_all_vaults_does_not_go_with_one(rag, folder):
-    ran = rag("related", "Rollback", "--all-vaults", "--vault", "work")
-    assert ran.code == 2 and "--vault does not go with --all-vaults" in ran.err
-
-
-def test_an_unknown_note_is_1_and_an_empty_name_2(rag, folder):
-    assert rag("related", "Rollbock").code == 1
-    assert rag("related", " ").code == 2
 
 
 class TestLinks:
@@ -115,14 +91,6 @@ class TestLinks:
     def test_what_does_not_go_with_links_is_refused(self, rag, chain, options):
         ran = rag("related", "a", *options)
         assert ran.code == 2 and f"{options[2]} does not go with --links" in ran.err
-
-    def test_a_depth_goes_with_links(self, rag, chain):
-        ran = rag("related", "a", "--depth", "2")
-        assert ran.code == 2 and "--depth goes with --links" in ran.err
-
-    def test_get_gives_backlinks_with_their_lines(self, rag, chain):
-        [link] = rag("get", "c", "--json").json["backlinks"]
-        assert (link["from"]["path"], link["line"], link["target"]) == ("b.md", 3, "c")
 
     def test_status_lists_broken_and_ambiguous_links(self, rag, chain, tmp_path):
         lines = rag("status", "--problems", "--links").out.splitlines()

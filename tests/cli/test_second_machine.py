@@ -47,21 +47,6 @@ def elsewhere(server: QdrantServer, notes: Path, rag: Rag, on: Callable[[str], P
     return notes
 
 
-def test_a_table_that_was_cut_is_printed_with_its_header_once(
-    server: QdrantServer, notes: Path, rag: Rag, on: Any
-) -> None:
-    rows = "".join(f"| item {n} | {n * 7} | shelf {n % 40} |\n" for n in range(500))
-    text = f"# Stock\n\n| name | price | place |\n|---|---|---|\n{rows}\nThat is all.\n"
-    (notes / "Stock.md").write_text(text, "utf-8")
-    on("desktop")
-    assert rag("index", "-q", notes).code == 0
-    chunks = rag("search", "stock", "--chunks", "-k", "50", "--json").json["results"]
-    assert len([chunk for chunk in chunks if chunk["path"] == "Stock.md"]) > 5
-    shutil.move(notes, notes.with_name("away"))
-    on("laptop")
-    assert rag("get", "Stock").out == text
-
-
 @pytest.mark.usefixtures("elsewhere")
 class TestReading:
     def test_a_search_finds_what_it_finds_there(self, rag, on):
@@ -70,16 +55,6 @@ class TestReading:
         there = rag("search", "rolling back", "--json").json
         assert [r["path"] for r in here["results"]] == ["runbooks/Rollback.md"]
         assert here["results"] == there["results"]
-
-    def test_words_tags_and_names_are_those_of_the_other_machine(self, rag):
-        assert "backups" in rag("search", "bakcups").err  # corrected
-        assert rag("search", "restore", "--tag", "ops/backup", "--paths").code == 0
-        assert rag("plan", "notes tagged ops/backup", "--json").code == 0
-        assert rag("search", "restore", "-v", "wrok").code == 2
-
-    def test_a_question_is_answered(self, rag):
-        ran = rag("ask", "How long do we keep backups?")
-        assert (ran.code, "ninety days" in ran.out) == (0, True)
 
     def test_the_first_command_fetches_the_catalog_and_the_next_only_asks(self, rag, server):
         rag("status")
@@ -102,16 +77,6 @@ class TestReading:
         writer = rag("status", "--json").json["index"]["writer"]
         assert (writer["name"], writer["here"]) == (socket.gethostname(), False)
 
-    def test_a_server_that_is_away_is_4_as_long_as_nothing_was_fetched(self, rag, server):
-        server.close()
-        assert [rag(*command).code for command in (["status"], ["search", "backups"])] == [4, 4]
-
-    def test_after_that_only_a_search_needs_it(self, rag, server):
-        rag("status")
-        server.close()
-        assert rag("status").code == 0
-        assert rag("search", "backups").code == 4
-
 
 class TestWriting:
     def test_who_writes_is_said_before_anything_is_changed(self, rag, elsewhere, write_notes):
@@ -122,20 +87,6 @@ class TestWriting:
         assert "rag index --take-over" in refused.err
         assert "other" not in rag("vault", "list").out
         assert rag("vault", "remove", "work").code == 2
-
-    def test_no_vault_is_registered_where_none_can_be_indexed(self, rag, elsewhere, write_notes):
-        assert rag("vault", "add", write_notes("other", {"A.md": "# A\n"})).code == 2
-
-    def test_a_vault_may_lie_elsewhere_on_the_machine_that_takes_over(
-        self, rag, elsewhere, write_notes, tmp_path
-    ):
-        away = elsewhere.with_name("away")
-        shutil.copytree(away, elsewhere)  # both folders exist here
-        moved = tmp_path / "here" / "work"
-        shutil.copytree(away, moved)
-        taken = rag("index", "--take-over", moved)
-        assert (taken.code, "nothing changed: 3 notes" in taken.out) == (0, True)
-        assert str(moved) in rag("vault", "list").out
 
     def test_a_catalog_with_parts_missing_can_be_rebuilt(self, rag, elsewhere, server):
         name = "obsidian_knowledge.catalog"
@@ -159,16 +110,6 @@ class TestWriting:
         assert rag("search", "quokka", "--paths").out.endswith("New.md\n")
         assert rag("index").code == 2
         assert rag("index", "--take-over").code == 0
-
-    def test_there_is_nothing_to_take_over_without_a_server(self, rag, monkeypatch, notes):
-        monkeypatch.delenv("RAG_STORE__URL", raising=False)
-        refused = rag("index", "--take-over", notes)
-        assert (refused.code, "store.url" in refused.err) == (2, True)
-
-    @pytest.mark.parametrize("other", ["--dry-run", "--to-server"])
-    def test_taking_over_goes_with_no_option_that_writes_no_notes(self, rag, server, other):
-        assert rag("index", "--take-over", other).code == 2
-        assert server.requests == []
 
 
 def test_vectors_are_used_with_a_model_of_this_machine(

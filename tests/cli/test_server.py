@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +80,6 @@ def test_a_server_lost_while_embedding_is_a_failure_and_no_notice(
     assert server.url in ran.err
 
 
-def test_without_a_server_there_is_nowhere_to_copy_to(indexed: Path, rag: Rag) -> None:
-    refused = rag("index", "--to-server")
-    assert refused.code == 2
-    assert "no server is configured" in refused.err and "RAG_STORE__URL" in refused.err
-
-
 @pytest.mark.parametrize("other", ["--dry-run", "--prune", "--rebuild", "FOLDER"])
 def test_the_index_is_copied_as_it_is(server: QdrantServer, rag: Rag, other: str) -> None:
     assert rag("index", "--to-server", other).code == 2
@@ -106,16 +98,6 @@ def test_status_names_the_server_and_asks_it_one_thing(
         "collection": "obsidian_knowledge",
         "answers": True,
     }
-
-
-def test_what_is_here_of_an_index_is_read_while_its_server_is_away(
-    server: QdrantServer, notes: Path, rag: Rag
-) -> None:
-    rag("index", "-q", notes)
-    server.close()
-    out = rag("status").out
-    assert "3 in 4 chunks" in out and "it does not answer" in out
-    assert rag("get", "Backups", "--paths").code == 0
 
 
 @pytest.mark.sampled
@@ -142,20 +124,6 @@ def test_a_server_that_fails_is_exit_code_4(
     assert len(failed.err.splitlines()) <= 3
 
 
-def test_what_fails_is_not_told_a_second_time_by_haystack() -> None:
-    """Where nobody has set up logging, Python prints the warnings that no handler takes."""
-    import_module("rag.search.run")
-    handlers = logging.getLogger("haystack").handlers
-    assert any(isinstance(handler, logging.NullHandler) for handler in handlers)
-
-
-def test_the_error_is_json_too(server: QdrantServer, notes: Path, rag: Rag) -> None:
-    rag("index", "-q", notes)
-    server.fail("status", 503)
-    error = rag("search", "restore", "--json").json["error"]
-    assert error["kind"] == "connection" and "is busy" in error["message"] and error["hint"]
-
-
 def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
     server: QdrantServer, notes: Path, rag: Rag
 ) -> None:
@@ -165,30 +133,6 @@ def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
     assert lost.code == 3 and "rag index" in lost.err
     assert "rebuilt" in rag("index").err
     assert rag("search", "restore").code == 0
-
-
-def test_doctor_tells_the_copies_of_every_shard(
-    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.nodes = 3
-    monkeypatch.setenv("RAG_STORE__SHARD_NUMBER", "6")
-    monkeypatch.setenv("RAG_STORE__REPLICATION_FACTOR", "2")
-    rag("index", "-q", notes)
-    assert "6 shards, 2 active copies of each" in rag("doctor").out
-    server.states[4, 2] = "Dead"
-    told = rag("doctor")
-    assert (told.code, "shard 4 (Active, Dead)" in told.out) == (0, True)
-    [check] = [c for c in rag("doctor", "--json").json["checks"] if c["name"] == "shards"]
-    assert (check["status"], check["shards"], check["lacking"]) == ("warn", 6, [4])
-
-
-def test_no_command_lets_the_server_compress_what_it_answers(
-    server: QdrantServer, notes: Path, rag: Rag
-) -> None:
-    for command in (("index", notes), ("search", "restore"), ("ask", "restore?"), ("doctor",)):
-        server.requests.clear()
-        rag(*command)
-        assert server.requests and not server.compressed, command
 
 
 def test_the_key_is_never_shown(

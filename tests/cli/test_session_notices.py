@@ -67,29 +67,3 @@ def test_that_a_server_is_away_is_said_once(said):
         settings = {"RAG_OLLAMA__ENABLED": "true", "RAG_OLLAMA__URL": url}
         assert AWAY in said(terminal, "ask", QUESTION, **settings)
         assert AWAY not in said(terminal, "ask", QUESTION, **settings)
-
-
-def test_that_there_are_no_embeddings_is_said_once(said):
-    with refused() as url, opened_terminal() as terminal:
-        settings = {"RAG_OLLAMA__ENABLED": "true", "RAG_OLLAMA__URL": url}
-        assert "no embeddings: Ollama does not answer" in said(terminal, "index", **settings)
-        assert "no embeddings" not in said(terminal, "index", **settings)
-
-
-def test_on_another_terminal_it_is_said_again(said):
-    for _ in range(2):
-        with opened_terminal() as terminal:
-            assert BY_NOBODY in said(terminal, "ask", QUESTION)
-
-
-def test_off_a_terminal_it_is_said_each_time(program, indexed):
-    for _ in range(2):
-        assert BY_NOBODY in program("ask", QUESTION).err
-
-
-def test_what_is_of_one_request_is_said_each_time(said, indexed):
-    with opened_terminal() as terminal:
-        for number in range(2):
-            (indexed / "Zebra.md").write_text(f"# Zebra {number}\n\nMore {'text ' * number}.\n")
-            told = said(terminal, "search", "zebra", "--refresh")
-            assert told.strip() == "indexed 1 changed note"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -78,11 +77,6 @@ class TestWithoutTrust:
         file = str(strange / "rag.toml")
         assert file in (ran.out if line == "doctor" else ran.err) and "trust" in ran.err + ran.out
 
-    def test_what_needs_none_counts(
-        self, rag: Rag, indexed: Path, switched_off: None, strange: Path
-    ) -> None:
-        assert rag("search", "backups deploy", "--json").json["total"] == 1
-
     def test_it_is_said_in_one_line_with_the_next_command(
         self, rag: Rag, indexed: Path, switched_off: None, strange: Path
     ) -> None:
@@ -92,19 +86,6 @@ class TestWithoutTrust:
             " `rag trust` shows what it asks for, and trusts it.\n"
         )
         assert ran.json["total"] == 1
-
-    def test_config_shows_what_is_left_out_and_why(self, rag: Rag, strange: Path) -> None:
-        shown = rag("config").out.splitlines()
-        at = next(i for i, line in enumerate(shown) if line.startswith("ollama.url "))
-        assert "(default)" in shown[at]
-        assert f"({strange}/rag.toml is not trusted). `rag trust`" in shown[at + 1]
-        found = rag("config", "--json").json["settings"]["store.url"]
-        assert found["value"] == "" and found["left_out"]["value"].startswith('"http://127.0.0.1')
-
-    def test_what_it_calls_itself_does_not_steer_a_terminal(self, rag: Rag, strange: Path) -> None:
-        (strange / "rag.toml").write_text('[store]\nurl = "\\u001b[2J\\u202ehttp"\n')
-        ran = rag("config")
-        assert "\x1b" not in ran.out + ran.err and "\u202e" not in ran.out + ran.err
 
     def test_no_folder_of_the_stranger_s_choice_is_written(
         self, rag: Rag, indexed: Path, strange: Path, monkeypatch: pytest.MonkeyPatch
@@ -135,38 +116,12 @@ class TestTrust:
         assert found["ollama.url"]["value"] == servers[0].url
         assert "left_out" not in found["ollama.url"]
 
-    def test_a_file_that_was_changed_is_trusted_no_more(self, rag: Rag, strange: Path) -> None:
-        rag("trust")
-        with (strange / "rag.toml").open("a") as file:
-            file.write("# by another hand\n")
-        assert "is not trusted" in rag("config").err
-
     @pytest.mark.parametrize("place", [".", "rag.toml", "below"])
     def test_folders_and_files_can_be_named(self, rag: Rag, strange: Path, place: str) -> None:
         (strange / "below").mkdir()
         assert rag("trust", place, "--json").json["file"] == str(strange / "rag.toml")
         assert rag("trust", place, "--remove").code == 0
         assert "is not trusted" in rag("config").err
-
-    def test_they_are_listed(self, rag: Rag, strange: Path) -> None:
-        assert rag("trust", "--list").out == "no file is trusted\n"
-        rag("trust")
-        assert rag("trust", "--list").out.endswith(f"  {strange}/rag.toml\n")
-        [listed] = rag("trust", "--list", "--json").json["files"]
-        assert (listed["file"], listed["trusted"]) == (str(strange / "rag.toml"), True)
-        (strange / "rag.toml").unlink()
-        assert rag("trust", "--list").out.endswith("1 file of these is gone\n")
-
-    def test_what_is_gone_can_be_removed(self, rag: Rag, strange: Path) -> None:
-        rag("trust")
-        (strange / "rag.toml").unlink()
-        assert rag("trust", "--remove", strange / "rag.toml").code == 0
-        assert rag("trust", "--remove", strange / "rag.toml").code == 1
-
-    def test_a_file_that_asks_for_nothing_is_not_listed(self, rag: Rag, strange: Path) -> None:
-        (strange / "rag.toml").write_text("[search]\ntop_k = 3\n")
-        assert "asks for nothing" in rag("trust").out
-        assert not trust_file().exists()
 
     @pytest.mark.parametrize(
         "arguments",
@@ -179,21 +134,6 @@ class TestTrust:
         (strange / "other.toml").write_text("[ollama]\nurl = 'http://evil:1'\n")
         ran = rag("trust", *arguments)
         assert (ran.code, ran.out) == (2, "") and not trust_file().exists()
-
-    def test_where_no_file_is_read_there_is_none_to_trust(self, rag: Rag, empty_home: Path) -> None:
-        for arguments in (["trust"], ["trust", "--remove"]):
-            ran = rag(*arguments)
-            assert ran.code == 2 and "no rag.toml" in ran.err
-
-    def test_what_init_writes_is_trusted(
-        self, rag: Rag, servers: Any, empty_home: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("RAG_OLLAMA__URL", servers[0].url)
-        assert rag("init").code == 0
-        monkeypatch.delenv("RAG_OLLAMA__URL")
-        ran = rag("config", "--json")
-        assert ran.err == ""
-        assert ran.json["settings"]["ollama.url"]["value"] == servers[0].url
 
     def test_what_init_replaces_is_not(self, rag: Rag, strange: Path, servers: Any) -> None:
         """Settings of the stranger's do not get into the file that the program writes."""
@@ -217,18 +157,6 @@ class TestKeys:
         assert "127.0.0.1, so that it gets no key of yours: left out store.api_key_env" in ran.err
         assert "store.key_hosts" in ran.err
 
-    def test_without_a_key_there_is_nothing_to_say(
-        self,
-        rag: Rag,
-        notes: Path,
-        switched_off: None,
-        strange: Path,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        monkeypatch.delenv("QDRANT_API_KEY")
-        rag("trust")
-        assert "api_key_env" not in rag("status").err
-
     def test_a_host_that_the_user_names_gets_it_and_that_is_said_once(
         self,
         rag: Rag,
@@ -245,26 +173,6 @@ class TestKeys:
         assert (second.code, "API key" in second.err) == (0, False)
         assert self.keys(servers[1]) == {"s3cret"}
 
-    def test_one_that_is_not_sent_is_not_said_to_be(
-        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
-        ran = rag("index", notes)
-        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
-        assert "gets the API key" not in ran.err
-
-    def test_a_redirection_does_not_take_it_along(
-        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with QdrantServer() as own:
-            own.fail("redirect", 307, servers[1].url)
-            monkeypatch.setenv("RAG_STORE__URL", own.url)
-            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
-            assert rag("index", notes).code == 4
-            rag("doctor")
-            assert self.keys(own) == {"s3cret"}
-        assert servers[1].requests == []
-
 
 class TestUnknownVariables:
     def test_one_is_said_once_and_leaves_the_output_alone(
@@ -274,21 +182,3 @@ class TestUnknownVariables:
         ran = rag("search", "restore", "--json")
         said = "RAG_SERCH__TOP_K in the environment sets nothing; did you mean RAG_SEARCH__TOP_K?\n"
         assert ran.err == said and ran.json["total"] == 1
-        assert rag("search", "restore", "-q").err == ""
-
-    def test_of_many_the_first_are(
-        self, rag: Rag, library: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for number in range(100):
-            monkeypatch.setenv(f"RAG_X{number}", "1")
-        assert rag("search", "restore").err.splitlines()[-1] == "and 94 more: `rag doctor`"
-
-
-@pytest.mark.parametrize(("kind", "make"), [("a pipe", os.mkfifo), ("a folder", os.mkdir)])
-def test_what_is_no_file_of_settings_is_refused_by_name(rag, tmp_path, monkeypatch, kind, make):
-    monkeypatch.chdir(tmp_path)
-    make(tmp_path / "rag.toml")
-    for command in (("search", "backups"), ("config", "--json"), ("trust",), ("trust", "rag.toml")):
-        ran = rag(*command)
-        assert ran.code == 2 and "cannot read" in ran.err + ran.out, command
-        assert f"it is {kind}" in ran.err + ran.out and "rag.toml" in ran.err + ran.out

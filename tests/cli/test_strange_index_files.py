@@ -71,15 +71,6 @@ def test_once_it_is_moved_away_an_index_run_mends_it(rag, indexed, tmp_path, pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("pattern", [CURRENT, *LOCKS])
-def test_doctor_says_so_too(rag, indexed, pattern, kind):
-    file = replace(pattern, kind)
-    ran = rag("doctor")
-    assert ran.code == 1 and says_what_to_do(ran.out, file, kind)
-    assert "the check broke" not in ran.out
-
-
-@pytest.mark.parametrize("kind", KINDS)
 class TestTheLockOfEmbedding:
     @pytest.fixture
     def strange(self, server, indexed: Path, kind: str) -> Path:
@@ -92,10 +83,6 @@ class TestTheLockOfEmbedding:
         assert (ran.code, ran.out[:6]) == (0, "1 new;")
         assert says_what_to_do(ran.err, strange, kind)
         assert says_what_to_do(rag("index", "-q").err, strange, kind)
-
-    def test_vectors_that_are_asked_for_are_missed_with_3(self, rag, strange, kind):
-        ran = rag("index", "--embed")
-        assert (ran.code, ran.out) == (3, "") and says_what_to_do(ran.err, strange, kind)
 
     def test_once_it_is_moved_away_an_index_run_mends_it(self, rag, strange, tmp_path):
         strange.rename(tmp_path / "moved")
@@ -114,14 +101,6 @@ def test_a_pipe_in_a_generation_is_damage_like_any(rag, indexed, name):
     assert rag("search", "backups").code == 0
 
 
-@pytest.mark.parametrize("name", ["checksums", "manifest.sqlite3", "shard/wal/first-index"])
-def test_so_is_one_in_the_working_copy(rag, indexed, name):
-    replace(f"work/{name}", "a pipe")
-    assert f"damaged: work/{name}" in rag("doctor").out
-    ran = rag("index")
-    assert ran.code == 0 and "the index is rebuilt" in ran.err
-
-
 def test_a_pipe_for_the_list_of_vaults_is_damage_that_the_next_run_mends(rag, indexed):
     replace("../vaults.json", "a pipe")
     ran = rag("index")
@@ -134,33 +113,3 @@ def test_a_folder_for_the_list_of_vaults_is_never_deleted(rag, indexed):
     ran = rag("index")
     assert ran.code == 3 and "vaults.json is a folder, and should be a file" in ran.err
     assert (file / "mine.txt").exists()
-
-
-def test_nor_does_a_rebuild_take_the_index_away_first(rag, indexed):
-    work = [*load_config().index_dir.glob("work/shard/segments/*")]
-    replace("../vaults.json", "a folder")
-    assert rag("index", "--rebuild").code == 3
-    assert work and all(segment.exists() for segment in work)
-
-
-def test_doctor_tells_to_move_it_away(rag, indexed):
-    file = replace("../vaults.json", "a folder").resolve()
-    assert f"Move {file} away" in rag("doctor").out
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_vaults_are_not_said_to_be_empty_or_new_when_the_index_cannot_be_read(rag, indexed, kind):
-    file = replace(CURRENT, kind)
-    listed = rag("vault", "list")
-    assert listed.out == f"work  notes unknown  {indexed}\n"
-    assert says_what_to_do(listed.err, file, kind)
-    assert rag("vault", "list", "--json").json["vaults"]["work"]["notes"] is None
-    found = rag("doctor")
-    assert "not indexed" not in found.out and says_what_to_do(found.out, file, kind)
-
-
-def test_without_an_index_a_vault_has_no_notes_in_it(rag, notes):
-    assert rag("vault", "add", notes).code == 0
-    listed = rag("vault", "list")
-    assert (listed.out, listed.err) == (f"{notes.name}  0 notes  {notes}\n", "")
-    assert "not indexed yet" in rag("doctor").out
