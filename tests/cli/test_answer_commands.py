@@ -5,18 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
-import select
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from daemon_fixture import RAG, Terminal
 from ollama_answers import QUESTION, TRUE
-from ollama_server import OllamaServer, Reply, refused
+from ollama_server import OllamaServer, Reply
 
 MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
 
@@ -65,29 +61,6 @@ class TestAsk:
         assert "llama3.2:latest read only 8,192 tokens of the prompt" in said
         assert "Raise ollama.max_context, lower ask.top_k" in said and said.endswith("--top-k 1")
 
-    def test_no_model_asks_none(self, rag, server):
-        ran = rag("ask", QUESTION, "--no-model")
-        assert "No model wrote this" in ran.err
-        assert server.requests() == []
-
-    def test_a_named_model_is_asked(self, rag, server):
-        server.say(TRUE)
-        assert rag("ask", QUESTION, "--model", "qwen3", "--json").json["model"] == "qwen3"
-
-    def test_a_configured_one_that_does_not_answer_is_stood_in_for(self, rag, server, monkeypatch):
-        with refused() as nowhere:
-            monkeypatch.setenv("RAG_OLLAMA__URL", nowhere)
-            ran = rag("ask", QUESTION)
-            assert rag("ask", "xylophone").code == 1
-        assert ran.code == 0
-        assert "We keep backups for ninety days. [1]" in ran.out
-        assert ran.err.splitlines()[0].startswith(f"Ollama does not answer at {nowhere}. Start it")
-
-    def test_quiet_says_nothing_beside_the_answer(self, rag, server):
-        server.say(TRUE, "PWNED")
-        assert rag("ask", QUESTION, "-q").err == ""
-        assert rag("ask", QUESTION, "-q").err == ""
-
     @pytest.mark.parametrize("option", [[], ["--think"]])
     def test_reasoning_is_shown_only_when_asked_for(self, rag, server, option):
         server.say(Reply(TRUE, thinking="let me see"), Reply(f"<think>let me see</think>{TRUE}"))
@@ -102,22 +75,6 @@ class TestAsk:
         server.fail("/api/chat", "hangup", lines=4, times=2)
         ran = rag("ask", "乗っ取り成功", *option)  # words of a passage that answers nobody
         assert ran.code == 4
-
-    @pytest.mark.parametrize("option", [[], ["--json"]])
-    def test_one_that_says_nothing_with_no_quotation_to_stand_in_is_4_and_named(
-        self, rag, server, option
-    ):
-        server.say("")
-        ran = rag("ask", "乗っ取り成功", *option)
-        assert ran.code == 4
-        assert "llama3.2:latest gave no answer" in ran.out
-        assert "情報が見つかりませんでした" not in ran.out
-
-    def test_one_that_says_nothing_is_stood_in_for_by_quotations(self, rag, server):
-        server.say("")
-        ran = rag("ask", QUESTION)
-        assert ran.code == 0
-        assert "llama3.2:latest gave no answer" in ran.err
 
     def test_a_broken_answer_is_marked_and_4(self, rag, server):
         server.fail("/api/chat", "hangup", lines=16, times=2)
@@ -141,16 +98,6 @@ class TestAsk:
         assert "PWNED" not in shown + ran.err
         assert "\x1b" not in ran.out + ran.err
         assert ran.code == 0
-
-    def test_bytes_on_stdin_that_are_no_text_are_no_traceback(self, environment, server):
-        server.say(TRUE)
-        done = subprocess.run(
-            [sys.executable, "-m", "rag", "ask", "-"],
-            input=b"How long do we keep backups? \xff\xfe",
-            env={**environment, **os.environ},
-            capture_output=True,
-        )
-        assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
 
 
 class TestChat:
@@ -196,156 +143,70 @@ class TestChat:
         assert listed == [{"id": first["session"], "questions": [QUESTION, "why?"], "notices": []}]
         assert rag("chat", "--list").out == f"{first['session']}    2  {QUESTION}\n"
 
-    def test_a_conversation_that_cannot_be_kept_goes_on(self, rag, server, typed, tmp_path):
-        (tmp_path / "data" / "chats").write_text("no folder")
-        typed(QUESTION, QUESTION)
-        server.say(TRUE, TRUE, TRUE)
-        ran = rag("chat", "--json")
-        answers = [json.loads(line) for line in ran.out.splitlines()]
-        assert [answer["found"] for answer in answers] == [True, True]
-        assert "cannot be kept" in answers[0]["notices"][0]
-
-    def test_what_goes_wrong_with_one_question_does_not_end_it(self, rag, server, typed):
-        typed("x" * 5000, QUESTION)
-        server.say(TRUE)
-        ran = rag("chat")
-        assert "more than 4,000" in ran.err
-        assert TRUE in ran.out and ran.code == 0
-
-    def test_a_line_of_any_length_is_one_question(self, rag, server, typed):
-        typed("x" * 250_000, QUESTION)
-        server.say(TRUE)
-        ran = rag("chat")
-        assert ran.err.count("more than 4,000") == 1
-        assert TRUE in ran.out and ran.code == 0
-
-    def test_the_code_is_that_of_the_last_question(self, rag, server, typed):
-        typed(QUESTION, "Do xylophones outlast zebras?")
-        server.say(TRUE)
-        assert rag("chat", "--model", "llama3.2").code == 1
-
-    def test_both_ways_to_go_on_at_once_are_2(self, rag, server):
-        assert rag("chat", "--continue", "--session", "x").code == 2
-
     def test_a_closed_stdin_ends_it(self, rag, server, monkeypatch):
         monkeypatch.setattr(sys, "stdin", None)
         assert rag("chat").code == 0
 
 
-class Terminal:
-    """A program with all its streams on a terminal."""
-
-    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
-        self.main, side = pty.openpty()
-        env = {**environment, **os.environ, "TERM": "xterm", "COLUMNS": "80"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "rag", *arguments],
-            env=env,
-            stdin=side,
-            stdout=side,
-            stderr=side,
-            start_new_session=True,
-        )
-        os.close(side)
-        self.shown = self.seen = ""  # since it was typed to; before
-
-    def read_until(self, text: str = "\0", seconds: float = 20) -> str:
-        """Read until a text is shown, or the program ends."""
-        deadline = time.monotonic() + seconds
-        while text not in self.shown and time.monotonic() < deadline:
-            if select.select([self.main], [], [], 0.1)[0]:
-                try:
-                    self.shown += os.read(self.main, 65536).decode("utf-8", "replace")
-                except OSError:
-                    break
-        return self.shown
-
-    def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-
-    def type_after(self, text: str, typed: str) -> None:
-        """Type once a text is shown; before the prompt, the terminal may lose what is typed."""
-        self.read_until(text)
-        self.seen, self.shown = self.seen + self.shown, ""
-        os.write(self.main, typed.encode())
-
-    def end(self) -> int:
-        self.read_until()
-        os.close(self.main)
-        return self.process.wait(20)
-
-
 class TestOnATerminal:
     SLOW = f"{TRUE}\n\n" + "They are deleted after ninety days. [1]\n\n" * 50
 
-    def test_markdown_is_set_block_by_block(self, environment, server):
-        server.say("We keep **backups** for ninety days. [1]\n\n- They are deleted. [1]\n")
-        terminal = Terminal(environment, "ask", QUESTION)
-        assert terminal.end() == 0
-        assert "\x1b[1mbackups\x1b[0m" in terminal.shown
-        assert "•" in terminal.shown and "- They" not in terminal.shown
-        assert "v/Backups.md:6" in terminal.shown
+    @pytest.fixture
+    def terminal(self, environment, server) -> Iterator[Callable[..., Terminal]]:
+        """Run the program with all its streams on a terminal."""
+        opened: list[Terminal] = []
 
-    def test_what_is_held_back_is_counted_until_it_is_printed(self, environment, server):
+        def run(*arguments: str) -> Terminal:
+            env = {**environment, **os.environ, "TERM": "xterm"}
+            opened.append(Terminal([*RAG, *arguments], env, columns=80))
+            return opened[-1]
+
+        yield run
+        for one in opened:
+            one.close()
+
+    def test_markdown_is_set_block_by_block(self, terminal, server):
+        server.say("We keep **backups** for ninety days. [1]\n\n- They are deleted. [1]\n")
+        code, shown = terminal("ask", QUESTION).end()
+        assert code == 0
+        assert "\x1b[1mbackups\x1b[0m" in shown
+        assert "•" in shown and "- They" not in shown
+        assert "v/Backups.md:6" in shown
+
+    def test_what_is_held_back_is_counted_until_it_is_printed(self, terminal, server):
         server.fail("/api/chat", "slow_stream", seconds=0.02)
         server.say(f"Backups are kept for ninety years. [1] {TRUE} {TRUE}\n")
-        terminal = Terminal(environment, "ask", QUESTION)
-        assert terminal.end() == 0
-        waited, _, printed = terminal.shown.rpartition("\x1b[2K\r")
-        assert "1 sentence, 1 held back" in waited and "2 sentences\x1b" in waited
-        assert "We keep backups" in printed and "sentences\x1b" not in printed
+        code, shown = terminal("ask", QUESTION).end()
+        waited, _, printed = shown.rpartition("\x1b[2K\r")
+        assert code == 0
+        assert "1 sentence, 1 held back" in waited and "2 sentences\r" in waited
+        assert "We keep backups" in printed and "sentences\r" not in printed
 
-    @pytest.mark.parametrize("arguments", [("--json",), ("--quiet",), ("--no-stream",)])
-    def test_sentences_are_counted_only_where_they_are_shown(self, environment, server, arguments):
-        server.say(f"Backups are kept for ninety years. [1] {TRUE}\n")
-        terminal = Terminal(environment, "ask", QUESTION, *arguments)
-        assert terminal.end() == 0
-        assert "held back" not in terminal.shown
-
-    def test_ctrl_c_marks_what_there_is_and_ends_with_130(self, environment, server):
+    def test_ctrl_c_marks_what_there_is_and_ends_with_130(self, terminal, server):
         server.fail("/api/chat", "slow_stream", seconds=0.02)
         server.say(self.SLOW)
-        terminal = Terminal(environment, "ask", QUESTION)
-        terminal.read_until("ninety days. [1]")
-        terminal.interrupt()
-        assert terminal.end() == 130
-        assert "(interrupted)" in terminal.shown and "[1] " in terminal.shown
-        assert "Traceback" not in terminal.shown
-        assert "\x1b[?25l" not in terminal.shown  # the cursor was never hidden
-
-    def test_ctrl_c_before_the_first_word_ends_with_130_too(self, environment, server):
-        server.fail("/api/chat", "slow", seconds=30)
-        terminal = Terminal(environment, "ask", QUESTION)
-        terminal.read_until("asking…")
-        deadline = time.monotonic() + 20
-        while not server.requests("/api/chat") and time.monotonic() < deadline:
-            time.sleep(0.01)
-        terminal.interrupt()
-        assert terminal.end() == 130
-        assert "interrupted" in terminal.shown and "Traceback" not in terminal.shown
+        asked = terminal("ask", QUESTION)
+        asked.wait_for(r"ninety days\. \[1\]")
+        asked.type("\x03")
+        code, shown = asked.end()
+        assert code == 130
+        assert "(interrupted)" in shown and "[1] " in shown
+        assert "Traceback" not in shown
+        assert "\x1b[?25l" not in shown  # the cursor was never hidden
 
     def test_in_a_conversation_ctrl_c_ends_the_answer_and_ctrl_d_the_conversation(
-        self, environment, server
+        self, terminal, server
     ):
         server.fail("/api/chat", "slow_stream", seconds=0.02)
         server.say(self.SLOW, {"question": QUESTION}, TRUE)
-        terminal = Terminal(environment, "chat")
-        terminal.type_after("rag> ", QUESTION + "\n")
-        terminal.read_until("ninety days. [1]")
-        terminal.interrupt()
-        terminal.type_after("\n\r\nrag> ", QUESTION + "\n")
-        assert "(interrupted)" in terminal.seen
-        terminal.type_after("\n\r\nrag> ", "\x04")
-        assert "1 of 1 sentences" in terminal.seen
-        assert terminal.end() == 0
-        assert "Traceback" not in terminal.seen
-
-    def test_at_the_prompt_ctrl_c_only_begins_another_line(self, environment, server):
-        terminal = Terminal(environment, "chat", "-q")
-        terminal.read_until("rag> ")
-        for _ in range(5):  # the prompt is shown a moment before it listens
-            terminal.interrupt()
-            if "\nrag> " in terminal.read_until("\nrag> ", seconds=1):
-                break
-        terminal.type_after("\nrag> ", "/quit\n")
-        assert terminal.end() == 0
+        chat = terminal("chat")
+        chat.wait_for("rag> ")
+        chat.type(QUESTION + "\n")
+        chat.wait_for(r"ninety days\. \[1\]")
+        chat.type("\x03")
+        chat.wait_for(r"\(interrupted\)(?s:.*)\nrag> ")
+        chat.type(QUESTION + "\n")
+        chat.wait_for(r"1 of 1 sentences(?s:.*)\nrag> ")
+        chat.type("\x04")
+        code, shown = chat.end()
+        assert (code, "Traceback" in shown) == (0, False)

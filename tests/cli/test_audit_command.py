@@ -52,12 +52,10 @@ class TestList:
     def test_the_newest_queries_come_first_with_what_was_understood(self, rag, trail):
         names = [record(trail, text) for text in ("the first", "the second")]
         ran = rag("audit")
-        head, *lines = ran.out.splitlines()
+        lines = ran.out.splitlines()
         assert (ran.code, ran.err) == (0, "")
-        assert head.split() == ["id", "time", "ms", "understood", "query"]
-        assert [line.split()[0] for line in lines if line[0] != " "] == names[::-1]
-        assert lines[0].split()[3:5] == ["8", "#ops"]
-        assert "second" in lines[0]
+        assert [line.split()[0] for line in lines] == names[::-1]
+        assert lines[0].endswith("   8 ms  #ops · rolling back ← the second")
 
     def test_ten_of_them_or_as_many_as_are_wanted(self, rag, trail):
         for number in range(12):
@@ -67,18 +65,6 @@ class TestList:
         assert [item["query"] for item in found][:2] == ["query 11", "query 10"]
         assert len(found) == 11
 
-    @pytest.mark.parametrize("since", ["yesterday", "昨日", str(date.today() - timedelta(1))])
-    def test_all_since_a_day_in_words_or_figures(self, rag, trail, since):
-        for age in (3, 1, 0):
-            record(trail, f"{age} days ago", age)
-        found = rag("audit", "--since", since, "--json").json["records"]
-        assert [item["query"] for item in found] == ["0 days ago", "1 days ago"]
-        assert len(rag("audit", "--since", since, "--last", "1", "--json").json["records"]) == 1
-
-    def test_what_is_no_date_is_a_usage_error(self, rag, trail):
-        record(trail, "query")
-        assert rag("audit", "--since", "whenever").code == 2
-
     def test_nothing_yet_says_so_and_how_recording_is_switched(self, rag, data, monkeypatch):
         ran = rag("audit")
         assert (ran.code, ran.out) == (1, "")
@@ -87,14 +73,6 @@ class TestList:
         monkeypatch.setenv("RAG_PLANNER__AUDIT", "false")
         assert "planner.audit = true" in rag("audit").err
         assert rag("audit", "--json").json["records"] == []
-
-    def test_nothing_since_then_says_so(self, rag, trail):
-        record(trail, "query", 3)
-        ran = rag("audit", "--since", "today")
-        assert (ran.code, ran.err.splitlines()[0]) == (
-            1,
-            f"no plan is recorded since {date.today()}",
-        )
 
     def test_lines_that_hold_no_record_are_passed_over_and_told(self, rag, trail):
         record(trail, "query")
@@ -117,12 +95,6 @@ class TestOne:
         ran = rag("audit", name[:11])
         assert json.loads(ran.out)["id"] == name
         assert rag("audit", name, "--json").json["record"]["query"] == "query"
-
-    @pytest.mark.parametrize("command", [["audit", "zzz"], ["audit", "--replay", "zzz"]])
-    def test_an_unknown_one_is_a_usage_error(self, rag, trail, command):
-        record(trail, "query")
-        ran = rag(*command)
-        assert (ran.code, ran.err) == (2, "rag: no record 'zzz'\n`rag audit` lists them.\n")
 
 
 class TestReplay:
@@ -153,16 +125,3 @@ class TestReplay:
         as_json = rag("audit", "--replay", name, "--json")
         assert (as_json.code, as_json.json["same"], as_json.json["id"]) == (1, False, name)
         assert {item["field"] for item in as_json.json["differences"]} >= {"metadata.time_window"}
-
-    def test_without_an_index_it_is_exit_code_3(self, rag, trail):
-        name = record(trail, QUERY)
-        (trail.path.parents[1] / "index").unlink()
-        assert rag("audit", "--replay", name).code == 3
-
-
-def test_a_trail_that_cannot_be_written_fails_no_search(rag, data):
-    (data / "logs").write_text("in the way")
-    ran = rag("search", QUERY, "--plan")
-    assert ran.code == 0
-    assert "not recorded" in ran.err
-    assert rag("audit").code == 1

@@ -18,10 +18,10 @@ from rag.app.requests import AskRequest, SearchRequest, SyncRequest
 from rag.app.search import search
 from rag.app.status import read_status
 from rag.app.sync import preview_sync
-from rag.app.vaults import add_vault, list_vaults, remove_vault
+from rag.app.vaults import list_vaults, remove_vault
 from rag.app.workspace import Workspace
 from rag.config import load_config
-from rag.exceptions import IndexUnavailableError, UsageError
+from rag.exceptions import UsageError
 from rag.search.results import QueryFilters
 from rag.support.json_reports import to_json
 
@@ -80,24 +80,6 @@ def test_all_requests_of_a_workspace_are_answered_from_one_snapshot(
         assert search(workspace, SearchRequest("quokka")).response.total == 1
 
 
-def test_a_vault_that_is_not_there_is_refused_with_near_names(library: Path) -> None:
-    with Workspace(load_config()) as workspace, pytest.raises(UsageError, match="wrk"):
-        search(workspace, SearchRequest("backups", QueryFilters(vaults=["wrk"])))
-
-
-def test_without_an_index_it_says_so() -> None:
-    with Workspace(load_config()) as workspace, pytest.raises(IndexUnavailableError):
-        search(workspace, SearchRequest("backups"))
-
-
-def test_a_vault_that_is_added_or_removed_has_json(indexed: Path, tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
-    with Workspace(load_config()) as workspace:
-        added = to_json(add_vault(workspace.config, tmp_path / "more"))
-        assert added == {"vault": "more", "notes": 0, "notice": "its folder holds no .md files yet"}
-        assert to_json(remove_vault(workspace.config, "work"))["notes"] == 3
-
-
 def test_each_check_has_json_as_soon_as_it_is_known_and_all_have(library: Path, rag: Run) -> None:
     with Workspace(load_config()) as workspace:
         each = [to_json(check) for check in run_checks(workspace.config)]
@@ -131,8 +113,3 @@ def test_the_hint_of_an_error_names_the_command(library: Path) -> None:
         "message": "no vault named 'wrk'",
         "hint": "Did you mean: work? `rag vault list` shows all.",
     }
-
-
-def test_what_is_no_report_has_no_json() -> None:
-    with pytest.raises(TypeError):
-        to_json("a text")  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from qdrant_server import QdrantServer
 from rag.cli.framework.lazy_group import COMMANDS, load_command
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -55,8 +54,8 @@ TABLE = {
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
     "doctor": f"{ENGINE} {APP} http_transport indexing ollama runtime_folder search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP}",
-    "config": f"{CONFIG} platformdirs",
-    "trust --list": f"{CONFIG} platformdirs",
+    "config": f"{CONFIG} platformdirs app json_reports",
+    "trust --list": f"{CONFIG} platformdirs app json_reports",
     "serve --help": CONFIG,
     "watch --help": CONFIG,
     "warm --status": f"{CONFIG} app daemon runtime_folder",
@@ -155,23 +154,6 @@ def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Pat
     assert loaded == expected
 
 
-CLIENT = {"qdrant_client", "haystack_integrations.document_stores.qdrant"}
-
-
-def test_nothing_on_a_server_needs_the_client_of_it(own_qdrant: QdrantServer, notes: Path) -> None:
-    """It takes longer to import than all else that a search does."""
-    there = {"RAG_STORE__URL": own_qdrant.url}
-
-    def loaded(*arguments: str) -> set[str]:
-        done = run(SCRIPT, *arguments, **there)
-        return CLIENT & {*done.stderr.splitlines()[-1].split()}
-
-    assert loaded("index", "-q", str(notes)) == set()
-    assert loaded("search", "backups", "--json") == set()
-    assert loaded("ask", "how long are backups kept?") == set()
-    assert loaded("status") == set()
-
-
 @pytest.mark.parametrize(("arguments", "said"), [(["--version"], "rag "), (["--help"], "Usage: ")])
 def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str], said: str) -> None:
     done = run(PROGRAM, *arguments)
@@ -204,15 +186,6 @@ def test_what_is_told_of_a_command_is_what_it_says(name: str) -> None:
 
 def test_every_command_is_in_the_table() -> None:
     assert {row.split()[0] for row in TABLE} == {*COMMANDS, "--help"}
-
-
-def test_after_preloading_a_search_on_a_server_imports_nothing(
-    notes: Path, own_qdrant: QdrantServer
-) -> None:
-    there = {"RAG_STORE__URL": own_qdrant.url}
-    run(SCRIPT, "index", "-q", str(notes), **there)
-    done = run(PRELOADED, "search backups --json", "ask how long are they kept", "status", **there)
-    assert done.stderr.splitlines()[-1].rstrip() == "imported:"
 
 
 def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_left(

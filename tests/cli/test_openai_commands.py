@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_answers import ANSWER_NOTES, QUESTION
 from ollama_server import Model
 from openai_server import CHAT, EMBEDDINGS, OpenAIServer
 from rag.config import user_file
@@ -58,48 +58,6 @@ def test_notes_are_embedded_and_found_by_meaning(
     assert "bge-m3" in json.dumps(status)
 
 
-def test_that_a_host_gets_the_key_is_said_once(
-    rag: Rag, configured: OpenAIServer, notes: Path
-) -> None:
-    first, second = rag("index", notes), rag("search", "restore")
-    assert first.err.count("127.0.0.1 gets the API key in MODEL_KEY") == 2  # of both sections
-    assert "API key" not in second.err
-
-
-def test_a_question_is_answered_and_the_answer_verified(
-    rag: Rag, indexed: Path, configured: OpenAIServer
-) -> None:
-    configured.say(TRUE)
-    answer = rag("ask", QUESTION, "--json").json
-    assert (answer["answer"], answer["model"]) == (TRUE, WRITE)
-    assert (answer["verified"], answer["sources"][0]["title"]) == (1.0, "Backups")
-
-
-def test_a_prompt_that_is_refused_is_sent_with_fewer_notes(
-    rag: Rag, indexed: Path, configured: OpenAIServer
-) -> None:
-    configured.say(TRUE)
-    configured.fail(CHAT, status=400, error="the request exceeds the available context size")
-    answer = rag("ask", QUESTION, "--json").json
-    prompts = [r.json["messages"][-1]["content"] for r in configured.requests(CHAT)]
-    assert answer["answer"] == TRUE and len(prompts) == 2
-    assert len(prompts[1]) < len(prompts[0])
-
-
-def test_a_prompt_that_is_cut_in_silence_is_told(
-    rag: Rag, indexed: Path, configured: OpenAIServer
-) -> None:
-    configured.api.overflow, configured.api.tells = "cut", ""
-    configured.models[WRITE] = Model(WRITE, context=1024, capabilities=("completion",))
-    for n in range(6):
-        (indexed / f"Backups {n}.md").write_text(f"# Backups {n}\n\n" + "We keep backups. " * 60)
-    assert rag("index", "-q").code == 0
-    configured.say(TRUE)
-    answer = rag("ask", QUESTION, "--json", "-k", "10").json
-    assert any("read only 1,024 of" in notice for notice in answer["notices"])
-    assert any("larger context" in notice for notice in answer["notices"])
-
-
 def test_a_server_that_is_away_is_told_and_quotations_stand_in(
     rag: Rag, indexed: Path, configured: OpenAIServer
 ) -> None:
@@ -107,14 +65,6 @@ def test_a_server_that_is_away_is_told_and_quotations_stand_in(
     found, answer = rag("search", "backups"), rag("ask", QUESTION, "--json").json
     assert found.code == 0 and "the model server does not answer" in found.err
     assert answer["quotes"] and "LM Studio" in answer["error"]["hint"]
-
-
-def test_it_plans_and_transforms(rag: Rag, indexed: Path, configured: OpenAIServer) -> None:
-    configured.api.answer = lambda body: {"queries": ["How long are copies kept?"]}
-    found = rag("search", "backups", "--transform", "multi-query", "--json").json
-    assert found["results"][0]["title"] == "Backups"
-    [request] = configured.requests(CHAT)
-    assert request.json["response_format"]["type"] == "json_schema"
 
 
 def test_doctor_proves_both(rag: Rag, indexed: Path, configured: OpenAIServer) -> None:

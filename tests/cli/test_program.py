@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -16,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon_fixture import RAG, Terminal
 from rag.config import load_config
 from rag.index.snapshots import IndexDirectory
 
@@ -27,38 +25,19 @@ def on_terminal(environment):
     """Run a command with all streams on a terminal; return its exit code and what it showed."""
 
     def run(*arguments: str | Path, **variables: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "rag", *map(str, arguments)]
-        env = {**environment, "TERM": "xterm-256color", "COLUMNS": "100", **variables}
+        env = {**environment, "TERM": "xterm-256color", **variables}
         env = {name: value for name, value in env.items() if name != "NO_COLOR" or value}
-        main, side = pty.openpty()
-        process = subprocess.Popen(command, env=env, stdin=side, stdout=side, stderr=side)
-        os.close(side)
-        shown = b""
-        while select.select([main], [], [], 30)[0]:
-            try:
-                data = os.read(main, 65536)
-            except OSError as error:  # Linux says so when the last writer has gone
-                assert error.errno == errno.EIO
-                break
-            if not data:
-                break
-            shown += data
-        os.close(main)
-        return process.wait(30), shown.decode()
+        terminal = Terminal([*RAG, *map(str, arguments)], env)
+        try:
+            return terminal.end()
+        finally:
+            terminal.close()
 
     return run
 
 
 class TestExitCodes:
     """Each code of the contract that one command alone can give, from the real program."""
-
-    def test_0_and_1_found_and_not_found(self, program, indexed):
-        assert program("search", "backups").code == 0
-        assert program("search", "xylophone").code == 1
-
-    def test_2_and_3_usage_error_and_no_index(self, program):
-        assert program("search").code == 2
-        assert program("search", "x").code == 3
 
     def test_5_some_notes_failed(self, program, indexed):
         for note in indexed.rglob("*.md"):
@@ -94,16 +73,6 @@ class TestPoorSurroundings:
         done = subprocess.run(command, shell=True, env=environment, capture_output=True)
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.decode() == f"{indexed / 'Backups.md'}\n"
-
-    def test_a_question_through_a_pipe(self, environment, indexed):
-        done = subprocess.run(
-            [sys.executable, "-m", "rag", "ask", "-", "-q"],
-            input=b"How long do we keep backups?",
-            env=environment,
-            capture_output=True,
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert b"ninety days. [1]" in done.stdout
 
     def test_a_reader_that_goes_away_is_no_error(self, environment, indexed, rag):
         (indexed / "big.md").write_text("some line of a big note\n" * 50_000)
@@ -156,10 +125,6 @@ class TestTerminal:
         _, shown = on_terminal("search", "証明書")
         assert f"{ESCAPE}]8;" in shown
         assert f"file://{indexed}/%E8%A8%BC%E6%98%8E%E6%9B%B8.md{ESCAPE}" in shown
-
-    def test_matched_words_are_marked(self, on_terminal, indexed):
-        _, shown = on_terminal("search", "ninety")
-        assert re.search(rf"{ESCAPE}\[1;33mninety{ESCAPE}\[0m", shown)
 
     def test_no_color_leaves_the_links_and_no_colour(self, on_terminal, indexed):
         _, shown = on_terminal("search", "ninety", NO_COLOR="1")

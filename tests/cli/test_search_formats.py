@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from xml.etree import ElementTree
 
 import pytest
 
@@ -35,12 +34,6 @@ class TestFormats:
             str(library / "runbooks/Rollback.md"),
         ]
 
-    def test_xml_is_read_by_a_parser(self, rag, library):
-        root = ElementTree.fromstring(rag("search", QUERY, "--format", "xml").out)
-        assert (root.get("query"), root.get("total")) == (QUERY, "2")
-        assert {one.get("title") for one in root} == {"Backups", "Rolling back"}
-        assert "ops" in {tag.text for tag in root.iter("tag")}
-
     def test_markdown_is_a_list_of_links_with_quotations(self, rag, library):
         out = rag("search", "rolling back a deploy", "--format", "md").out
         assert out.startswith(f"1. [Rolling back](file://{library}/runbooks/Rollback.md) (0.")
@@ -59,8 +52,6 @@ class TestFormats:
             ["--format", "yaml"],
             ["--format", "csv", "--json"],
             ["--format", "lines", "--paths"],
-            ["--format", "lines", "--full"],
-            ["--format", "paths", "--context", "1"],
             ["--full", "--context", "1"],
         ],
         ids=" ".join,
@@ -77,10 +68,8 @@ class TestFormats:
         assert (ran.code, ran.out) == (1, empty)
         assert "nothing found" in ran.err
 
-    def test_empty_csv_and_xml_are_whole(self, rag, library):
+    def test_an_empty_csv_has_its_head(self, rag, library):
         assert rag("search", "xylophone", "--format", "csv").out.startswith("rank,score")
-        root = ElementTree.fromstring(rag("search", "xylophone", "--format", "xml").out)
-        assert (len(root), root.get("total")) == (0, "0")
 
 
 class TestStrangeNotes:
@@ -101,14 +90,9 @@ class TestStrangeNotes:
         )
         assert [row["text"] for row in rows] == [self.TEXT.rstrip("\n")]
 
-    def test_xml_stays_well_formed_and_holds_all_that_it_can(self, rag, strange):
-        out = rag("search", "quokka", "--format", "xml", "--full").out
-        (text,) = ElementTree.fromstring(out).iter("text")
-        assert text.text == self.TEXT.rstrip("\n").replace("\x1b", "\ufffd")
-
     def test_nothing_steers_a_terminal(self, rag, strange, monkeypatch):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-        for name in ("lines", "csv", "md", "xml", "jsonl"):
+        for name in ("lines", "csv", "md", "jsonl"):
             out = rag(
                 "search", "quokka", "--format", name, "--full" * (name != "lines") or "-q"
             ).out
@@ -119,29 +103,8 @@ class TestStrangeNotes:
         assert out.startswith(r'1. [Q \[x\](y) \<i\>, "z"](file:///')
         assert "a%2Cb%20%26%20%5Bc%5D%2A.md)" in out
 
-    def test_markdown_holds_nothing_that_steers_a_terminal(self, rag, write_notes):
-        title = '---\ntitle: "Red \\e[31m quokka \\u202e"\n---\n'
-        rag("index", "-q", write_notes("odd", {"a.md": f"{title}{self.TEXT}"}))
-        out = rag("search", "quokka", "--format", "md", "--full").out
-        assert not {*out} & {"\x1b", "\x9b", "\u202e"}
-
 
 class TestHowMuchText:
-    def test_min_score_leaves_out_what_scores_less(self, rag, library):
-        scores = [one["score"] for one in rag("search", QUERY, "--json").json["results"]]
-        between = sum(scores) / 2
-        found = rag("search", QUERY, "--json", "--min-score", f"{between:.6f}").json
-        assert [one["score"] for one in found["results"]] == scores[:1]
-        assert found["total"] == 1
-
-    def test_where_all_score_less_it_is_said(self, rag, library):
-        ran = rag("search", QUERY, "--min-score", "0.999")
-        assert (ran.code, ran.out) == (1, "")
-        assert "2 results left out, the best of which scores 0." in ran.err
-
-    def test_listed_notes_have_no_score_to_be_left_out_by(self, rag, library):
-        assert rag("search", "tag:ops", "--min-score", "0.9", "--json").json["total"] == 2
-
     def test_full_prints_the_whole_chunk(self, rag, library):
         out = rag("search", "restore script", "--full").out
         assert "    ## Restore\n    \n    Run the restore script.\n" in out
@@ -155,22 +118,3 @@ class TestHowMuchText:
         out = rag("search", "rolling back", "-k", "1", "--context", "1", "--format", "lines").out
         file = library / "runbooks/Rollback.md"
         assert out == f"{file}-6-\n{file}:7:Rolling back a deploy takes two minutes.\n"
-
-    def test_context_in_json_is_an_object_of_its_own(self, rag, library):
-        (found,) = rag("search", "rolling back", "-k", "1", "--context", "1", "--json").json[
-            "results"
-        ]
-        assert found["context"] == {
-            "line_start": 6,
-            "lines": ["", "Rolling back a deploy takes two minutes."],
-        }
-
-    def test_context_of_a_file_that_changed_is_that_of_the_index(self, rag, indexed):
-        (indexed / "runbooks/Rollback.md").write_text("other\n" * 9)
-        (found,) = rag("search", "rolling back", "-k", "1", "--context", "1", "--json").json[
-            "results"
-        ]
-        assert found["context"] == {
-            "line_start": 6,
-            "lines": ["", "Rolling back a deploy takes two minutes."],
-        }

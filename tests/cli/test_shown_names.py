@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.text import Text
 
 from daemon_fixture import RAG, Terminal
-from rag.cli.render.terminal import make_console, print_between_words
+from rag.cli.render.terminal import make_console
 from rag.text.sanitize import visible, visible_lines
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
@@ -109,14 +108,6 @@ def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, argumen
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize(
-    "name", ["search", "table", "status", "problems", "vaults", "config", "doctor", "preview"]
-)
-def test_what_it_was_is_seen(say, name) -> None:
-    said = re.sub(r"\s", "", say(*COMMANDS[name]).out)  # a table folds them
-    assert visible(STEERS)[:20] in said
-
-
 @pytest.mark.parametrize("name", ["search", "problems", "status", "config", "doctor", "preview"])
 def test_json_says_the_same_in_escapes(say, name) -> None:
     ran = say(*COMMANDS[name], "--json")
@@ -172,38 +163,3 @@ def test_a_console_passes_its_own_styles_and_shows_what_it_prints(capsys, monkey
     monkeypatch.setenv("TERM", "xterm-256color")
     make_console().print("a\x1b[2Jb\u202e", style="bold")
     assert capsys.readouterr().out == "\x1b[1ma\\x1b[2Jb\\u202e\x1b[0m\n"
-
-
-def test_a_bar_shows_the_name_of_a_vault_as_it_is(capsys, monkeypatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "150")
-    from rag.cli.commands.index import make_bar
-
-    bar = make_bar("a\nb\x1b[2J [red]c[/red]", "notes", 3)
-    bar.stop()
-    assert r"a\nb\x1b[2J [red]c[/red]" in capsys.readouterr().err
-
-
-def test_after_a_run_that_broke_off_the_time_left_is_that_of_the_new_work() -> None:
-    from rag.cli.commands.index import pace
-
-    assert pace(10, 990, 0, 100) == "0.1/s about 3 hours"
-
-
-def test_completion_offers_no_name_that_steers(here) -> None:
-    from rag.cli.framework.options import offered
-
-    assert offered([EVIL, "xavier"], "x") == ["xavier"]
-
-
-@pytest.mark.parametrize(
-    "text", ["a b " * 60, "会議の\tメモ", "a\nb\n", "", " a ", "a\x1b[2Jb\u202e", "a\x07b\rc"]
-)
-def test_off_a_terminal_a_line_is_what_a_console_prints(
-    text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    console = make_console()
-    console.print(Text(text), style="bold", soft_wrap=True)
-    printed = capsys.readouterr().out
-    print_between_words(console, text, style="bold")
-    assert capsys.readouterr().out == printed

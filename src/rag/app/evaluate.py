@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,6 @@ from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, optional
 
 # Given the questions and the mode they are asked in; yields them as they are asked.
-Track = Callable[[Iterable[Question], str], Iterable[Question]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +71,6 @@ def evaluate(
     vaults: list[str] | None = None,
     baseline: Mapping[str, Run] | None = None,
     save: Path | None = None,
-    track: Track = lambda questions, _: questions,
 ) -> EvaluationReport:
     """Ask the questions of a set, in each mode of some.
 
@@ -90,8 +88,7 @@ def evaluate(
     for mode in modes:
         made = create_search_pipeline(workspace.store, workspace.config, transforms=transforms)
         with closing(made) as pipeline:
-            asked = track(questions, mode)
-            run = run_questions(pipeline, asked, judge, QueryFilters(vaults), mode)
+            run = run_questions(pipeline, questions, judge, QueryFilters(vaults), mode)
         runs[run.mode] = run
     if save is not None:
         save_runs(save, [*runs.values()])

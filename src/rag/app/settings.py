@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.config import values
+from rag.config import project_of, values
+from rag.config.files import nearest_file, real_path
+from rag.config.trust import TrustList, forget, record
+from rag.exceptions import UsageError
 from rag.support.json_reports import optional
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rag.config import Ask, RAGConfig
-    from rag.config.trust import Entry
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,51 @@ def settings_report(config: RAGConfig) -> SettingsReport:
     return SettingsReport(settings)
 
 
-def trust_list(files: Mapping[str, Entry]) -> TrustListReport:
-    """Return the files that were asked about, by path."""
+def trusted_files() -> TrustListReport:
+    """Return the files that were asked about, by path.
+
+    :raises ConfigError: when the list is damaged.
+    """
+    files = TrustList.load().files
     return TrustListReport(
         [TrustEntry(file, e.trusted, e.since, e.digest) for file, e in files.items()]
     )
+
+
+def trust_project(place: Path) -> TrustReport:
+    """Trust a project's file as it is now.
+
+    :param place: the file, or its folder or one below.
+    :raises UsageError: where no such file is read.
+    """
+    project = project_of(place)
+    if project is None:
+        if place.is_dir():
+            raise _no_file(place)
+        raise UsageError(
+            f"{place} is not the rag.toml of a folder" if place.exists() else f"no file {place}",
+            hint="A file that `--config` or RAG_CONFIG names needs no trust.",
+        )
+    if project.asks:
+        record(project.file, project.digest, True)
+    return TrustReport(project.file, project.asks, bool(project.asks))
+
+
+def trust_no_more(place: Path) -> TrustRemovedReport:
+    """Take a project's file out of the list, be it there or not.
+
+    :raises UsageError: for a folder in which none is read.
+    """
+    file = place.expanduser()
+    if file.is_dir():
+        nearest = nearest_file(file.absolute())
+        if nearest is None:
+            raise _no_file(place)
+        file = nearest[0]
+    file = real_path(file)
+    return TrustRemovedReport(file, forget(file))
+
+
+def _no_file(folder: Path) -> UsageError:
+    where = folder.expanduser().absolute()
+    return UsageError(f"no rag.toml is read in {where}", hint="rag trust FOLDER")

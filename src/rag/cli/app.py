@@ -10,7 +10,7 @@ from functools import cache
 from itertools import pairwise
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Any
 
 import typer
 
@@ -24,7 +24,7 @@ from rag.cli.framework.lazy_group import (
     checked_late,
 )
 from rag.cli.render.console import print_error, say
-from rag.exceptions import IndexUnavailableError, RAGError, UsageError
+from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, RAGError, UsageError
 from rag.support.process_exit import INTERRUPTED, interrupted
 
 _BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
@@ -46,15 +46,13 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VERSION = typer.Option(
+    False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+)
+
+
 @app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
+def root(version: bool = _VERSION) -> None:
     """Search your Markdown notes and ask them questions, on this machine.
 
     \b
@@ -73,10 +71,11 @@ def program() -> Any:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
+    # One that was closed by whoever started us is replaced.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or sys.stdout
     # Text is UTF-8 whatever the locale says; cron's says ASCII. A character that cannot be
     # printed must not end a run.
-    sys.stdout = sys.stdout or _nowhere()  # closed by whoever started us
-    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
@@ -86,14 +85,14 @@ def run(arguments: list[str]) -> int:
         code = _run(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        # The reader of our output went away (`rag search … | head`): nothing is wrong.
-        _to_nowhere()
-        return 0
     except OSError as error:  # of printing: all others were printed
-        say(f"rag: the output cannot be written: {error.strerror or error}")
-        _to_nowhere()
-        return 2
+        # The reader of our output went away (`rag search … | head`): nothing is wrong.
+        is_closed = isinstance(error, BrokenPipeError)
+        if not is_closed:
+            say(f"rag: the output cannot be written: {error.strerror or error}")
+        # Let the interpreter's flush at exit fail no more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0 if is_closed else 2
 
 
 def _run(arguments: list[str]) -> int:
@@ -102,8 +101,7 @@ def _run(arguments: list[str]) -> int:
     :raises OSError: when that cannot be printed.
     """
     try:
-        _refuse_bytes(arguments)
-        _refuse_bare_conditions(arguments)
+        _check(arguments)
         code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
         return interrupted() if code == INTERRUPTED else code
@@ -120,18 +118,13 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         if isinstance(error, OSError):
             sys.stdout.flush()  # or is it the output that cannot be written?
-        told = _as_ours(error)
-        if told is None:
+        ours = _as_ours(error)
+        if ours is None:
             raise
-        print_error(told, _wants_json(arguments))
-        return told.exit_code
-
-
-def _wants_json(arguments: list[str]) -> bool:
-    """Return whether errors are JSON, for whatever else is wrong with the arguments."""
-    formats = {word.removeprefix("--format=") for word in arguments if word.startswith("--format=")}
-    formats |= {value for name, value in pairwise(arguments) if name == "--format"}
-    return "--json" in arguments or bool(formats & {"json", "jsonl"})
+        formats = {value for name, value in pairwise(arguments) if name == "--format"}
+        formats |= {word.removeprefix("--format=") for word in arguments}
+        print_error(ours, "--json" in arguments or bool(formats & {"json", "jsonl"}))
+        return ours.exit_code
 
 
 def _as_ours(error: Exception) -> RAGError | None:
@@ -141,10 +134,14 @@ def _as_ours(error: Exception) -> RAGError | None:
     if isinstance(error, RAGError):
         return error
     if isinstance(error, ClickException):
-        return _usage_error(error)
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "rag"
+        hint = f"See `{command} --help`."
+        if isinstance(error, NoSuchOption) and command in ("rag search", "rag ask"):
+            hint += f" To leave out notes with a word: `{command} -- words -without`."
+        return UsageError(error.format_message(), hint=hint)
     if isinstance(error, (sqlite3.DatabaseError, JSONDecodeError)):
-        hint = "Rebuild the index with `rag index --rebuild`."
-        return IndexUnavailableError("the index is damaged", str(error), hint=hint)
+        return IndexUnavailableError("the index is damaged", str(error), hint=REBUILD_INDEX)
     if isinstance(error, UnicodeEncodeError) and sys.getfilesystemencoding() != "utf-8":
         return UsageError(
             f"this Python takes names to be {sys.getfilesystemencoding()}, and one is not",
@@ -163,19 +160,11 @@ def _as_ours(error: Exception) -> RAGError | None:
     return UsageError(f"{error.strerror or error}{place}", hint=hint)
 
 
-def _usage_error(error: ClickException) -> UsageError:
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "rag"
-    hint = f"See `{command} --help`."
-    if isinstance(error, NoSuchOption) and command in ("rag search", "rag ask"):
-        hint += f" To leave out notes with a word: `{command} -- words -without`."
-    return UsageError(error.format_message(), hint=hint)
+def _check(arguments: list[str]) -> None:
+    """Refuse what is neither text nor the name of a file that is there, and `-tag:x` outside
+    quotes, which would be read as `-t ag:x`.
 
-
-def _refuse_bytes(arguments: list[str]) -> None:
-    """Refuse what is neither text nor the name of a file that is there.
-
-    :raises UsageError: naming it.
+    :raises UsageError: naming it, with the way to write it.
     """
     for argument in arguments:
         names = (argument, argument.partition("=")[2])  # `--config=FILE` has one too
@@ -185,27 +174,10 @@ def _refuse_bytes(arguments: list[str]) -> None:
                 f"{os.fsencode(argument)!r} is not UTF-8",
                 hint="Type it as UTF-8. (Only a file that is there may have another name.)",
             )
-
-
-def _refuse_bare_conditions(arguments: list[str]) -> None:
-    """Refuse `-tag:x` outside quotes, which would be read as `-t ag:x`.
-
-    :raises UsageError: with the way to write it.
-    """
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    for argument in options:
+    for argument in arguments[: arguments.index("--")] if "--" in arguments else arguments:
         if _BARE_CONDITION.match(argument):
-            example = f"rag {options[0]} -- words {argument.split()[0]}"
+            example = f"rag {arguments[0]} -- words {argument.split()[0]}"
             raise UsageError(
                 f"{argument} looks like an option",
                 hint=f"Put `--` before the query: `{example}`.",
             )
-
-
-def _to_nowhere() -> None:
-    """Let the interpreter's flush at exit fail no more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _nowhere() -> TextIO:
-    return Path(os.devnull).open("w", encoding="utf-8")

@@ -37,21 +37,11 @@ PRIVATE_PARTS = (
     PrivatePart("typer._click.exceptions:NoArgsIsHelpError", _COMMANDS, "the same"),
     PrivatePart("typer._click.exceptions:NoSuchOption", _COMMANDS, "the same"),
     PrivatePart(
-        "typer._click.globals:get_current_context",
-        _COMMANDS,
-        "what was typed, in a function that is not a command",
-        "silent",
-    ),
-    PrivatePart(
-        "typer._coercion:RuntimeParam",
+        "typer._coercion:build_runtime_param",
         _COMMANDS,
         "60 ms of imports less for each command: checks are made when they are needed",
+        "descriptor",
     ),
-    PrivatePart(
-        "typer._coercion:RuntimeParam._coerce_value", _COMMANDS, "the same", "self value param ctx"
-    ),
-    PrivatePart("typer._coercion:TypeDescriptor", _COMMANDS, "the same"),
-    PrivatePart("typer._coercion:build_runtime_param", _COMMANDS, "the same", "descriptor"),
     PrivatePart("typer.core:TyperOption._runtime_param", _COMMANDS, "the same"),
     PrivatePart(
         "watchfiles._rust_notify:RustNotify",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import check_mode, warn_if_stale
+from rag.cli.framework.options import argument, value
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, visible
 
@@ -39,27 +37,19 @@ _NAMED = 3  # questions that a message names
 
 
 def evaluate(
-    questions: Annotated[
-        str, typer.Argument(help="A file of questions, one JSON object a line; `-` reads stdin.")
-    ],
-    compare: Annotated[
-        Path | None,
-        opt.value("--compare", "FILE", "Compare with a run kept by --save."),
-    ] = None,
-    save: Annotated[Path | None, opt.value("--save", "FILE", "Keep this run in a file.")] = None,
-    modes: Annotated[
-        str | None,
-        opt.value(
-            "--modes",
-            "MODE,…",
-            "auto, lexical, dense or hybrid; several, with commas, are measured one by one.",
-        ),
-    ] = None,
-    transforms: opt.Transforms = None,
-    vaults: opt.Vaults = None,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    config_file: opt.ConfigFile = None,
+    questions: str = argument("QUESTIONS", "A file, one question a line in JSON; `-` reads stdin."),
+    compare: Path | None = value("--compare", "FILE", "Compare with a run kept by --save."),
+    save: Path | None = value("--save", "FILE", "Keep this run in a file."),
+    modes: str | None = value(
+        "--modes",
+        "MODE,…",
+        "Modes of search, with commas: each is measured.",
+    ),
+    transforms: opt.Texts = opt.TRANSFORMS,
+    vaults: opt.Texts = opt.VAULTS,
+    json: bool = opt.JSON,
+    quiet: bool = opt.QUIET,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Measure how well the search answers a set of questions.
 
@@ -79,7 +69,8 @@ def evaluate(
     from rag.evaluation.baseline import load_runs
 
     config = load_settings(config_file)
-    wanted = _modes(config.search.mode if modes is None else modes)
+    given = (config.search.mode if modes is None else modes).split(",")
+    wanted = [*dict.fromkeys(opt.check_mode(mode.strip()) for mode in given)]
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
     with Workspace(config) as workspace:
@@ -91,22 +82,26 @@ def evaluate(
             vaults=vaults,
             baseline=baseline,
             save=save,
-            track=partial(_shown, quiet=quiet or json),
         )
-    _warn(report, vaults, quiet, notices=not (quiet or json))
+    if not quiet:
+        for notice in () if json else (text for one in report.runs for text in one.run.notices):
+            say(notice)
+        opt.warn_if_stale(report.index)
+    if unknown := report.runs[0].run.unknown:
+        names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
+        where = f"vault {', '.join(vaults)}" if vaults else "the index"
+        verb = "names" if len(unknown) == 1 else "name"
+        count = plural(len(unknown), "question")
+        say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
+    for one in report.runs:
+        if one.compared:
+            _warn_of_comparison(one.compared, one.run.mode, one.compared_with)
     if json:
         print_report(report)
     else:
         _print(report)
     if report.is_worse:
         raise typer.Exit(1)
-
-
-def _modes(text: str) -> list[str]:
-    modes = list(dict.fromkeys(mode.strip() for mode in text.split(",")))
-    for mode in modes:
-        check_mode(mode)
-    return modes
 
 
 def _read(source: str) -> list[Question]:
@@ -119,47 +114,8 @@ def _read(source: str) -> list[Question]:
     return parse_questions(text if isinstance(text, bytes) else text.encode(), "stdin")
 
 
-def _shown(questions: Iterable[Question], mode: str, quiet: bool) -> Iterator[Question]:
-    """Yield the questions, with a bar on a terminal that shows how far they are."""
-    if quiet or not sys.stderr.isatty():
-        yield from questions
-        return
-    from rich.progress import track
-
-    from rag.cli.render.terminal import make_console
-
-    asked = list(questions)
-    yield from track(asked, mode, console=make_console(stderr=True), transient=True)
-
-
-def _warn(
-    report: EvaluationReport, vaults: list[str] | None, quiet: bool, *, notices: bool
-) -> None:
-    """Say what makes the figures lower or older than they seem.
-
-    :param notices: say also what the searches gave notice of.
-    """
-    for one in report.runs if notices else ():
-        for notice in one.run.notices:
-            say(notice)
-    if not quiet:
-        warn_if_stale(report.index)
-    if unknown := report.runs[0].run.unknown:
-        names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
-        where = f"vault {', '.join(vaults)}" if vaults else "the index"
-        verb = "names" if len(unknown) == 1 else "name"
-        count = plural(len(unknown), "question")
-        say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
-    for one in report.runs:
-        if one.compared:
-            _warn_of_comparison(one.compared, one.run.mode, one.compared_with)
-
-
 def _warn_of_comparison(found: Comparison, mode: str, before: str) -> None:
-    """Say what a comparison leaves out.
-
-    :param before: the mode of the baseline.
-    """
+    """Say what a comparison leaves out; `before` is the mode of the baseline."""
     from rag.evaluation.comparison import FEW
 
     if before != mode:
@@ -190,10 +146,11 @@ def _print(report: EvaluationReport) -> None:
         if position:
             print_line("")
         figures = summaries(one.run.outcomes)
-        table = _table(f"mode {one.run.mode}", _LABELS.values())
-        for name, row in figures["categories"].items():
-            table.add_row(visible(name), *_cells(row))
-        table.add_row("all", *_cells(figures["overall"]), style="bold")
+        rows = {visible(name): row for name, row in figures["categories"].items()}
+        table = _table(f"mode {one.run.mode}", *_LABELS.values())
+        for name, row in [*rows.items(), ("all", figures["overall"])]:
+            cells = (f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS)
+            table.add_row(name, *cells, style="bold" if row is figures["overall"] else None)
         console.print(table)
         auc = score_auc(one.run.outcomes)
         if auc is not None:
@@ -205,7 +162,7 @@ def _print(report: EvaluationReport) -> None:
             print_line(_verdict(one.compared))
 
 
-def _table(first: str, columns: Iterable[str]) -> Table:
+def _table(first: str, *columns: str) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
@@ -215,14 +172,9 @@ def _table(first: str, columns: Iterable[str]) -> Table:
     return table
 
 
-def _cells(figures: dict[str, float]) -> Iterator[str]:
-    for name in _LABELS:
-        yield f"{figures[name]:,.{_DIGITS.get(name, 3)}f}"
-
-
 def _comparison_table(comparison: Comparison) -> Table:
-    of = f"{plural(comparison.queries, 'question')} in both"
-    table = _table(of, ("baseline", "now", "difference", "95 % interval"))
+    both = f"{plural(comparison.queries, 'question')} in both"
+    table = _table(both, "baseline", "now", "difference", "95 % interval")
     for name, one in comparison.differences.items():
         digits = _DIGITS.get(name, 4)  # what matters may be less than a thousandth
         values = (f"{value:.{digits}f}" for value in (one.baseline, one.now))
@@ -230,7 +182,7 @@ def _comparison_table(comparison: Comparison) -> Table:
     return table
 
 
-def _span(one: Difference, digits: int) -> str:
+def _span(one: Difference, digits: int = 4) -> str:
     return f"{one.low:+.{digits}f} to {one.high:+.{digits}f}"
 
 
@@ -238,7 +190,7 @@ def _verdict(comparison: Comparison) -> str:
     from rag.evaluation.comparison import DECIDING
 
     one = comparison.differences[DECIDING]
-    change = f"{_LABELS[DECIDING]} changed by {one.difference:+.4f} (95 %: {_span(one, 4)})"
+    change = f"{_LABELS[DECIDING]} changed by {one.difference:+.4f} (95 %: {_span(one)})"
     if comparison.same:
         return f"The same as the baseline: {_LABELS[DECIDING]} did not change."
     if comparison.worse:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.formats import NOTE_FORMATS, NoteFormat, chosen_output
-from rag.cli.framework.options import make_filters, warn_if_stale
+from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import (
     plural,
-    print_file,
     print_line,
     print_report,
     print_text,
     say,
     say_notice,
+    show,
     visible,
 )
+from rag.cli.render.formats import chosen_output
 from rag.exceptions import NotFoundError, UsageError
 from rag.text.messages import brief
 
@@ -33,28 +33,19 @@ if TYPE_CHECKING:
 
 
 def get(
-    notes: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NOTE",
-            autocompletion=opt.complete_notes,
-            help="Path, vault/path, title, alias, id or [[link]]; `#heading` picks a section,"
-            " `:10-20` or `:10:5` lines; a pattern such as `daily/2026-11-*` several notes.",
-        ),
-    ],
-    vaults: opt.Vaults = None,
-    max_lines: Annotated[
-        int | None,
-        opt.value("--max-lines", "N", "At most N lines of each note.", min=0),
-    ] = None,
-    max_bytes: Annotated[
-        int | None,
-        opt.value("--max-bytes", "N", "At most N bytes of each note, in whole lines.", min=0),
-    ] = None,
-    json: opt.Json = False,
-    output_format: NoteFormat = "text",
-    paths: opt.Paths = False,
-    config_file: opt.ConfigFile = None,
+    notes: list[str] = argument(
+        "NOTE",
+        "Path, vault/path, title, alias, id or [[link]]; `#heading` picks a section,"
+        " `:10-20` or `:10:5` lines; a pattern such as `daily/2026-11-*` several notes.",
+        complete=opt.complete_notes,
+    ),
+    vaults: opt.Texts = opt.VAULTS,
+    max_lines: int | None = value("--max-lines", "N", "At most N lines of each.", min=0),
+    max_bytes: int | None = value("--max-bytes", "N", "At most N bytes, in whole lines.", min=0),
+    json: bool = opt.JSON,
+    output_format: str = opt.FORMAT,
+    paths: bool = opt.PATHS,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Print a note, or several, each under a line that names it.
 
@@ -73,7 +64,7 @@ def get(
     """
     from rag.app.notes import Limits, get_notes
 
-    out = chosen_output(output_format, json=json, paths=paths, among=NOTE_FORMATS)
+    out = chosen_output(locals())
     config = load_settings(config_file)
     if not all(note.strip() for note in notes):
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
@@ -85,8 +76,7 @@ def get(
     if out.as_json:  # which has the file too, as with a search
         print_report(report if report.several else report.notes[0])
     elif out.names_files:
-        for file in dict.fromkeys(one.file for one in report.notes):
-            print_file(file, nul=out.format == "paths0")
+        out.print_files(one.file for one in report.notes)
     else:
         for number, one in enumerate(report.notes):
             if number:
@@ -112,52 +102,27 @@ def _print_note(report: NoteReport, *, is_headed: bool) -> None:
 _LONGEST = 160  # characters of a passage
 _SOURCES = 3  # notes that link to both, that are named
 _LIMIT = 10  # notes; of links all are given
+_EXAMPLES = "`rag related --help` has examples."
 
 
 def related(
-    note: Annotated[
-        str,
-        typer.Argument(
-            metavar="NOTE",
-            autocompletion=opt.complete_notes,
-            help="Path, vault/path, title, alias, id or [[link]].",
-        ),
-    ],
-    vaults: opt.Vaults = None,
-    tags: opt.Tags = None,
-    top_k: Annotated[
-        int | None,
-        opt.value("--top-k -k -n", "N", "How many notes (10), or links (all).", min=1, max=1000),
-    ] = None,
-    include_linked: Annotated[
-        bool,
-        opt.flag("--include-linked", "Also notes that it links to, or that link to it."),
-    ] = False,
-    all_vaults: Annotated[
-        bool, opt.flag("--all-vaults", "Look in all vaults, not in its own alone.")
-    ] = False,
-    min_score: Annotated[
-        float | None,
-        opt.value(
-            "--min-score", "X", "Leave out what scores less (.5); 0 shows all.", min=0, max=1
-        ),
-    ] = None,
-    links: Annotated[
-        str,
-        opt.value("--links", "out|in|both", "Walk its links instead: out, in, both."),
-    ] = "",
-    depth: Annotated[
-        int | None,
-        opt.value("--depth", "N", "With --links: how far, 1 to 3.", min=1, max=3),
-    ] = None,
-    explain: Annotated[
-        bool, opt.flag("--explain", "Show what each passage scores, and all reasons.")
-    ] = False,
-    json: opt.Json = False,
-    output_format: NoteFormat = "text",
-    paths: opt.Paths = False,
-    quiet: opt.Quiet = False,
-    config_file: opt.ConfigFile = None,
+    note: str = argument("NOTE", "Its name, as of `rag get`.", complete=opt.complete_notes),
+    vaults: opt.Texts = opt.VAULTS,
+    tags: opt.Texts = opt.TAGS,
+    top_k: int | None = value("--top-k -k -n", "N", "How many (10; all links).", min=1, max=1000),
+    include_linked: bool = flag("--include-linked", "Also what is linked with it."),
+    all_vaults: bool = flag("--all-vaults", "Look in all vaults, not in its own alone."),
+    min_score: float | None = value(
+        "--min-score", "X", "Leave out what scores less.", min=0, max=1
+    ),
+    links: str = value("--links", "out|in|both", "Walk its links instead: out, in, both.", ""),
+    depth: int | None = value("--depth", "N", "With --links: how far, 1 to 3.", min=1, max=3),
+    explain: bool = flag("--explain", "Show what each passage scores, and all reasons."),
+    json: bool = opt.JSON,
+    output_format: str = opt.FORMAT,
+    paths: bool = opt.PATHS,
+    quiet: bool = opt.QUIET,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Find notes of its vault that are related to one.
 
@@ -177,127 +142,103 @@ def related(
     from rag.app.requests import RelatedRequest
     from rag.app.workspace import Workspace
 
-    out = chosen_output(output_format, json=json, paths=paths, among=NOTE_FORMATS)
+    out = chosen_output(locals())
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
+    config = load_settings(config_file)
     if links:
+        given = {"--vault": vaults, "--tag": tags, "--include-linked": include_linked}
+        given |= {"--all-vaults": all_vaults, "--min-score": min_score is not None}
+        given |= {"--explain": explain, "--paths": out.names_files}
+        for option in filter(given.get, given):
+            raise UsageError(f"{option} does not go with --links", hint=_EXAMPLES)
         from rag.app.notes.links import walk_links
 
-        for option, is_given in (
-            ("--vault", vaults),
-            ("--tag", tags),
-            ("--include-linked", include_linked),
-            ("--all-vaults", all_vaults),
-            ("--min-score", min_score is not None),
-            ("--explain", explain),
-            ("--paths", out.names_files),
-        ):
-            _refuse(option if is_given else "", "does not go with --links")
-        walked = walk_links(
-            load_settings(config_file), note, links, depth or 1, top_k, folder=Path.cwd()
-        )
+        walked = walk_links(config, note, links, depth or 1, top_k, folder=Path.cwd())
         _print_links(walked, out.as_json)
         return
-    _refuse("--depth" if depth else "", "goes with --links")
-    _refuse("--vault" if vaults and all_vaults else "", "does not go with --all-vaults")
-    request = RelatedRequest(
-        note,
-        make_filters(vaults, tags, None, None, None),
-        top_k=top_k or _LIMIT,
-        include_linked=include_linked,
-        min_score=min_score,
-        all_vaults=all_vaults,
-        folder=Path.cwd(),
-    )
-    with Workspace(load_settings(config_file)) as workspace:
+    if depth:
+        raise UsageError("--depth goes with --links", hint=_EXAMPLES)
+    if vaults and all_vaults:
+        raise UsageError("--vault does not go with --all-vaults", hint=_EXAMPLES)
+    request = opt.make_request(RelatedRequest, locals(), top_k=top_k or _LIMIT, folder=Path.cwd())
+    with Workspace(config) as workspace:
         report = find_related(workspace, request)
     if not quiet:
-        warn_if_stale(report.index)
+        opt.warn_if_stale(report.index)
         for notice in report.notices:
             say_notice(notice)
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        for one in report.results:
-            print_file(Path(one.file), nul=out.format == "paths0")
+        out.print_files(Path(one.file) for one in report.results)
     else:
         _print_related(report, explain)
     if not report.results:
         if not out.as_json:
-            _print_nothing(report)
+            left_out = f"; {plural(report.left_out, 'linked note')} left out"
+            about = f"{report.note.title!r}{left_out if report.left_out else ''}"
+            say(f"no note is clearly related to {about}")
         raise typer.Exit(1)
 
 
-def _refuse(option: str, how: str) -> None:
-    """:raises UsageError: for an option that does not fit the others."""
-    if option:
-        raise UsageError(f"{option} {how}", hint="`rag related --help` has examples.")
-
-
 def _print_links(report: LinksReport, json: bool) -> None:
-    if json:
-        print_report(report)
-    else:
-        for step in report.links:
-            print_line(f"{'  ' * (step.depth - 1)}{link_line(step.link)}")
-        if more := report.total - len(report.links):
-            say(f"{plural(more, 'more link')} left out by --top-k")
+    """Print the links of a note."""
+    steps = (f"{'  ' * (step.depth - 1)}{link_line(step.link)}" for step in report.links)
+    show(report, json, steps)
+    more = report.total - len(report.links)
+    if more and not json:
+        say(f"{plural(more, 'more link')} left out by --top-k")
     if not report.links:
         if not json:
             say(f"{report.note.title!r} has no such links")
         raise typer.Exit(1)
 
 
-def _print_nothing(report: RelatedReport) -> None:
-    linked = f"; {plural(report.left_out, 'linked note')} left out" if report.left_out else ""
-    say(f"no note is clearly related to {report.note.title!r}{linked}")
-
-
-def _print_related(report: RelatedReport, explain: bool = False) -> None:
+def _print_related(report: RelatedReport, explain: bool) -> None:
     """Print each related note with its link, its best passages and the reasons.
 
     :param explain: print what each passage scores, and all reasons.
     """
-    from rich.style import Style
     from rich.text import Text
 
     from rag.app.index_state import link_to
-    from rag.cli.render.terminal import make_console, print_between_words, print_indented
+    from rag.cli.render.results import linked
+    from rag.cli.render.terminal import make_console, print_styled
 
     console = make_console()
     for rank, note in enumerate(report.results, 1):
-        head = Text().append(f"{rank:>2}  ", style="dim")
-        head.append(visible(note.title), style="bold")
-        head.append(f"  {note.score:.2f}", style="dim")
-        head.append(f"  {visible(note.link)}")
-        print_between_words(console, head)
+        title = (visible(note.title), "bold")
+        score = (f"  {note.score:.2f}", "dim")
+        head = Text.assemble((f"{rank:>2}  ", "dim"), title, score, f"  {visible(note.link)}")
+        print_styled(console, head)
         for passage in note.passages:
-            where = Text(visible(f"{note.vault}/{note.path}:{passage.line}"), style="cyan")
-            where.stylize(Style(link=link_to(report.index.uri, Path(note.file), passage.line)))
+            link = link_to(report.index.uri, Path(note.file), passage.line)
+            where = linked(f"{note.vault}/{note.path}:{passage.line}", link)
             if explain:
                 where.append(f"  {passage.score:.2f}", style="dim")
-            print_indented(console, where, 4)
-            print_indented(console, visible(brief(passage.text, _LONGEST)), 4)
-        for reason in _reasons(note, explain):
-            print_indented(console, visible(reason), 4, "dim")
+            print_styled(console, where, indent=4)
+            print_styled(console, visible(brief(passage.text, _LONGEST)), indent=4)
+        if reasons := "; ".join(_reasons(note, explain)):
+            print_styled(console, visible(f"why: {reasons}"), "dim", indent=4)
 
 
 def _reasons(note: RelatedNote, explain: bool) -> Iterator[str]:
     why: Reasons = note.reasons
-    parts = [f"words {', '.join(why.words)}"] if why.words else []
+    if why.words:
+        yield f"words {', '.join(why.words)}"
     if explain and why.likeness:
-        parts.append(f"meaning {why.likeness:.2f}")
-    parts += [f"tags {', '.join(f'#{tag}' for tag in why.tags)}"] if why.tags else []
-    parts += [f"names {', '.join(why.names)}"] if why.names else []
+        yield f"meaning {why.likeness:.2f}"
+    if why.tags:
+        yield f"tags {', '.join(f'#{tag}' for tag in why.tags)}"
+    if why.names:
+        yield f"names {', '.join(why.names)}"
     if why.linked_by:
         named = why.linked_by if explain else why.linked_by[:_SOURCES]
         more = len(why.linked_by) - len(named)
-        also = f" and {more} more" if more else ""
-        parts.append(f"linked by {', '.join(named)}{also}")
+        yield f"linked by {', '.join(named)}{f' and {more} more' if more else ''}"
     if note.linked:
-        parts.append("already linked")
-    if parts:
-        yield "why: " + "; ".join(parts)
+        yield "already linked"
 
 
 def link_line(link: Link) -> str:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.formats import Format, Output, check_body, chosen_output
-from rag.cli.framework.options import (
-    check_mode,
-    make_filters,
-    print_corrections,
-    wants_refresh,
-    warn_if_stale,
-)
+from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_report, say, say_notice, visible
+from rag.cli.render.console import plural, print_line, print_report, say, say_notice
+from rag.cli.render.formats import FORMATS, chosen_output, print_format
+from rag.config import MODES
 from rag.exceptions import UsageError
 from rag.text.messages import shortened
 
@@ -26,73 +22,69 @@ if TYPE_CHECKING:
 
 
 def search(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUERY",
-            help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
-            " title:, a property (status:done), OR; without any, the notes that filters select",
-        ),
-    ] = None,
-    vaults: opt.Vaults = None,
-    tags: opt.Tags = None,
-    date_from: opt.DateFrom = None,
-    date_to: opt.DateTo = None,
-    modified_from: opt.ModifiedFrom = None,
-    modified_to: opt.ModifiedTo = None,
-    path_globs: opt.PathGlobs = None,
-    where: opt.Where = None,
-    like: Annotated[
-        str | None,
-        opt.value(
-            "--like",
-            "NOTE",
-            "Notes that mean the like of this one, in the place of a query.",
-            complete=opt.complete_notes,
-        ),
-    ] = None,
-    top_k: opt.TopK = None,
-    mode: opt.Mode = None,
-    transforms: opt.Transforms = None,
-    plan: opt.Plan = None,
-    order: opt.Order = "",
-    refresh: opt.Refresh = None,
-    chunks: Annotated[bool, opt.flag("--chunks", "List chunks instead of notes.")] = False,
-    explain: Annotated[
-        bool, opt.flag("--explain", "Show what each result's score is made of.")
-    ] = False,
-    rerank: Annotated[
-        bool,
-        opt.flag(
-            "--rerank", "Let a model order the best results again: rerank.path, or the chat model."
-        ),
-    ] = False,
-    min_score: Annotated[
-        float | None,
-        opt.value("--min-score", "X", "Leave out what scores less.", min=0, max=1),
-    ] = None,
-    everything: Annotated[
-        bool,
-        opt.flag("--all", "Show the nearest notes too where nothing clearly matches."),
-    ] = False,
-    full: Annotated[
-        bool, opt.flag("--full", "Print all of the text that was found, not a snippet.")
-    ] = False,
-    context: Annotated[
-        int | None,
-        opt.value(
-            "--context", "N", "Print N lines before and after the matching one.", min=0, max=1000
-        ),
-    ] = None,
-    opened: Annotated[
-        int | None,
-        opt.value("--open", "N", "Open the Nth result: links.uri says how.", min=1),
-    ] = None,
-    json: opt.Json = False,
-    output_format: Format = "text",
-    paths: opt.Paths = False,
-    quiet: opt.Quiet = False,
-    config_file: opt.ConfigFile = None,
+    words: list[str] | None = argument(
+        "QUERY",
+        'What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
+        " title:, a property (status:done), OR; without any, the notes that filters select",
+        None,
+    ),
+    vaults: opt.Texts = opt.VAULTS,
+    tags: opt.Texts = opt.TAGS,
+    date_from: str | None = opt.DATE_FROM,
+    date_to: str | None = opt.DATE_TO,
+    modified_from: str | None = value("--modified-from", "DATE", "Modified on this day or later."),
+    modified_to: str | None = value("--modified-to", "DATE", "Modified on this day or before."),
+    path_globs: opt.Texts = opt.PATH_GLOBS,
+    where: opt.Texts = value(
+        "--where",
+        "NAME=VALUE",
+        "By front matter: status=done, 'price>200'; may be repeated (all of them).",
+    ),
+    like: str | None = value(
+        "--like",
+        "NOTE",
+        "Notes that mean the like of one.",
+        complete=opt.complete_notes,
+    ),
+    top_k: int | None = opt.TOP_K,
+    mode: str | None = value("--mode", "|".join(MODES), "By words, by meaning, or by both."),
+    transforms: opt.Texts = opt.TRANSFORMS,
+    plan: bool | None = opt.PLAN,
+    order: str = value(
+        "--sort",
+        "score|created|modified|title",
+        "The order; dates newest first.",
+        "",
+    ),
+    refresh: bool | None = flag(
+        "--refresh/--no-refresh",
+        "First index what changed, up to 100 notes; or search the index as it is. Without"
+        " either: at a terminal, as search.refresh says.",
+        None,
+    ),
+    chunks: bool = flag("--chunks", "List chunks instead of notes."),
+    explain: bool = flag("--explain", "Show what each result's score is made of."),
+    rerank: bool = flag("--rerank", "Let a model order the best results again."),
+    min_score: float | None = value(
+        "--min-score", "X", "Leave out what scores less.", min=0, max=1
+    ),
+    everything: bool = flag("--all", "Show the nearest notes too where nothing clearly matches."),
+    full: bool = flag("--full", "Print all of the text that was found, not a snippet."),
+    context: int | None = value(
+        "--context", "N", "Print N lines around the matching one.", min=0, max=1000
+    ),
+    opened: int | None = value("--open", "N", "Open the Nth result: links.uri says how.", min=1),
+    json: bool = opt.JSON,
+    output_format: str = value(
+        "--format",
+        "|".join(FORMATS),
+        "`lines` is file:line:text, as editors and fzf read it; `jsonl` an object a line;"
+        " `paths0` the files with a NUL after each, for xargs -0.",
+        "text",
+    ),
+    paths: bool = opt.PATHS,
+    quiet: bool = opt.QUIET,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Find notes.
 
@@ -115,28 +107,14 @@ def search(
     from rag.app.search import search as find
     from rag.app.workspace import Workspace
 
-    out = chosen_output(output_format, json=json, paths=paths, quiet=quiet)
-    check_body(out, full, context)
+    out = chosen_output(locals(), FORMATS)
+    if full and context is not None:
+        raise UsageError("--full and --context exclude each other", hint="Leave one out.")
     config = load_settings(config_file)
-    check_mode(config.search.mode if mode is None else mode)
-    days = (date_from, date_to, path_globs, modified_from, modified_to)
-    request = SearchRequest(
-        " ".join(words or []),
-        make_filters(vaults, tags, *days, where),
-        top_k=top_k,
-        mode=mode,
-        transforms=transforms or None,
-        plan=plan,
-        chunks=chunks,
-        explain=explain,
-        rerank=rerank,
-        min_score=min_score or 0.0,
-        context=context,
-        order=order,
-        refresh=wants_refresh(config, refresh),
-        like=like,
-        everything=everything,
-    )
+    opt.check_mode(config.search.mode if mode is None else mode)
+    if refresh is None:  # for somebody at a terminal, if the settings let it
+        refresh = config.search.refresh == "auto" and sys.stdout.isatty()
+    request = opt.make_request(SearchRequest, locals(), query=" ".join(words or []))
     if not words and like is None and request.filters is None:
         raise UsageError(
             "neither a query nor a filter is given",
@@ -145,15 +123,20 @@ def search(
     with Workspace(config) as workspace:
         report = find(workspace, request)
     if not quiet:
-        _print_warnings(report, out, wanted=bool(plan))
+        opt.warn_if_stale(report.index)
+        opt.print_corrections(report.response.corrections)
+        if report.intent:
+            from rag.cli.render.results import print_interpretation
+
+            print_interpretation(report.intent, report.index, wanted=bool(plan))
+        for notice in report.notices:
+            say_notice(notice)
     results = out.printed(report.response.results)
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(report.index, results)
+        out.print_files(map(report.index.file, results))
     elif out.is_data:
-        from rag.cli.render.formats import print_format
-
         print_format(out.format, report, full)
     elif results:
         _print(report, out.format == "table", explain, full)
@@ -171,34 +154,17 @@ def search(
         _open(report, opened, config.links.opener)
 
 
-def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
-    """Say what may be wrong with what follows, and how a query was searched.
-
-    :param wanted: whether a plan was asked for.
-    """
-    warn_if_stale(report.index)
-    print_corrections(report.response.corrections)
-    if report.intent:
-        from rag.cli.render.results import print_interpretation
-
-        print_interpretation(report.intent, report.index, wanted=wanted, data=out.is_data)
-    for notice in report.notices:
-        say_notice(notice)
-
-
 def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None:
     from rag.cli.render import results as render
-    from rag.cli.render.terminal import make_console, print_between_words
 
     response = report.response
     if explain:
         if report.intent:
             render.print_plan(report.intent)
-        lines = [*render.searched_lines(response.route, response.variants)]
+        for line in render.searched_lines(response.route, response.variants):
+            print_line(line)
         if took := response.timings.get("transforms"):
-            lines.append(f"transforms took {took:,.0f} ms")
-        for line in lines:
-            print_between_words(make_console(), visible(line), "dim")
+            print_line(f"transforms took {took:,.0f} ms")
     if table:
         render.print_table(response.results, report.index)
     else:
@@ -226,22 +192,20 @@ def _open(report: SearchReport, number: int, opener: str) -> None:
     link = report.index.link(results[number - 1])
     try:
         command = shlex.split(opener) or ["open" if sys.platform == "darwin" else "xdg-open"]
-    except ValueError as error:
-        raise UsageError(
-            f"links.opener is no command: {error}", hint="See `rag config`."
-        ) from error
-    say(f"opening {link}")
-    nowhere = subprocess.DEVNULL
-    try:
+        say(f"opening {link}")
+        nowhere = subprocess.DEVNULL
         running = subprocess.Popen(
             [*command, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
         )
         code = running.wait(_SECONDS)
-    except OSError as error:
-        why = f"{command[0]} cannot be run: {error.strerror or error}"
-        raise UsageError(why, hint="Name another command in links.opener.") from error
     except subprocess.TimeoutExpired:
         return
+    except (ValueError, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{opener or 'the opener'} cannot be run: {why}",
+            hint="Name another command in links.opener.",
+        ) from error
     if code:
         raise UsageError(
             f"{command[0]} could not open it (exit code {code})",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from rag.cli.framework.options import ConfigFile, Json
+from rag.cli.framework import options as opt
+from rag.cli.framework.options import flag, value
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
 from rag.exceptions import ConnectionError, LockedError, UsageError
@@ -23,40 +25,27 @@ app = typer.Typer(
     help="Keep the index up to date by the scheduler of the system.",
 )
 _EVERY = "15m"
-_SCHEDULERS = ["systemd", "launchd", "cron"]
 
 
 @app.command("install")
 def install(
-    every: Annotated[
-        str,
-        typer.Option(
-            "--every",
-            metavar="TIME",
-            help="How often: a number and m, h or d. It must divide an hour or a day.",
-        ),
-    ] = _EVERY,
-    scheduler: Annotated[
-        str,
-        typer.Option(
-            "--with",
-            metavar="|".join(_SCHEDULERS),
-            help="By which scheduler; without it the first that works here.",
-            autocompletion=lambda: _SCHEDULERS,
-        ),
-    ] = "",
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Run `rag watch` always, instead of now and then.")
-    ] = False,
-    http: Annotated[
-        bool, typer.Option("--http", help="Run `rag serve --http` always, which watches too.")
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Show what would be written and run, and do nothing."),
-    ] = False,
-    json: Json = False,
-    config_file: ConfigFile = None,
+    every: str = value(
+        "--every",
+        "TIME",
+        "How often: a number and m, h or d. It must divide an hour or a day.",
+        _EVERY,
+    ),
+    scheduler: str = value(
+        "--with",
+        "systemd|launchd|cron",
+        "By which scheduler; without it the first that works here.",
+        "",
+    ),
+    watch: bool = flag("--watch", "Run `rag watch` always, instead of now and then."),
+    http: bool = flag("--http", "Run `rag serve --http` always, which watches too."),
+    dry_run: bool = flag("--dry-run", "Show what would be written and run, and do nothing."),
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Let the system index every 15 minutes, or as notes are written.
 
@@ -81,7 +70,7 @@ def install(
         raise UsageError("what goes on has no --every", hint="`rag service install --watch`")
     minutes = 0 if watch or http else parse_interval(every)
     words = ["serve", "--http"] if http else ["watch", "-q"] if watch else ["index", "-q"]
-    config = load_settings(config_file, may_ask=not dry_run)
+    config = load_settings(config_file)
     options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
     job = service.index_job(config, options, words)
     report = service.install(config, job, minutes, scheduler, dry_run)
@@ -93,7 +82,7 @@ def install(
             verb, what = next(iter(step.items()))
             print_line(f"would {verb} {shlex.join(step['run']) if 'run' in step else what}")
             for line in (step.get("text") or step.get("line", "")).splitlines():
-                print_line(f"  {line.expandtabs(2)}".rstrip(), 4)
+                print_line(f"  {line.expandtabs(2)}".rstrip())
     else:
         verb = "replaced" if report.scheduler in report.replaced else "installed"
         what = service.SCHEDULERS[report.scheduler].job if minutes else report.scheduler
@@ -113,7 +102,7 @@ def install(
 
 
 @app.command("status")
-def status(json: Json = False) -> None:
+def status(json: bool = opt.JSON) -> None:
     """Show what is installed, and how it runs.
 
     When it runs next, how the last run ended, and what is wrong, as far as the scheduler tells.
@@ -148,7 +137,7 @@ def status(json: Json = False) -> None:
 
 
 @app.command("remove")
-def remove(json: Json = False) -> None:
+def remove(json: bool = opt.JSON) -> None:
     """Take away what was installed.
 
     From whichever scheduler holds it. The index stays as it is, and a run that has begun goes on.
@@ -208,4 +197,4 @@ def _print(name: str, *texts: str) -> None:
     """Print lines about something; an empty text is none."""
     for text in texts:
         if text:
-            print_line(f"{name:10}{text}", 10)
+            print_line(f"{name:10}{text}")

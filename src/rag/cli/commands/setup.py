@@ -1,21 +1,25 @@
-"""`rag init`, `rag config` and `rag vault`: settings and vaults."""
+"""`rag init`, `rag config`, `rag trust` and `rag vault`: settings and vaults."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
+from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say, to_json_text
+from rag.cli.render.console import plural, say, show, to_json_text
 from rag.config import RAGConfig, default_toml, new_project_file, settings, user_file, values
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.setup import SetupReport
+    from rag.app.vaults import VaultChange
 
 _HEADING = "Written by `rag init`: what is not as by default. `rag config` lists all."
 _MEANING = {
@@ -26,20 +30,13 @@ _MEANING = {
 
 
 def init(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(help="Look for vaults only here; else here and in the usual places."),
-    ] = None,
-    user: Annotated[
-        bool, opt.flag("--user", "Write your own file, which counts in every folder.")
-    ] = False,
-    force: Annotated[bool, opt.flag("--force", "Replace the file if there is one.")] = False,
-    dry_run: Annotated[
-        bool, opt.flag("--dry-run", "Say what would be written, and write nothing.")
-    ] = False,
-    json: opt.Json = False,
+    folder: Path | None = argument("[FOLDER]", "Look for vaults only here.", None),
+    user: bool = flag("--user", "Write your own file, which counts in every folder."),
+    force: bool = flag("--force", "Replace the file if there is one."),
+    dry_run: bool = flag("--dry-run", "Say what would be written, and write nothing."),
+    json: bool = opt.JSON,
 ) -> None:
-    """Look for vaults and for Ollama's models, and write a configuration of what was found.
+    """Look for vaults and models, and write a configuration of them.
 
     Vaults are folders that hold a `.obsidian` folder. They are registered, or, where several
     make up a folder of their own, that folder is written as `vaults_dir`; `rag index` reads
@@ -61,51 +58,37 @@ def init(
             f"there is a configuration already: {file}",
             hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
         )
-    config = load_settings(None, may_ask=False)
+    config = load_settings(None)
     report = plan(config, file, folder, Path.cwd(), _HEADING)
     if not dry_run:
         report = carry_out(config, report)
-    if json:
-        print_report(report)
-    else:
-        _print_setup(report)
+    show(report, json, _setup_lines(report))
 
 
-def _print_setup(report: SetupReport) -> None:
+def _setup_lines(report: SetupReport) -> Iterator[str]:
     early = "" if report.whole else ", then time was up: name a FOLDER to look in"
-    print_line(f"vaults    {len(report.vaults)}{early}")
+    yield f"vaults    {len(report.vaults)}{early}"
     for vault in report.vaults:
-        known = "  (known already)" if vault.known else ""
-        print_line(f"  {vault.name}  {vault.path}{known}")
+        yield f"  {vault.name}  {vault.path}{'  (known already)' if vault.known else ''}"
         if vault.problem:
-            print_line(f"    left out: {vault.problem}")
+            yield f"    left out: {vault.problem}"
     ollama = report.ollama
-    if ollama.error:
-        print_line(f"Ollama    {ollama.error}")
-    else:
-        print_line(f"Ollama    {ollama.version} at {ollama.url}")
-        print_line(f"  embedding model  {ollama.embedding_model or 'none'}")
-        print_line(f"  chat model       {ollama.chat_model or 'none'}")
-    print_line(f"answers   {f'by {report.chat_model}' if report.chat_model else 'are quotations'}")
-    print_line(f"meaning   {_MEANING.get(report.embedding, report.embedding)}")
-    print_line(f"{'wrote' if report.written else 'would write'} {report.file}")
-    for line in report.content.splitlines():
-        print_line(f"  {line}".rstrip())
-    print_line("")
-    for step in report.next:
-        print_line(f"next: {step}")
+    yield f"Ollama    {ollama.error or f'{ollama.version} at {ollama.url}'}"
+    if not ollama.error:
+        yield f"  embedding model  {ollama.embedding_model or 'none'}"
+        yield f"  chat model       {ollama.chat_model or 'none'}"
+    yield f"answers   {f'by {report.chat_model}' if report.chat_model else 'are quotations'}"
+    yield f"meaning   {_MEANING.get(report.embedding, report.embedding)}"
+    yield f"{'wrote' if report.written else 'would write'} {report.file}"
+    yield from (f"  {line}".rstrip() for line in report.content.splitlines())
+    yield ""
+    yield from (f"next: {step}" for step in report.next)
 
 
 def config(
-    defaults: Annotated[
-        bool,
-        opt.flag(
-            "--defaults",
-            "Print a configuration file with every setting; with --json, each default.",
-        ),
-    ] = False,
-    json: opt.Json = False,
-    config_file: opt.ConfigFile = None,
+    defaults: bool = flag("--defaults", "Print a file with every setting."),
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Show every setting, its value and where the value came from.
 
@@ -116,19 +99,68 @@ def config(
     if defaults and not json:
         sys.stdout.write(default_toml())
         return
-    found = RAGConfig() if defaults else load_settings(config_file, may_ask=False)
-    shown = values(found)
-    if json:
-        from rag.app.settings import settings_report
+    from rag.app.settings import settings_report
 
-        print_report(settings_report(found))
-        return
+    found = RAGConfig() if defaults else load_settings(config_file)
+    show(settings_report(found), json, _config_lines(found))
+
+
+def _config_lines(found: RAGConfig) -> Iterator[str]:
     width = max(map(len, settings()))
-    for name, value in shown.items():
-        text = value if isinstance(value, str) else to_json_text(value)
-        print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
+    for name, held in values(found).items():
+        text = held if isinstance(held, str) else to_json_text(held)
+        yield f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})"
         if one := found.left_out.get(name):
-            print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}")
+            yield f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}"
+
+
+# -- trust ---------------------------------------------------------------------------------
+
+
+def trust(
+    place: Path | None = argument(
+        "[FOLDER]", "A project's folder, or its file; by default here.", None
+    ),
+    list_all: bool = flag("--list", "List the files that you trust."),
+    remove: bool = flag("--remove", "Trust the file no more."),
+    json: bool = opt.JSON,
+) -> None:
+    """Trust what a project's `rag.toml` asks for, and show it.
+
+    Without it such a file says only how to search, plan, chunk and print, and which folders below
+    it are vaults. Addresses, models, plug-ins, keys, and folders outside are left out.
+    Trust is for the file as it is: a file that was changed is not trusted.
+
+    \b
+    rag trust                      the file that is read here
+    rag trust ~/notes/rag.toml
+    rag trust --list
+    rag trust --remove
+    """
+    from rag.app import settings as app
+
+    if list_all and (place or remove):
+        raise UsageError("--list stands alone", hint="rag trust --list")
+    lines: list[str] = []
+    if list_all:
+        listed = app.trusted_files()
+        for one in listed.files:
+            gone = "" if os.path.lexists(one.file) else "  (gone)"
+            how = "trusted" if one.trusted else "refused"
+            lines.append(f"{how}  {one.since}  {one.file}{gone}")
+        show(listed, json, lines or ["no file is trusted"])
+    elif remove:
+        removed = app.trust_no_more(place or Path())
+        done = "is trusted no more" if removed.removed else "was not in the list"
+        show(removed, json, [f"{removed.file} {done}"])
+        if not removed.removed:
+            raise typer.Exit(1)
+    else:
+        report = app.trust_project(place or Path())
+        lines = [f"{report.file} is trusted, as it is now, with"]
+        lines += [f"  {ask.name} = {ask.value}" for ask in report.asks]
+        nothing = [f"{report.file} asks for nothing that takes trust"]
+        show(report, json, lines if report.trusted else nothing)
 
 
 # -- vaults --------------------------------------------------------------------------------
@@ -139,34 +171,31 @@ vault = typer.Typer(
 
 
 @vault.command("list")
-def list_vaults(json: opt.Json = False, config_file: opt.ConfigFile = None) -> None:
+def list_vaults(json: bool = opt.JSON, config_file: Path | None = opt.CONFIG) -> None:
     """List the vaults, with their folders and how many notes are indexed.
 
     \b
     rag vault list
     rag vault list --json
     """
-    from rag.app.vaults import list_vaults as known_vaults
+    from rag.app import vaults
 
-    report = known_vaults(load_settings(config_file))
+    report = vaults.list_vaults(load_settings(config_file))
     for notice in report.notices:
-        _say(notice)
-    if json:
-        print_report(report)
-        return
-    if not report.vaults:
-        print_line("no vaults yet: `rag index FOLDER` makes one")
+        say(f"rag: {notice}")
+    lines = []
     for name, one in report.vaults.items():
         notes = "notes unknown" if one.notes is None else plural(one.notes, "note")
-        print_line(f"{name}  {notes}  {one.path}")
+        lines.append(f"{name}  {notes}  {one.path}")
+    show(report, json, lines or ["no vaults yet: `rag index FOLDER` makes one"])
 
 
 @vault.command("add")
 def add(
-    folder: Annotated[Path, typer.Argument(help="A folder that holds .md files.")],
-    name: Annotated[str, opt.value("--name", "NAME", "Its name; by default the folder's.")] = "",
-    json: opt.Json = False,
-    config_file: opt.ConfigFile = None,
+    folder: Path = argument("FOLDER", "A folder that holds .md files."),
+    name: str = value("--name", "NAME", "Its name; by default the folder's.", ""),
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Register a folder; the next `rag index` reads it.
 
@@ -177,23 +206,16 @@ def add(
     from rag.app.vaults import add_vault
 
     added = add_vault(load_settings(config_file), folder, name)
-    _say(added.notice)
-    if json:
-        print_report(added)
-        return
-    print_line(f"vault {added.vault!r} is registered; `rag index` reads it")
+    _print_change(added, f"vault {added.vault!r} is registered; `rag index` reads it", json)
 
 
 @vault.command("rename")
 def rename(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="OLD", help="The vault's name.", autocompletion=opt.complete_vaults),
-    ],
-    wanted: Annotated[str, typer.Argument(metavar="NEW", help="The name it gets.")],
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
-    config_file: opt.ConfigFile = None,
+    name: str = argument("OLD", "The vault's name.", complete=opt.complete_vaults),
+    wanted: str = argument("NEW", "The name it gets."),
+    quiet: bool = opt.QUIET,
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Give a vault another name; its notes are indexed again under it.
 
@@ -203,22 +225,16 @@ def rename(
     from rag.app.vaults import rename_vault
 
     renamed = rename_vault(load_settings(config_file), name, wanted)
-    _say(renamed.notice)
-    if json:
-        print_report(renamed)
-    elif not quiet:
-        notes = plural(renamed.notes, "note")
-        print_line(f"vault {name!r} is {renamed.vault!r} now ({notes})")
+    message = f"vault {name!r} is {renamed.vault!r} now ({plural(renamed.notes, 'note')})"
+    _print_change(renamed, "" if quiet else message, json)
 
 
 @vault.command("remove")
 def remove(
-    name: Annotated[
-        str, typer.Argument(help="The vault's name.", autocompletion=opt.complete_vaults)
-    ],
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
-    config_file: opt.ConfigFile = None,
+    name: str = argument("NAME", "The vault's name.", complete=opt.complete_vaults),
+    quiet: bool = opt.QUIET,
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Take a vault out of the index; its files are left alone.
 
@@ -228,14 +244,12 @@ def remove(
     from rag.app.vaults import remove_vault
 
     gone = remove_vault(load_settings(config_file), name)
-    _say(gone.notice)
-    if json:
-        print_report(gone)
-    elif not quiet:
-        notes = plural(gone.notes, "note")
-        print_line(f"vault {gone.vault!r} is removed ({notes}); its files are untouched")
+    notes = plural(gone.notes, "note")
+    message = f"vault {gone.vault!r} is removed ({notes}); its files are untouched"
+    _print_change(gone, "" if quiet else message, json)
 
 
-def _say(notice: str) -> None:
-    if notice:
-        say(f"rag: {notice}")
+def _print_change(report: VaultChange, message: str, json: bool) -> None:
+    if report.notice:
+        say(f"rag: {report.notice}")
+    show(report, json, [message] if message else [])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
+from rag.cli.framework.options import flag
 from rag.cli.framework.settings import load_settings, say_key
-from rag.cli.render.console import plural, print_line, print_report, visible
+from rag.cli.render.console import plural, print_report, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
 
@@ -22,22 +24,16 @@ if TYPE_CHECKING:
     from rag.app.watch_state import WatcherStatus
     from rag.index.embedding_space import Embedded
 
-_NAMES = 10  # columns for what a line is about
 _MOST = 50  # notes without vectors that are listed
 
 
 def status(
-    problems: Annotated[
-        bool, opt.flag("--problems", "List the notes that could not be read or embedded.")
-    ] = False,
-    links: Annotated[
-        bool,
-        opt.flag("--links", "List the links that no note answers to, or several do."),
-    ] = False,
-    json: opt.Json = False,
-    config_file: opt.ConfigFile = None,
+    problems: bool = flag("--problems", "List the notes that could not be read or embedded."),
+    links: bool = flag("--links", "List the links that no note answers to, or several do."),
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
 ) -> None:
-    """Show what the index holds, how old it is, and what was wrong with notes.
+    """Show what the index holds, and what was wrong with notes.
 
     \b
     rag status
@@ -47,50 +43,40 @@ def status(
     from rag.app.status import read_status
 
     found = read_status(load_settings(config_file), links, problems)
-    if json:
-        print_report(found)
-    elif problems or links:
-        if problems:
-            _print_problems(found)
-        _print_links(found)
-    else:
-        _print(found)
+    lines = [*_problems(found)] if problems else []
+    if links:
+        from rag.cli.commands.notes import link_line
+
+        lines += [*map(link_line, found.links or ())] or ["every link leads to one note"]
+    show(found, json, lines if problems or links else _status_lines(found))
 
 
-def _print(found: StatusReport) -> None:
+def _status_lines(found: StatusReport) -> Iterator[str]:
     index, changed = found.index, found.index.changed
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
-    _say(f"index     {index.path} ({index.bytes / 1e6:.1f} MB)")
+    yield f"index     {index.path} ({index.bytes / 1e6:.1f} MB)"
     if index.server:
         silent = "" if index.server.answers else " (it does not answer: this is what is known here)"
-        _say(f"server    {index.server.url}, collection {index.server.collection}{silent}")
+        yield f"server    {index.server.url}, collection {index.server.collection}{silent}"
     if index.writer:
         who = "this machine" if index.writer.here else index.writer.name
-        _say(f"written   by {who}, since {minute(index.writer.since)}")
+        yield f"written   by {who}, since {minute(index.writer.since)}"
     if index.writer and not index.writer.here:
         age = "as it was published there"
     elif changed is None:
         age = "unknown if stale"
-    _say(f"indexed   {minute(index.indexed_at)}, {age}")
-    _say(f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}")
-    for line in _embedding(index.embedding) if index.embedding else ():
-        _say(line)
+    yield f"indexed   {minute(index.indexed_at)}, {age}"
+    yield f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}"
+    yield from _embedding(index.embedding) if index.embedding else ()
     for name, vault in found.vaults.items():
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
-        _say(f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}")
-        for notice in vault.notices:
-            _say(f"    {notice}")
-    for name in found.not_indexed:
-        _say(f"  {name}  not indexed yet (`rag index`)")
-    for line in _watcher(found.watcher) if found.watcher else ():
-        _say(line)
+        yield f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}"
+        yield from (f"    {notice}" for notice in vault.notices)
+    yield from (f"  {name}  not indexed yet (`rag index`)" for name in found.not_indexed)
+    yield from _watcher(found.watcher) if found.watcher else ()
     if found.problems:
-        _say(f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)")
-
-
-def _say(line: str) -> None:
-    print_line(line, _NAMES)
+        yield f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)"
 
 
 def _embedding(made: Embedded) -> Iterator[str]:
@@ -121,47 +107,34 @@ def _watcher(watcher: WatcherStatus) -> Iterator[str]:
         yield f"  {folder}: looked at every few seconds, since the system tells nothing of it"
 
 
-def _print_problems(found: StatusReport) -> None:
+def _problems(found: StatusReport) -> Iterator[str]:
     lacking = found.without_vectors or []
     if not (found.problems or lacking):
-        print_line("no problems")
+        yield "no problems"
     for note in found.problems:
         mark = "not read: " if note.failed else ""
-        for problem in note.problems:
-            print_line(f"{note.vault}/{note.path}: {mark}{problem}")
+        yield from (f"{note.vault}/{note.path}: {mark}{problem}" for problem in note.problems)
     for one in lacking[:_MOST]:
-        print_line(f"{one.vault}/{one.path}: {plural(one.chunks, 'chunk')} without a vector")
+        yield f"{one.vault}/{one.path}: {plural(one.chunks, 'chunk')} without a vector"
     if len(lacking) > _MOST:
-        print_line(f"and {len(lacking) - _MOST:,} more notes")
+        yield f"and {len(lacking) - _MOST:,} more notes"
     if lacking:
-        print_line("`rag index` embeds them; until then they are found by words")
-
-
-def _print_links(found: StatusReport) -> None:
-    if found.links is None:
-        return
-    from rag.cli.commands.notes import link_line
-
-    if not found.links:
-        print_line("every link leads to one note")
-    for link in found.links:
-        print_line(link_line(link))
+        yield "`rag index` embeds them; until then they are found by words"
 
 
 # -- doctor --------------------------------------------------------------------------------
 
 _MARKS = {"pass": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "bold red")}
-_CHECK = 16  # columns
-_INDENT = _CHECK + 8  # of the message
 
 
 def doctor(
-    quiet: opt.Quiet = False, json: opt.Json = False, config_file: opt.ConfigFile = None
+    quiet: bool = opt.QUIET, json: bool = opt.JSON, config_file: Path | None = opt.CONFIG
 ) -> None:
-    """Check settings, vaults, index, models and servers, and say what mends what is wrong.
+    """Check settings, vaults, index, models and servers.
 
-    Each line is pass, warn (search does without) or fail (something does not work, or results
-    would be wrong). The exit code is 1 when a check failed. Nothing is changed.
+    It says what mends what is wrong. Each line is pass, warn (search does without) or fail
+    (something does not work, or results would be wrong). The exit code is 1 when a check
+    failed. Nothing is changed.
 
     \b
     rag doctor
@@ -192,12 +165,8 @@ def doctor(
 def _print_check(console: Console, check: CheckResult) -> None:
     from rich.text import Text
 
-    from rag.cli.render.terminal import print_between_words
-
     mark, style = _MARKS[check.status]
-    line = Text(f"{mark} {check.status}", style=style)
-    line = Text.assemble(line, (f"  {check.name:{_CHECK}}", "bold"), visible(check.message))
-    print_between_words(console, line, indent=_INDENT)
+    line = Text.assemble((f"{mark} {check.status}", style), (f"  {check.name:16}", "bold"))
+    console.print(line.append(visible(check.message)), soft_wrap=True)
     if check.hint:
-        hint = f"{'':{_INDENT}}{visible(check.hint)}"
-        print_between_words(console, hint, "dim", _INDENT)
+        console.print(f"{'':24}{visible(check.hint)}", style="dim", soft_wrap=True)

@@ -1,47 +1,47 @@
-"""Options that several commands share: what completes them, and the filters made of them."""
+"""Options of commands: what completes them, and the requests and filters made of them."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from rag.cli.render.console import plural, read_stdin, say, visible
+from rag.cli.render.formats import NOTE_FORMATS
 from rag.config import MODES, load_config
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
-    from rag.config import RAGConfig
     from rag.search.results import QueryFilters
 
+R = TypeVar("R")
+Complete = Callable[[str], list[str]]
 _MOST = 200  # names that are offered at once
 _FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
-Complete = Callable[[str], list[str]]
+
+# -- completion ----------------------------------------------------------------------------
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Complete:
-    """Return a completion with some names: it says nothing into the prompt, whatever fails."""
+    """Return a completion with some names; it says nothing into the prompt, whatever fails.
+
+    Names that would steer the terminal are left out: a shell would print them as they are.
+    """
 
     def complete(incomplete: str) -> list[str]:
         try:
-            return offered(names(), incomplete)
+            begun = [name for name in dict.fromkeys(names()) if name.startswith(incomplete)]
         except Exception:  # such as no index yet
             return []
+        return [name for name in begun if visible(name) == name][:_MOST]
 
     return complete
-
-
-def offered(names: Iterable[str], incomplete: str) -> list[str]:
-    """Return the names that begin so; a shell would print one that steers a terminal as it is."""
-    names = (name for name in dict.fromkeys(names) if name.startswith(incomplete))
-    return [name for name in names if visible(name) == name][:_MOST]
 
 
 def _of_index(read: Callable[[Any], Iterable[str]]) -> list[str]:
@@ -55,10 +55,7 @@ def _vaults() -> Iterable[str]:
     from rag.index.vault_registry import configured_vaults
 
     yield from configured_vaults(load_config())
-    try:
-        yield from _of_index(lambda manifest: manifest.vaults())
-    except Exception:  # no index yet
-        return
+    yield from completing(lambda: _of_index(lambda manifest: manifest.vaults()))("")
 
 
 def _transforms() -> Iterable[str]:
@@ -67,124 +64,122 @@ def _transforms() -> Iterable[str]:
     return [*transformer_names(), "none"]
 
 
-def _orders() -> Iterable[str]:
-    from rag.search.ordering import ORDERS
-
-    return ORDERS
-
-
 def complete_notes(incomplete: str) -> list[str]:
     """Return titles of notes, and paths where a slash was typed.
 
-    bash takes what is offered as it is typed, so that a blank in it is escaped there; once the
-    blank itself is typed, Typer compares what it stands for, and nothing is offered.
+    bash takes what is offered as it is typed, so that a blank in it is escaped there.
     """
-    names = completing(
-        lambda: _of_index(
-            lambda manifest: (
-                f"{vault}/{path}" if "/" in incomplete else title
-                for vault, path, title, _, _ in manifest.names()
-            )
-        )
-    )(incomplete)
+
+    def names(manifest: Any) -> Iterable[str]:
+        for vault, path, title, _, _ in manifest.names():
+            yield f"{vault}/{path}" if "/" in incomplete else title
+
+    found = completing(lambda: _of_index(names))(incomplete)
     is_bash = os.environ.get("_RAG_COMPLETE", "").endswith("bash")
-    return [_FOR_BASH.sub(r"\\\1", name) if is_bash and name.isascii() else name for name in names]
+    return [_FOR_BASH.sub(r"\\\1", name) if is_bash and name.isascii() else name for name in found]
 
 
 complete_vaults = completing(_vaults)
+
+# -- options: defaults of parameters, of which several commands share those in capitals ---------
+
+
+def flag(names: str, help: str, default: bool | None = False) -> Any:
+    """Return an option without a value."""
+    return typer.Option(default, *names.split(), help=help)
+
+
+def value(
+    names: str,
+    metavar: str,
+    help: str,
+    default: Any = None,
+    complete: Complete | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option with a value.
+
+    :param metavar: what stands for a value, such as `NAME`, or the values there are: `in|out`.
+    """
+    if "|" in metavar:
+        complete = completing(lambda: metavar.split("|"))
+    more |= {"metavar": metavar, "help": help, "autocompletion": complete}
+    return typer.Option(default, *names.split(), **more)
+
+
+def argument(metavar: str, help: str, default: Any = ..., complete: Complete | None = None) -> Any:
+    """Return an argument, which must be given where it has no default."""
+    return typer.Argument(default, metavar=metavar, help=help, autocompletion=complete)
 
 
 def _nfc(names: list[str] | None) -> list[str]:
     return [unicodedata.normalize("NFC", name) for name in names or []]
 
 
-def flag(names: str, help: str) -> Any:
-    """Return an option without a value."""
-    return typer.Option(*names.split(), help=help)
-
-
-def value(
-    names: str, metavar: str, help: str, complete: Complete | None = None, **more: Any
-) -> Any:
-    """Return an option with a value."""
-    return typer.Option(*names.split(), metavar=metavar, help=help, autocompletion=complete, **more)
-
-
 # fmt: off
 Texts = list[str] | None
-ConfigFile = Annotated[Path | None, value("--config", "FILE", "Read this configuration file.")]
-Json = Annotated[bool, flag("--json", "Print one JSON object.")]
-Paths = Annotated[
-    bool, flag("--paths", "Print only the files, one a line; --json goes before it.")
-]
-Quiet = Annotated[bool, flag("--quiet -q", "Say only what must be said.")]
-Vaults = Annotated[Texts, value(
-    "--vault -v", "NAME", "Only this vault; may be repeated (any of them).", complete_vaults,
-    callback=_nfc,
-)]
-Tags = Annotated[Texts, value(
+CONFIG = value("--config", "FILE", "Read this configuration file.")
+JSON = flag("--json", "Print one JSON object.")
+PATHS = flag("--paths", "Print only the files, one a line; --json goes before it.")
+FORMAT = value(
+    "--format", "|".join(NOTE_FORMATS),
+    "`paths0` is the files with a NUL after each, for xargs -0.", "text",
+)
+QUIET = flag("--quiet -q", "Say only what must be said.")
+VAULTS = value(
+    "--vault -v", "NAME", "Only this vault; may be repeated (any of them).",
+    complete=complete_vaults, callback=_nfc,
+)
+TAGS = value(
     "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",
-    completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
-)]
-DateFrom = Annotated[
-    str | None, value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
-]
-DateTo = Annotated[
-    str | None, value("--to", "DATE", "Created on this day or before: 2025-03, today.")
-]
-ModifiedFrom = Annotated[
-    str | None, value("--modified-from", "DATE", "Modified on this day or later.")
-]
-ModifiedTo = Annotated[
-    str | None, value("--modified-to", "DATE", "Modified on this day or before.")
-]
-Where = Annotated[Texts, value(
-    "--where", "NAME=VALUE",
-    "Only notes whose front matter says so: status=done, 'price>200', 'due<2026-12-01';"
-    " may be repeated (all of them).",
-)]
-Order = Annotated[str, value(
-    "--sort", "score|created|modified|title", "The order of the results; dates newest first.",
-    completing(_orders),
-)]
-PathGlobs = Annotated[
-    Texts, value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
-]
-TopK = Annotated[
-    int | None, value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
-]
-Mode = Annotated[
-    str | None,
-    value("--mode", "MODE", "auto, lexical, dense or hybrid.", completing(lambda: MODES)),
-]
-Transforms = Annotated[Texts, value(
+    complete=completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
+)
+DATE_FROM = value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
+DATE_TO = value("--to", "DATE", "Created on this day or before: 2025-03, today.")
+PATH_GLOBS = value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
+TOP_K = value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
+TRANSFORMS = value(
     "--transform", "NAME",
     "Also search for what this makes of the query: multi-query, step-back, hyde,"
     " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-    completing(_transforms),
-)]
-Refresh = Annotated[bool | None, flag(
-    "--refresh/--no-refresh",
-    "First index what changed, up to 100 notes; or search the index as it is. Without"
-    " either: at a terminal, as search.refresh says.",
-)]
-Plan = Annotated[bool | None, flag(
+    complete=completing(_transforms),
+)
+PLAN = flag(
     "--plan/--no-plan",
     "Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
-    " of a chat model; or search the words as typed. Without either: planner.plan.",
-)]
-ModelName = Annotated[str, value("--model", "NAME", "Let this chat model answer, and no other.")]
-NoModel = Annotated[bool, flag("--no-model", "Answer by quotation, whatever models there are.")]
-Think = Annotated[bool, flag("--think", "Let the model reason first, and show it on stderr.")]
-ExplainWindow = Annotated[
-    bool, flag("--explain", "Show what the model was shown, and what it was not.")
-]
-NoSources = Annotated[bool, flag("--no-sources", "Leave out the list of sources.")]
+    " of a chat model; or search the words as typed. Without either: planner.plan.", None,
+)
+MODEL = value("--model", "NAME", "Let this chat model answer, and no other.", "")
+NO_MODEL = flag("--no-model", "Answer by quotation, whatever models there are.")
+THINK = flag("--think", "Let the model reason first, and show it on stderr.")
+EXPLAIN_WINDOW = flag("--explain", "Show what the model was shown, and what it was not.")
+NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
 # fmt: on
 
 # -- what is made of them, and what commands that search say of the index ------------------
 
 _CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)  # name=value, or name>value
+
+
+def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
+    """Return a request of the application.
+
+    :param kind: its class.
+    :param given: the options by the names of their parameters, as `locals()` has them: those that
+        are named as a field are that field, and those of filters make up its filters.
+    :param more: fields that no option is named as.
+    :raises UsageError: see `make_filters`; for a model and none at once.
+    """
+    if given.get("model") and given.get("no_model"):
+        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if "filters" in names:
+        more["filters"] = make_filters(
+            *map(given.get, ("vaults", "tags", "date_from", "date_to", "path_globs")),
+            *map(given.get, ("modified_from", "modified_to", "where")),
+        )
+    own = {name: given[name] for name in names & given.keys() if given[name] not in (None, [], ())}
+    return kind(**{**own, **more})
 
 
 def make_filters(
@@ -246,15 +241,6 @@ def read_query(words: list[str]) -> str:
     return read_stdin() if query == "-" else query
 
 
-def check_model(model: str, no_model: bool) -> None:
-    """Refuse a model and none at once.
-
-    :raises UsageError: for both.
-    """
-    if model and no_model:
-        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
-
-
 def check_mode(mode: str) -> str:
     """Return a mode, or refuse one that does not exist.
 
@@ -263,17 +249,6 @@ def check_mode(mode: str) -> str:
     if mode not in MODES:
         raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
     return mode
-
-
-def wants_refresh(config: RAGConfig, wanted: bool | None) -> bool:
-    """Return whether what changed is indexed first: for somebody at a terminal, if the settings
-    let it, or for whoever asks for it.
-
-    :param wanted: what was said on the command line, if anything.
-    """
-    if wanted is not None:
-        return wanted
-    return config.search.refresh == "auto" and sys.stdout.isatty()
 
 
 def warn_if_stale(state: IndexState) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.text import Text
 
 from rag.answers.notices import notice
-from rag.cli.render.console import clean, is_news, print_error, say, say_notice, visible
-from rag.cli.render.results import marked, place, searched_lines
-from rag.cli.render.terminal import (
-    StatusLine,
-    make_console,
-    print_between_words,
-    print_indented,
-    print_markdown,
-)
+from rag.cli.render.console import clean, is_news, plural, print_error, say, say_notice, visible
+from rag.cli.render.results import marked, place, print_interpretation, searched_lines
+from rag.cli.render.terminal import make_console, print_markdown, print_styled
 from rag.exceptions import UnfinishedError
 from rag.text.messages import shortened
 from rag.text.snippets import match_spans
@@ -26,10 +23,13 @@ if TYPE_CHECKING:
 
     from rag.answers.verdicts import Progress
     from rag.app.index_state import IndexState
+    from rag.cli.render.formats import Output
     from rag.qa.answer import Answer
-    from rag.qa.context_report import ShownItem, WindowReport
+    from rag.qa.context_report import ShownItem
+    from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
 
+Report = TypeVar("Report")
 _MARKS = {
     "interrupted": "(interrupted)",
     "error": "(broken off)",
@@ -47,28 +47,63 @@ class AnswerPrinter:
     """
 
     def __init__(
-        self, state: IndexState, *, question: str = "", sources: bool = True, quiet: bool = False
+        self, state: IndexState, out: Output, question: str, *, sources: bool = True
     ) -> None:
-        self._state, self._question = state, question
-        self._sources, self._quiet = sources, quiet
+        self._state, self._out, self._question = state, out, question
+        self._sources, self._quiet = sources, out.quiet
         self._console, self._messages = make_console(), make_console(stderr=True)
-        self._status = StatusLine(self._messages, not quiet)
         self._pending = ""
-        self._printed = self._thinks = False
+        self._printed = self._thinks = self._waits = False
+
+    def answering(
+        self, ask: Callable[..., Report], *, streams: bool, think: bool, plan: bool
+    ) -> Callable[..., Report]:
+        """Return what asks and prints an answer while it comes, unless stdout is for programs.
+
+        :param plan: whether a plan was asked for.
+        """
+        is_text = not self._out.is_data
+
+        def on_plan(intent: Intent) -> None:
+            self.stop_waiting()
+            print_interpretation(intent, self._state, wanted=plan)
+
+        if is_text:
+            self.wait("asking…")
+        return partial(
+            ask,
+            on_text=self.on_text if streams and is_text else None,
+            on_progress=self.on_progress if streams and is_text else None,
+            on_thinking=self.on_thinking if think and is_text else None,
+            on_plan=None if self._quiet else on_plan,
+        )
 
     def wait(self, message: str) -> None:
-        """Show a message on the terminal until the first sentence comes."""
-        self._status.show(message)
+        """Show a message on the terminal until something is printed."""
+        self.stop_waiting()
+        # A console may be told to be one of a terminal, in a pipe too.
+        if sys.stderr.isatty() and not (self._quiet or self._messages.is_dumb_terminal):
+            sys.stderr.write(f"{message}\r")
+            sys.stderr.flush()
+            self._waits = True
 
     def stop_waiting(self) -> None:
         """Take away what the terminal shows only while it waits."""
-        self._status.clear()
+        if self._waits:
+            sys.stderr.write("\x1b[2K\r")
+            sys.stderr.flush()
+        self._waits = False
 
     def on_thinking(self, text: str) -> None:
         """Print a piece of reasoning on stderr."""
         self.stop_waiting()
         self._messages.print(clean(text), style="dim", end="", soft_wrap=True)
         self._thinks = True
+
+    def _stop_thinking(self) -> None:
+        if self._thinks:
+            sys.stderr.write("\n\n")
+        self._thinks = False
 
     def on_progress(self, progress: Progress) -> None:
         """Show on the terminal how many sentences have come, until more of them is printed.
@@ -77,16 +112,13 @@ class AnswerPrinter:
         same terminal, and its line must not be cleared.
         """
         if progress.sentences and (self._console.is_terminal or not self._printed):
-            self._end_thinking()
-            count, held_back, struck = progress
-            key = "sentence" if count == 1 else "sentences"
-            counts = {key: count, "held_back": held_back, "struck": struck}
-            parts = [notice(self._question, k, count=n) for k, n in counts.items() if n]
-            self._status.show(", ".join(parts))
+            self._stop_thinking()
+            held_back = f", {progress.held_back} held back" if progress.held_back else ""
+            self.wait(f"{plural(progress.sentences, 'sentence')}{held_back}")
 
     def on_text(self, text: str) -> None:
         """Print a piece of an answer."""
-        self._end_thinking()
+        self._stop_thinking()
         self._printed = True
         if self._console.is_terminal:
             self._pending += clean(text)
@@ -98,13 +130,6 @@ class AnswerPrinter:
             self.stop_waiting()
             sys.stdout.write(clean(text))
             sys.stdout.flush()
-
-    def _end_thinking(self) -> None:
-        """Leave the line on which reasoning ends, and one more."""
-        if self._thinks:
-            say("")
-            say("")
-        self._thinks = False
 
     def finish(self, answer: Answer) -> int:
         """Print what is left of an answer: its end, its sources, and what there is to say of it.
@@ -130,7 +155,9 @@ class AnswerPrinter:
             _print_quotes(self._console, answer)
         elif not (answer.partial or (answer.model and answer.found)):
             self._console.print(answer.text)
-            self._print_near(answer)
+            if self._sources and answer.near and not self._quiet:
+                say(notice(self._question, "near"))  # no part of the answer
+                print_sources(self._messages, answer.near, self._state)
         if self._sources and answer.sources:
             if not self._printed or not self._console.is_terminal:
                 self._console.print()
@@ -147,26 +174,17 @@ class AnswerPrinter:
         about = answer.notes
         assert about
         is_named = bool(answer.sources) and (self._sources or about.asked == "list")
-        if about.day:
-            self._console.print(visible(answer.text.partition(": ")[0]), style="bold")
-            _print_quotes(self._console, answer)
-            if is_named:
-                self._console.print()
-        else:
-            text = f"{visible(answer.text)}{':' if is_named else ''}"
-            print_between_words(self._console, text, "bold")
+        head = answer.text.partition(": ")[0] if about.day else answer.text
+        colon = ":" if is_named and not about.day else ""
+        print_styled(self._console, visible(f"{head}{colon}"), "bold")
+        _print_quotes(self._console, answer)
         if is_named:
+            if about.day:
+                self._console.print()
             lines = {number: source.line for number, source in enumerate(answer.sources, 1)}
             print_sources(self._console, answer.sources, self._state, lines)
             if more := more_notes(answer):
                 self._console.print(more, style="dim")
-
-    def _print_near(self, answer: Answer) -> None:
-        """Print where to look for what was not found, as no part of the answer."""
-        if self._sources and answer.near and not self._quiet:
-            say(notice(self._question, "near"))
-            for result in answer.near:
-                _print_source(self._messages, "  ", result, self._state)
 
     def _say_how(self, answer: Answer) -> None:
         if answer.quotes:
@@ -176,7 +194,7 @@ class AnswerPrinter:
             say("")
             say(notice(self._question, key, confidence=answer.confidence))
         elif answer.model:
-            print_between_words(self._messages, _summary(answer), style="dim")
+            print_styled(self._messages, _summary(answer), "dim")
         if answer.partial and answer.failure:
             print_error(answer.failure, as_json=False)
 
@@ -233,15 +251,9 @@ def print_sources(
     :param lines: for a number, another line than that where the source begins.
     """
     for number, source in enumerate(sources, 1):
-        _print_source(console, f"[{number}] ", source, state, (lines or {}).get(number, 0))
-
-
-def _print_source(
-    console: Console, mark: str, source: SearchResult, state: IndexState, line: int = 0
-) -> None:
-    text = marked(mark, [(0, len(mark))], "cyan")
-    text.append(f"{visible(source.title)}  ", style="bold")
-    print_between_words(console, text.append_text(place(source, state, line)))
+        head = ((f"[{number}] ", "cyan"), (f"{visible(source.title)}  ", "bold"))
+        where = place(source, state, (lines or {}).get(number, 0))
+        print_styled(console, Text.assemble(*head, where))
 
 
 def _print_quotes(console: Console, answer: Answer) -> None:
@@ -253,7 +265,7 @@ def _print_quotes(console: Console, answer: Answer) -> None:
         if quote.also:
             others = ", ".join(f"[{source}]" for source, _ in quote.also)
             text.append(f" (also in {others})", style="dim")
-        print_indented(console, text, _INDENT)
+        print_styled(console, text, indent=_INDENT)
 
 
 def more_notes(answer: Answer) -> str:
@@ -274,17 +286,15 @@ _NAMES = {
     "conversation": "said before",
     "retrieval": "note",
 }
-_PLURAL = {"memory": "facts", "conversation": "conversation", "retrieval": "notes"}
 _LONGEST = 64  # characters of what is said of one item
-_MOST = 5  # lines for what was left out of one source
+_MOST = 10  # items that are listed as left out
 
 
 def print_window(answer: Answer) -> None:
     """Print on stderr how the notes were searched, what of them the model was shown, what it was
     not, and what took how long."""
-    console = make_console(stderr=True)
     for line in ("", *searched_lines(answer.route, answer.variants), *_window(answer)):
-        print_between_words(console, visible(line), style="dim")
+        say(line)
 
 
 def _window(answer: Answer) -> Iterator[str]:
@@ -292,22 +302,19 @@ def _window(answer: Answer) -> Iterator[str]:
     if report is None:
         yield "no window was built: no model was asked"
         return
-    reader, reads = answer.model or "the model", answer.usage.get("num_ctx") or 0
     yield (
-        f"shown to {reader}: {report.used_tokens:,} of {report.max_tokens:,} tokens"
-        f" (it reads {reads:,}, its answer and a margin included)"
+        f"shown to {answer.model or 'the model'}: {report.used_tokens:,} of"
+        f" {report.max_tokens:,} tokens (it reads {answer.usage.get('num_ctx') or 0:,})"
     )
     yield "  priority  tokens  what"
     yield from map(_item, report.window)
     if report.overflow:
         yield "left out"
-        for source in dict.fromkeys(item.source for item in report.overflow):
-            items = [item for item in report.overflow if item.source == source]
-            yield from map(_item, items[:_MOST])
-            if rest := items[_MOST:]:
-                tokens = sum(item.tokens for item in rest)
-                yield f"  {rest[0].priority:>8}  {tokens:>6,}  {len(rest):,} more of these"
-    yield f"tokens: {' · '.join(_usage(report))}"
+        yield from map(_item, report.overflow[:_MOST])
+        if rest := report.overflow[_MOST:]:
+            yield f"  and {len(rest):,} more"
+    used = [f"{_NAMES[source]} {count:,}" for source, count in report.usage.items() if count]
+    yield f"tokens: {' · '.join(used)}"
     for step, why in report.skipped.items():
         yield f"skipped: {step} ({why})"
     times = (f"{step['name']} {step['ms']:,.1f}" for step in report.steps)
@@ -317,23 +324,14 @@ def _window(answer: Answer) -> Iterator[str]:
 def _item(item: ShownItem) -> str:
     what = _NAMES.get(item.source, item.source)
     if item.source not in ("system", "user"):
-        part = (", cut" if item.number else ", the rest") if item.cut else ""
+        part = ", cut" if item.cut else ""
         what += f"{part}: {shortened(' '.join(item.label.split()), _LONGEST)}"
     if item.found_by:
         what += f", found by {', '.join(item.found_by)}"
     if item.added:
-        spans = (f"{a}–{b}" if b > a else str(a) for a, b in item.added)
-        what += f", with lines {' and '.join(spans)} around it"
+        what += f", with lines {' and '.join(f'{a}–{b}' for a, b in item.added)} around it"
     if item.why:
         what += f" — {item.why}"
     elif item.cited:
         what += f" — [{item.cited}] in the answer"
     return f"  {item.priority:>8}  {item.tokens:>6,}  {what}"
-
-
-def _usage(report: WindowReport) -> Iterator[str]:
-    """Yield what each kind of source took, and what it could have had."""
-    for source, most in report.budgets.items():
-        used = report.usage.get(source, 0)
-        if used or any(item.source == source for item in report.overflow):
-            yield f"{_PLURAL.get(source, _NAMES[source])} {used:,} of {most:,}"

@@ -1,4 +1,4 @@
-"""What is printed: results and data on stdout, messages on stderr, broken between words.
+"""What is printed: results and data on stdout, messages on stderr.
 
 Nothing that a name, a setting or an error brings along steers the terminal. All that people read
 goes through `print_line`, `say`, `print_text` or a console of `rag.cli.render.terminal`, and each
@@ -11,14 +11,9 @@ import json
 import os
 import re
 import sys
-import time
-import unicodedata
-from collections.abc import Iterator
-from contextlib import suppress
-from itertools import pairwise
+from collections.abc import Iterable
 from pathlib import Path
-from shutil import get_terminal_size
-from typing import Any, TextIO
+from typing import Any
 from zlib import crc32
 
 from rag.exceptions import RAGError, RunInterruptedError, Standing
@@ -28,7 +23,6 @@ from rag.text.sanitize import visible as visible
 
 SCHEMA = 1
 clean = without_controls  # what a note or a model says; names are made `visible`
-_NARROW = 20  # characters, which fit any terminal
 _LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
 
 # -- data, on stdout -----------------------------------------------------------------------
@@ -39,11 +33,6 @@ def to_json_text(value: Any, indent: int | None = None) -> str:
     return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-def print_report(report: object) -> None:
-    """Print a report, or an error, as the one JSON object of `--json`."""
-    sys.stdout.write(json_line(report) + "\n")
-
-
 def json_line(report: object) -> str:
     """Return a report, or a part of one, as JSON with the schema's version first."""
     from rag.support.json_reports import to_json
@@ -51,12 +40,23 @@ def json_line(report: object) -> str:
     return to_json_text({"schema": SCHEMA, **to_json(report)})
 
 
-def print_line(text: str, indent: int = 0) -> None:
-    """Print a line of data, in which every character is seen.
+def print_report(report: object) -> None:
+    """Print a report, or an error, as the one JSON object of `--json`."""
+    sys.stdout.write(json_line(report) + "\n")
 
-    :param indent: columns that its further lines begin after, where a terminal is too narrow.
-    """
-    _write_line(sys.stdout, visible(text), indent)
+
+def show(report: object, as_json: bool, lines: Iterable[str]) -> None:
+    """Print a report as JSON, or what is for people as lines."""
+    if as_json:
+        print_report(report)
+        return
+    for line in lines:
+        print_line(line)
+
+
+def print_line(text: str) -> None:
+    """Print a line of data, in which every character is seen."""
+    sys.stdout.write(visible(text) + "\n")
 
 
 def print_text(text: str) -> None:
@@ -95,7 +95,7 @@ def print_data(text: str) -> None:
 
 def say(text: str) -> None:
     """Print a message, one line, for the person at the terminal."""
-    _write_line(sys.stderr, visible(text))
+    sys.stderr.write(visible(text) + "\n")
 
 
 def say_notice(notice: str, before: str = "") -> None:
@@ -110,22 +110,17 @@ def print_error(error: RAGError, as_json: bool) -> None:
     if as_json:
         print_report(error)
         return
-    suggestions: list[str] = getattr(error, "suggestions", [])
     if isinstance(error, RunInterruptedError):
         say("")  # after the ^C that the terminal shows
     say(f"rag: {error}")
-    for suggestion in suggestions:
+    for suggestion in getattr(error, "suggestions", ()):
         say(f"  {suggestion}")
     if error.hint:
         say(error.hint)
 
 
-_KEPT = 24 * 3600.0  # seconds that a terminal is known to have been told something
-_TOLD = ".told"
-
-
 def is_news(text: str) -> bool:
-    """Return whether a text is said for the first time since a terminal was opened, or today.
+    """Return whether a text is said for the first time since a terminal was opened.
 
     Numbers in it do not matter. Off a terminal, and where nothing can be remembered, all is news.
     """
@@ -139,27 +134,14 @@ def is_news(text: str) -> bool:
     except (OSError, ValueError, UntrustedError):
         return True
     opened = f"{terminal.st_rdev} {terminal.st_ctime_ns} {re.sub('[0-9]+', '', text)}"
-    name = f"{crc32(opened.encode('utf-8', 'replace')):08x}{_TOLD}"
+    name = f"{crc32(opened.encode('utf-8', 'replace')):08x}.told"
     try:
-        _forget_old(within)
         os.close(open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, within))
-    except FileExistsError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, FileExistsError)
     finally:
         os.close(within)
     return True
-
-
-def _forget_old(within: int) -> None:
-    """Remove what was said more than a day ago."""
-    for name in os.listdir(within):
-        if name.endswith(_TOLD):
-            with suppress(OSError):
-                age = time.time() - os.stat(name, dir_fd=within, follow_symlinks=False).st_mtime
-                if not 0 <= age < _KEPT:
-                    os.unlink(name, dir_fd=within)
 
 
 # -- stdin ---------------------------------------------------------------------------------
@@ -183,81 +165,3 @@ def tolerate_stdin() -> None:
     """Read stdin as UTF-8 in any locale, bytes that are none replaced."""
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-
-
-# -- lines broken between words ------------------------------------------------------------
-
-# Rich breaks a text of Chinese or Japanese at any character, before a 。 and inside a Latin word
-# among them. Here no line begins with such a mark or ends with one such as 「, and words are whole.
-_WORD = re.compile(r"[^ ]+ *")
-_WIDE = (
-    "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f"
-    "\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
-)
-_OPENING, _CLOSING = (
-    "（「『【〔《〈［｛(",
-    "、。，．・：；？！）」』】〕》〉］｝々ー…ぁぃぅぇぉっゃゅょァィゥェォッャュョ",
-)
-_UNIT = re.compile(rf"[{_OPENING}]*(?:[^ {_WIDE}]+|[{_WIDE}]?)[{_CLOSING}]* *|.", re.DOTALL)
-
-
-def wrapped(text: str, columns: int, indent: int = 0) -> str:
-    """Return a line as lines that are no wider than a terminal, if words let it.
-
-    A word that is wider by itself stays whole: the terminal breaks it, and a path that is copied
-    from there is one.
-
-    :param columns: of the terminal; a character of Chinese or Japanese fills two.
-    :param indent: columns that all lines but the first begin after.
-    """
-    edges = [0, *line_starts(text, columns, indent), len(text)]
-    lines = [text[start:end].rstrip(" ") for start, end in pairwise(edges)]
-    return text if width(text) <= columns else f"\n{' ' * indent}".join(lines)
-
-
-def line_starts(text: str, columns: int, indent: int = 0) -> Iterator[int]:
-    """Yield where the lines of a text begin that is broken so, but for the first."""
-    if width(text) <= columns:
-        return
-    at = start = used = len(text) - len(text.lstrip(" "))
-    for unit in _units(text[start:], columns - indent):
-        if at > start and used + width(unit.rstrip(" ")) > columns:
-            yield at
-            start, used = at, indent
-        at, used = at + len(unit), used + width(unit)
-
-
-def _units(text: str, columns: int) -> Iterator[str]:
-    """Yield what is not broken: words, which may be paths, and single wide characters."""
-    for word in _WORD.findall(text):
-        if word.isascii() or ("/" in word and width(word.rstrip(" ")) <= columns):
-            yield word
-        else:
-            yield from filter(None, _UNIT.findall(word))
-
-
-def width(text: str) -> int:
-    """Return how many columns a text fills."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
-        for char in text
-    )
-
-
-def _columns_of(stream: TextIO) -> int:
-    """Return how wide the terminal of a stream is; 80 where it does not say."""
-    if os.environ.get("COLUMNS", "").strip("0"):
-        return get_terminal_size().columns
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or 80
-    except (OSError, ValueError):  # it is none, or no file
-        return 80
-
-
-def _write_line(stream: TextIO, line: str, indent: int = 0) -> None:
-    """Write a line; on a terminal that is too narrow it is broken between words."""
-    if len(line) > _NARROW and stream.isatty():
-        line = wrapped(line, _columns_of(stream), indent)
-    stream.write(line + "\n")

@@ -1,54 +1,109 @@
-"""The results of a search in the formats that other programs read."""
+"""The formats of what commands print: `--format`, with `--json` and `--paths` as short forms."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rag.app.notes.lines import Excerpt, line_text
-from rag.cli.render.console import json_line, print_data
-from rag.text.sanitize import visible
+from rag.cli.render.console import json_line, plural, print_data, print_file, say
+from rag.exceptions import UsageError
+from rag.text.sanitize import visible, visible_lines
 
 if TYPE_CHECKING:
     from rag.app.results import Result
     from rag.app.search import SearchReport
+    from rag.search.results import SearchResult
+
+FORMATS = ("text", "table", "json", "jsonl", "csv", "md", "lines", "paths", "paths0")
+NOTE_FORMATS = ("text", "json", "paths", "paths0")  # of other commands that name notes
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command prints on stdout, and whether it says less on stderr."""
+
+    format: str
+    quiet: bool = False
+
+    @property
+    def as_json(self) -> bool:
+        """Whether one JSON object is printed."""
+        return self.format == "json"
+
+    @property
+    def names_files(self) -> bool:
+        """Whether only files are printed."""
+        return self.format in ("paths", "paths0")
+
+    @property
+    def is_data(self) -> bool:
+        """Whether stdout is for programs."""
+        return self.format not in ("text", "table")
+
+    def printed(self, results: list[SearchResult]) -> list[SearchResult]:
+        """Return the results that are printed: where files are named, those that are there."""
+        if not (self.names_files or self.format == "lines"):
+            return results
+        there = [result for result in results if not result.gone]
+        if len(there) < len(results) and not self.quiet:
+            left = plural(len(results) - len(there), "note")
+            say(f"left out {left}, gone since the last index (`rag index`)")
+        return there
+
+    def print_files(self, files: Iterable[Path]) -> None:
+        """Print the file of each note."""
+        for file in dict.fromkeys(files):
+            print_file(file, nul=self.format == "paths0")
+
+
+def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMATS) -> Output:
+    """Return what is printed.
+
+    :param given: the options by the names of their parameters, as `locals()` has them. `--json`
+        goes before `--paths`, for a script that adds it.
+    :raises UsageError: for a format that does not exist, or two that differ.
+    """
+    name = given["output_format"]
+    if name not in among:
+        raise UsageError(f"no format {name!r}", hint=f"Use --format {', '.join(among)}.")
+    for short in ("json", "paths"):
+        if given[short] and name not in ("text", "json", short):
+            raise UsageError(f"--{short} is not --format {name}", hint="Leave one of the two out.")
+    chosen = "json" if given["json"] or name == "json" else "paths" if given["paths"] else name
+    return Output(chosen, given.get("quiet", False))
+
+
+# -- the results of a search, as other programs read them ------------------------------------
 
 _SNIPPET = 240  # characters
 _COLUMNS = (
     "rank score vault path title heading line line_start line_end tags created file text gone"
 )
-_ATTRIBUTES = "vault path title line line_start line_end created file"  # of a result, in XML
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
-# What XML 1.0 cannot hold in any form; and what a terminal or a parser would take for something
-# else, which it holds by number.
-_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_BY_NUMBER = re.compile("[\r\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def print_format(name: str, report: SearchReport, full: bool) -> None:
-    """Print the results of a search: `jsonl`, `csv`, `md`, `xml` or `lines`.
+    """Print the results of a search: `jsonl`, `csv`, `md` or `lines`.
 
     :param full: print whole chunks, and not snippets.
     """
-    print_data("".join(_WRITERS[name](report, full)))
+    writers = {"jsonl": _jsonl, "csv": _csv, "md": _markdown, "lines": _lines}
+    print_data("".join(writers[name](report, full)))
 
 
 def _bodies(report: SearchReport, full: bool) -> Iterator[tuple[Result, str]]:
     """Yield each result, and what is shown of its text."""
-    from rag.cli.render.results import snippet_text
+    from rag.search.matching_line import excerpt
 
     response = report.response
     for result, found in zip(report.results, response.results, strict=True):
         if result.context:
             body = "\n".join(result.context.lines)
-        elif full:
-            body = result.content
         else:
-            body = snippet_text(found, response.searched, _SNIPPET).plain
+            body = result.content if full else excerpt(found, response.searched, _SNIPPET)[0]
         yield result, body
 
 
@@ -59,6 +114,9 @@ def _jsonl(report: SearchReport, full: bool) -> Iterator[str]:
 
 
 def _csv(report: SearchReport, full: bool) -> Iterator[str]:
+    import csv
+    import io
+
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS.split())
@@ -83,51 +141,22 @@ def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
         gone = " (gone)" if one.gone else ""
         title = _as_markdown(one.title)
         yield f"{one.rank}. [{title}]({address}){score} {_as_markdown(where)}{gone}\n\n"
-        yield "".join(f"   > {_harmless(line)}".rstrip() + "\n" for line in body.split("\n"))
+        yield "".join(f"   > {visible_lines(line)}".rstrip() + "\n" for line in body.split("\n"))
         yield "\n"
 
 
 def _as_markdown(text: str) -> str:
     """Return a name as one line in which no character means anything in Markdown."""
-    return _MARKDOWN.sub(r"\\\1", _harmless(" ".join(text.split())))
-
-
-def _harmless(text: str) -> str:
-    """Return a line in which nothing steers a terminal."""
-    return _BY_NUMBER.sub("\ufffd", _xml_text(text))
-
-
-def _xml(report: SearchReport, full: bool) -> Iterator[str]:
-    root = ElementTree.Element("results", schema="1", query=_xml_text(report.query))
-    root.set("total", str(report.total))
-    for one, body in _bodies(report, full):
-        element = ElementTree.SubElement(root, "result", rank=str(one.rank))
-        element.set("score", f"{one.score:.6f}")
-        for name in _ATTRIBUTES.split():
-            element.set(name, _xml_text(str(getattr(one, name))))
-        if one.gone:
-            element.set("gone", "true")
-        for name, values in (("heading", one.heading), ("tag", one.tags), ("text", [body])):
-            for value in values:
-                ElementTree.SubElement(element, name).text = _xml_text(value)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    yield _BY_NUMBER.sub(lambda found: f"&#{ord(found[0])};", text) + "\n"
-
-
-def _xml_text(text: str) -> str:
-    return _NO_XML.sub("\ufffd", text)
+    return _MARKDOWN.sub(r"\\\1", visible(" ".join(text.split())))
 
 
 def _lines(report: SearchReport, full: bool) -> Iterator[str]:
     """Yield `path:line:text` for each hit that is there; lines around it as `path-line-text`, as
     grep does."""
-    there = [
-        pair
-        for pair in zip(report.results, report.response.results, strict=True)
-        if not pair[0].gone
-    ]
-    for number, (one, found) in enumerate(there):
+    from rag.app.notes.lines import Excerpt, line_text
+
+    results = zip(report.results, report.response.results, strict=True)
+    for number, (one, found) in enumerate(pair for pair in results if not pair[0].gone):
         file = one.file.replace("\n", visible("\n"))
         if one.context and number:
             yield "--\n"
@@ -135,12 +164,3 @@ def _lines(report: SearchReport, full: bool) -> Iterator[str]:
         for line, text in enumerate(excerpt.lines, excerpt.line_start):
             mark = ":" if line == one.line else "-"
             yield f"{file}{mark}{line}{mark}{text}\n"
-
-
-_WRITERS: dict[str, Callable[[SearchReport, bool], Iterator[str]]] = {
-    "jsonl": _jsonl,
-    "csv": _csv,
-    "md": _markdown,
-    "xml": _xml,
-    "lines": _lines,
-}

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rag.cli.render.console import clean, print_line, say, visible
-from rag.cli.render.terminal import make_console, print_between_words, print_indented
+from rag.cli.render.terminal import make_console, print_styled
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResult, TermScore
 from rag.text.snippets import match_spans
@@ -36,36 +36,32 @@ def print_results(report: SearchReport, full: bool = False) -> None:
     """
     console, state = make_console(), report.index
     for rank, result in enumerate(report.response.results, 1):
-        head = Text().append(f"{rank:>2}  ", style="dim")
-        head.append(visible(result.title), style="bold")
+        head = Text.assemble((f"{rank:>2}  ", "dim"), (visible(result.title), "bold"))
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
-        print_between_words(console, head)
+        print_styled(console, head)
         where = place(result, state)
-        heading = [part for part in result.heading if part != result.title]
-        if heading:
-            where.append(visible(" › " + " › ".join(heading)), style="dim")
+        for part in result.heading:
+            if part != result.title:
+                where.append(visible(f" › {part}"), style="dim")
         if result.gone:
             where.append(_GONE, style="yellow")
-        print_indented(console, where, 4)
+        print_styled(console, where, indent=4)
         for body in _body(report, rank, full, console.width):
-            print_indented(console, body, 4)
+            print_styled(console, body, indent=4)
         for line in _notes(result):
-            print_indented(console, visible(line), 4, "dim")
+            print_styled(console, visible(line), "dim", indent=4)
 
 
 def print_table(results: list[SearchResult], state: IndexState) -> None:
     """Print the results as a table."""
-    table = Table(box=None, pad_edge=False)
-    for name, style in (("#", "dim"), ("score", "dim"), ("title", "bold"), ("where", "")):
-        table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
+    table = Table("#", "score", "title", "where", box=None, pad_edge=False)
     for rank, result in enumerate(results, 1):
-        table.add_row(
-            str(rank),
-            f"{result.score:.2f}" if result.score else "",  # a list of notes has none
-            visible(result.title),
-            place(result, state).append(_GONE if result.gone else "", style="yellow"),
-        )
+        score = f"{result.score:.2f}" if result.score else ""  # a list of notes has none
+        where = place(result, state).append(_GONE if result.gone else "", style="yellow")
+        table.add_row(str(rank), score, visible(result.title), where)
+    for column in table.columns:
+        column.overflow = "fold"
     make_console().print(table)
 
 
@@ -75,9 +71,12 @@ def place(result: SearchResult, state: IndexState, line: int = 0) -> Text:
     :param line: another line than the one that matches best.
     """
     line = line or result.line
-    text = Text(visible(f"{result.vault}/{result.file_path}:{line}"), style="cyan")
-    text.stylize(Style(link=state.link(result, line)))
-    return text
+    return linked(f"{result.vault}/{result.file_path}:{line}", state.link(result, line))
+
+
+def linked(text: str, address: str) -> Text:
+    """Return a text that is a link where the terminal knows links."""
+    return Text(visible(text), style=Style.parse("cyan") + Style(link=address))
 
 
 def marked(text: str, spans: list[tuple[int, int]], style: str = _MATCH) -> Text:
@@ -102,9 +101,9 @@ def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator
         # A Japanese character fills two columns.
         head = result.content[:400]
         is_wide = sum(char > "\u2e80" for char in head) * 2 > len(head)
-        body = snippet_text(result, query, width // 2 if is_wide else width)
-        if body.plain:
-            yield body
+        text, spans = excerpt(result, query, width // 2 if is_wide else width)
+        if text:
+            yield marked(text, spans)
 
 
 def _line(line: str, query: str) -> Text:
@@ -113,17 +112,11 @@ def _line(line: str, query: str) -> Text:
     return marked(shown, match_spans(shown, query))
 
 
-def snippet_text(result: SearchResult, query: str, width: int) -> Text:
-    """Return the stretch of a result that speaks most of the query, matches in bold."""
-    return marked(*excerpt(result, query, width))
-
-
 def _notes(result: SearchResult) -> Iterator[str]:
     """Yield what else there is to say of a result: what it stands for, and why it stands there."""
     if result.duplicates:
         first, more = result.duplicates[:2], len(result.duplicates) - 2
-        also = ", ".join(first) + (f" and {more} more" if more > 0 else "")
-        yield f"= says the same as {also}"
+        yield f"= says the same as {', '.join(first)}{f' and {more} more' if more > 0 else ''}"
     why = result.explanation
     if why is None:
         return
@@ -131,9 +124,7 @@ def _notes(result: SearchResult) -> Iterator[str]:
         best = " (the best of the original)" if why.kept else ""
         yield f"found by {', '.join(result.found_by)}{best}"
     parts = [f"{why.bonus:.2f} (called so)"] if why.bonus else []
-    parts += [
-        f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
-    ]
+    parts += [f"{one.weight:g} × {one.score:.2f} (line {one.line_start})" for one in why.chunks]
     if not parts:
         return
     yield f"{why.total:.2f} = {' + '.join(parts)}"
@@ -157,8 +148,6 @@ def _term(term: TermScore) -> str:
 
 # -- the query -----------------------------------------------------------------------------
 
-_NAME = 9  # columns
-_NO_MODEL = "there is no model"
 _ROUTES = {
     "hybrid_both": "by words, and by meaning where there are embeddings",
     "vector_only": "by meaning alone",
@@ -166,90 +155,66 @@ _ROUTES = {
 }
 
 
-def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
-    """Print what was understood, as a dim line above the results on a terminal and on stderr off
-    it, and say what the index does not have.
+def print_interpretation(intent: Intent, state: IndexState, wanted: bool) -> None:
+    """Say what was understood of a query, and what of it the index does not have.
 
     :param wanted: whether the user asked for a plan; without it nothing is said of one that
         changes nothing.
-    :param data: whether stdout is for programs.
     """
     from rag.app.interpretation_text import interpretation_line, missing
 
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
         say("no filters were recognised in the query")
     elif intent.narrows or wanted:
-        line = f"{interpretation_line(intent)} (--no-plan searches the words as typed)"
-        console = make_console()
-        if console.is_terminal and not data:
-            print_between_words(console, visible(line), "dim")
-        else:
-            say(line)
+        say(f"{interpretation_line(intent)} (--no-plan searches the words as typed)")
     for text in missing(intent, state):
         say(text)
     for text in intent.plan.fallbacks:
         if text.startswith("flags: "):
             say(text.removeprefix("flags: "))
     if intent.plan.dropped:
-        tags = ", ".join(f"#{tag}" for tag in intent.plan.dropped)
-        say(f"too many tags; left out: {tags}")
+        say(f"too many tags; left out: {', '.join(f'#{tag}' for tag in intent.plan.dropped)}")
 
 
-def print_plan(intent: Intent, indent: int = 0) -> None:
-    """Print what there is to tell of a plan, a line each, the names in a column of their own.
-
-    :param indent: columns in.
-    """
+def print_plan(intent: Intent, indent: str = "") -> None:
+    """Print what there is to tell of a plan, a line each, the names in a column of their own."""
     for name, text in _plan_rows(intent):
-        line = f"{name:{_NAME}}  {' '.join(text.split())}"
-        print_line(" " * indent + line, _NAME + 2 + indent)
+        print_line(f"{indent}{name:9}  {' '.join(text.split())}")
 
 
 def _plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
-    """Yield what there is to tell of a plan, by name; JSON has the planner's own terms."""
+    """Yield what there is to tell of a plan, by name; JSON has the planner's own terms, and all."""
     from rag.app.interpretation_text import time_range_text
 
     plan, read = intent.plan, intent.plan.metadata
-    route = plan.intent
-    chooser = "" if route.by == "rules" else f", chosen by {route.by}"
-    yield "search", f"{_ROUTES[route.primary_route.value]}{chooser}"
-    yield from (("vault", name) for name in read.vaults)
+    chooser = "" if plan.intent.by == "rules" else f", chosen by {plan.intent.by}"
+    yield "search", f"{_ROUTES[plan.intent.primary_route.value]}{chooser}"
     any_of = " (any of these)" if read.tag_match == "any" and len(read.tags) > 1 else ""
-    yield from (("tag", f"#{tag}{any_of}") for tag in read.tags)
-    yield from (("tag", f"#{tag}") for tag in read.all_tags)
-    yield from (("without", f"#{tag}") for tag in read.excluded_tags)
-    yield from (("title", title) for title in read.titles)
-    yield from (("property", f"{name}: {value}") for name, value in read.values.items())
-    yield from (("path", path) for path in intent.flags.paths or [])
     window = read.time_window
-    if not window.is_open:
-        days = f"{window.first or '…'} to {window.last or '…'}"
-        yield "time", f"{time_range_text(window, intent.today)}: {window.field} {days}"
-    if not intent.lists:
-        yield "words", intent.text
-    yield from (("found", f"{n.kind} {n.name} ({n.words})") for n in plan.in_scope)
-    yield from (("not found", f"{n.kind} {n.words}") for n in plan.out_of_scope)
-    yield from (("left out", f"#{tag}, of too many tags") for tag in plan.dropped)
-    if plan.expansions:
-        yield "near tags", ", ".join(f"#{tag}" for tag in plan.expansions)
-    yield from (("also", unit) for unit in plan.units)
-    if plan.hyde.by:
-        yield "example", f"{plan.hyde.hyde_paragraph} ({plan.hyde.by})"
-    if not intent.lists and plan.hyde.rerank_query not in ("", intent.text):
-        wanted = plan.hyde.rerank_query
-        yield "order", f"where a model orders the results, first what is nearest to “{wanted}”"
-    if read.logical_reasoning:
-        yield "because", read.logical_reasoning
-    if plan.models:
-        yield "sure", f"{plan.confidence:.0%}"
-    yield from (("model", f"{name} ({stage})") for stage, name in plan.models.items())
-    without = [text for text in plan.fallbacks if text.endswith(_NO_MODEL)]
-    if without and not plan.models:
-        yield "model", "none: read by rules"
-    yield from (("note", text) for text in plan.fallbacks if text not in without)
+    days = f": {window.field} {window.first or '…'} to {window.last or '…'}"
+    models = [f"{name} ({stage})" for stage, name in plan.models.items()]
+    named = {
+        "vault": read.vaults,
+        "tag": [*(f"#{tag}{any_of}" for tag in read.tags), *(f"#{tag}" for tag in read.all_tags)],
+        "without": [f"#{tag}" for tag in read.excluded_tags],
+        "title": read.titles,
+        "property": [f"{name}: {value}" for name, value in read.values.items()],
+        "path": intent.flags.paths or [],
+        "time": [] if window.is_open else [time_range_text(window, intent.today) + days],
+        "words": [] if intent.lists else [intent.text],
+        "found": [f"{one.kind} {one.name} ({one.words})" for one in plan.in_scope],
+        "not found": [f"{one.kind} {one.words}" for one in plan.out_of_scope],
+        "left out": [f"#{tag}, of too many tags" for tag in plan.dropped],
+        "near tags": [", ".join(f"#{tag}" for tag in plan.expansions)] * bool(plan.expansions),
+        "also": plan.units,
+        "example": [f"{plan.hyde.hyde_paragraph} ({plan.hyde.by})"] if plan.hyde.by else [],
+        "model": models or ["none: read by rules"],
+        "note": [text for text in plan.fallbacks if not text.endswith("there is no model")],
+        "record": [intent.audit] if intent.audit else [],
+    }
+    for name, texts in named.items():
+        yield from ((name, text) for text in texts)
     yield "took", f"{intent.milliseconds:,.1f} ms"
-    if intent.audit:
-        yield "record", intent.audit
 
 
 def searched_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
