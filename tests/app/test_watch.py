@@ -25,7 +25,7 @@ from rag.app.vaults import add_vault
 from rag.app.watch import Outcome, Watcher
 from rag.app.watch_state import be_only_watcher, read_watcher
 from rag.config import RAGConfig
-from rag.exceptions import LockedError, RAGError, UsageError
+from rag.exceptions import LockedError, RAGError, StorageError, UsageError
 from rag.support.json_reports import to_json
 from rag.vault import file_events
 from rag.vault.file_events import FileEvents, WatchLimitError, is_remote
@@ -206,6 +206,25 @@ class TestTrouble:
         assert scene.watch(300, {100: break_down, 200: ["a.md"]}) == [0, 100, 105, 201.5]
         assert broken == [100]
         assert scene.warnings == ["[Errno 116] Stale file handle"]
+
+    def test_what_ends_a_watcher_beside_a_server_ends_it_for_a_moment(
+        self, config, notes, monkeypatch
+    ):
+        scene = Scene(config, NOTHING)
+
+        def fail(*_: object) -> None:
+            monkeypatch.undo()
+            raise StorageError("the list of vaults is damaged")
+
+        def break_down() -> None:
+            monkeypatch.setattr("rag.app.watch.known_vaults", fail)
+
+        assert scene.watch(200, {100: break_down, 150: ["a.md"]}, waits=True) == [0, 105, 151.5]
+        assert scene.warnings == [
+            "not watching yet: the list of vaults is damaged",
+            "the notes are watched from now on",
+        ]
+        assert scene.listened == [({notes}, False)] * 2
 
     def test_over_the_limit_of_the_system_files_are_looked_at_instead(self, config, notes):
         scene = Scene(config, NOTHING)

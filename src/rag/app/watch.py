@@ -252,6 +252,7 @@ class Watcher:
             finally:
                 if self._events is not None:
                     self._events.close()
+                self._events = None
 
     def run_when_free(self) -> None:
         """Watch as soon as there is something to watch and nobody else does, until `stop`."""
