@@ -19,7 +19,6 @@ from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import resolve_name
-from operator import attrgetter
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -68,32 +67,24 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module, which is given stand-ins of others that are not loaded yet."""
+    """Loads a module, which is given stand-ins of others that are not loaded yet.
+
+    `is_executing` until all of it was executed; `starred` are the modules that it wants all names
+    of, which it has when it is first asked for a name that it has not.
+    """
 
     def exec_module(self, module: ModuleType) -> None:
-        importer = _Importer(module.__name__)
-        vars(module)["__builtins__"] = {**vars(builtins), "__import__": importer.find}
+        self.is_executing, self.starred = True, list[str]()
+        names = vars(module)
+        names["__builtins__"] = {**vars(builtins), "__import__": self._import}
         try:
             super().exec_module(module)
         finally:
-            importer.is_executing = False
-        if importer.starred:
-            _look_up_late(module, importer.starred)
+            self.is_executing = False
+        if self.starred:
+            names["__getattr__"] = lambda name: self._look_up(names, name)
 
-
-class _Importer:
-    """What one module imports by.
-
-    `is_executing` until all of the module was executed; `starred` are the modules that it wants all
-    names of.
-    """
-
-    def __init__(self, module: str) -> None:
-        self.is_executing = True
-        self.starred: list[str] = []
-        self._put_off = _PUT_OFF[module]
-
-    def find(
+    def _import(
         self,
         name: str,
         given: dict[str, Any],
@@ -124,44 +115,43 @@ class _Importer:
         return _StandIn(self, whole, load)
 
     def _is_put_off(self, whole: str) -> bool:
-        return whole in self._put_off and whole not in sys.modules
+        return whole in _PUT_OFF[self.name] and whole not in sys.modules
+
+    def _look_up(self, names: dict[str, Any], name: str) -> Any:
+        while self.starred and not name.startswith("__"):
+            more: dict[str, Any] = {}
+            exec(f"from {self.starred.pop(0)} import *", more)
+            names.update({key: value for key, value in more.items() if key[:2] != "__"})
+        if name in names:
+            return names[name]
+        raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
 
 
 class _StandIn:
     """Stands for a module, or for something in it.
 
-    :param importer: of the module that was given it.
+    :param loader: of the module that was given it.
     :param home: the module.
     :param load: returns what is stood for, and loads the module for it.
     """
 
-    def __init__(self, importer: _Importer, home: str, load: Callable[[], Any]) -> None:
-        self._importer, self._home = importer, home
-        self._real = cache(load)
-
-    def _after(self, step: Callable[[Any], Any]) -> Any:
-        """Return what a step leads to, or a stand-in of it where that will do."""
-        if not self._importer.is_executing:
-            return step(self._real())
-        return _StandIn(self._importer, self._home, lambda: step(self._real()))
+    def __init__(self, loader: _Loader, home: str, load: Callable[[], Any]) -> None:
+        self._loader, self._home, self._real = loader, home, cache(load)
 
     def __getattr__(self, name: str) -> Any:
-        return self._after(attrgetter(name)) if name[:2] != "__" else getattr(self._real(), name)
+        if self._loader.is_executing and name[:2] != "__":
+            return _StandIn(self._loader, self._home, lambda: getattr(self._real(), name))
+        return getattr(self._real(), name)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        return self._after(lambda found: found(*given, **named))
+        if self._loader.is_executing:  # for a default value
+            return _StandIn(self._loader, self._home, lambda: self._real()(*given, **named))
+        return self._real()(*given, **named)
 
-    def __getitem__(self, key: Any) -> Any:
-        return self._after(lambda found: found[key])
+    def __getitem__(self, _: Any) -> _StandIn:
+        return self  # in an annotation
 
-    def __or__(self, other: Any) -> Any:
-        return self._after(lambda found: found | other)
-
-    def __ror__(self, other: Any) -> Any:
-        return self._after(lambda found: other | found)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self._real(),)
+    __or__ = __ror__ = __getitem__
 
     def __instancecheck__(self, instance: object) -> bool:
         # Of the classes of a module that is not loaded there is no instance.
@@ -169,22 +159,3 @@ class _StandIn:
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return self._home in sys.modules and issubclass(subclass, self._real())
-
-
-def _look_up_late(module: ModuleType, starred: list[str]) -> None:
-    """Let a module have all names of others when it is first asked for a name that it has not."""
-    names = vars(module)
-    its_own = names.get("__getattr__")
-
-    def look_up(name: str) -> Any:
-        while starred and not name.startswith("__"):
-            found: dict[str, Any] = {}
-            exec(f"from {starred.pop(0)} import *", found)
-            names.update({key: value for key, value in found.items() if key[:2] != "__"})
-        if name in names:
-            return names[name]
-        if its_own is not None:
-            return its_own(name)
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-
-    names["__getattr__"] = look_up
