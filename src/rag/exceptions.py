@@ -49,17 +49,9 @@ class RAGError(Exception):
     exit_code = 1
     kind = "error"
 
-    def __init__(
-        self,
-        message: str,
-        details: str = "",
-        *,
-        hint: str = "",
-    ) -> None:
+    def __init__(self, message: str, details: str = "", *, hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        self.details = details
-        self.hint = hint
+        self.message, self.details, self.hint = message, details, hint
 
     def as_notice(self, before: str = "") -> str:
         """Return the error as one line, with words before it: what went wrong, and its hint."""
@@ -96,18 +88,12 @@ class QueryError(RAGError):
 class NotFoundError(RAGError):
     """Nothing answers to that name; `suggestions` holds the nearest ones."""
 
-    exit_code = 1
     kind = "not_found"
 
     def __init__(
-        self,
-        message: str,
-        details: str = "",
-        *,
-        hint: str = "",
-        suggestions: Sequence[str] = (),
+        self, message: str, *details: str, suggestions: Sequence[str] = (), **hint: str
     ) -> None:
-        super().__init__(message, details, hint=hint)
+        super().__init__(message, *details, **hint)
         self.suggestions = list(suggestions)
 
 
@@ -136,12 +122,7 @@ class ConnectionError(RAGError):
     kind = "connection"
 
     def __init__(
-        self,
-        message: str,
-        server: str = "",
-        *,
-        details: str = "",
-        hint: str = "",
+        self, message: str, server: str = "", *, details: str = "", hint: str = ""
     ) -> None:
         super().__init__(message, details, hint=hint)
         self.server = server
@@ -177,16 +158,8 @@ class UnfinishedError(ModelError):
 
     kind = "unfinished"
 
-    def __init__(
-        self,
-        message: str,
-        server: str = "",
-        *,
-        details: str = "",
-        hint: str = "",
-        partial: str = "",
-    ) -> None:
-        super().__init__(message, server, details=details, hint=hint)
+    def __init__(self, message: str, server: str = "", *, partial: str = "", **more: str) -> None:
+        super().__init__(message, server, **more)
         self.partial = partial
 
 
@@ -223,14 +196,9 @@ class PipelineExecutionError(ContextError):
     kind = "pipeline"
 
     def __init__(
-        self,
-        message: str,
-        diagnostics: Mapping[str, Any] | None = None,
-        *,
-        details: str = "",
-        hint: str = "",
+        self, message: str, diagnostics: Mapping[str, Any] | None = None, **more: str
     ) -> None:
-        super().__init__(message, details, hint=hint)
+        super().__init__(message, **more)
         self.diagnostics = dict(diagnostics or {})
 
 

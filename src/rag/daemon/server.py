@@ -283,11 +283,9 @@ def preload() -> None:
     from rag.cli.app import program
     from rag.cli.framework.lazy_group import build_checks
     from rag.clients.factory import load_models
-    from rag.index.background import preload as preload_backgrounds
     from rag.search.components.query_vector_cache import share as share_query_vectors
 
     load_models()
-    preload_backgrounds()
     share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     program()

@@ -185,12 +185,6 @@ def _shipped(space: Space) -> Path | None:
     return path if space.provider == "builtin" and path.is_file() else None
 
 
-def preload() -> None:
-    """Read what comes with the program, so that a process that is forked later need not."""
-    for path in _FOLDER.glob("*.background"):
-        _ = _read(path)._by_script
-
-
 @cache
 def _read(path: Path) -> Background:
     return Background.loaded(path.read_bytes())
