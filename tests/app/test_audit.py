@@ -91,7 +91,7 @@ def test_whatever_a_model_said_the_plan_is_the_same_again(config, subtests):
 def test_without_a_model_too(config, subtests):
     for query in (QUERY, "#kubernetes", "先週の会議", "plain words", "", "\ud800"):
         for full in (True, False):
-            with subtests.test(query, full=full):
+            with subtests.test(ascii(query), full=full):
                 assert replay(config, recorded(config, query, full=full)).differences == []
 
 

@@ -91,8 +91,7 @@ A field that is not always there is marked: *optional*.
 _REPORTS = {
     "search": "search.SearchReport",
     "ask": "ask.AnswerReport",
-    "chat": "chat.TurnReport chat.SessionsReport chat.FactsReport chat.RememberedReport"
-    " chat.ForgottenReport chat.SourcesReport chat.ClearedReport chat.ChatCommandsReport",
+    "chat": "chat.TurnReport chat.SessionsReport chat.CommandReport",
     "get": "notes.NoteReport notes.NotesReport",
     "related": "related.RelatedReport notes.links.LinksReport",
     "plan": "plan.PlanReport",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag.app.requests import ChatRequest, with_model
@@ -63,9 +63,6 @@ class SessionsReport:
     sessions: list[KeptSession]
 
 
-# -- what commands in a conversation give: `command` is the name of the command ------------
-
-
 @dataclass(frozen=True)
 class Fact:
     """Something that the user told, and when."""
@@ -73,30 +70,6 @@ class Fact:
     number: int
     text: str
     at: str
-
-
-@dataclass(frozen=True)
-class FactsReport:
-    """The facts of the user, the oldest first."""
-
-    command: str = field(default="facts", init=False)
-    facts: list[Fact]
-
-
-@dataclass(frozen=True)
-class RememberedReport:
-    """A fact that is kept from now on."""
-
-    command: str = field(default="remember", init=False)
-    remembered: str
-
-
-@dataclass(frozen=True)
-class ForgottenReport:
-    """A fact that is forgotten."""
-
-    command: str = field(default="forget", init=False)
-    forgotten: str
 
 
 @dataclass(frozen=True)
@@ -111,35 +84,36 @@ class ChatSource:
 
 
 @dataclass(frozen=True)
-class SourcesReport:
-    """The sources of the last answer.
-
-    :param results: the same as it has them; `None` when there is no answer yet.
-    """
-
-    command: str = field(default="sources", init=False)
-    sources: list[ChatSource]
-    results: list[SearchResult] | None = hidden()
-
-
-@dataclass(frozen=True)
-class ClearedReport:
+class Cleared:
     """A conversation that begins.
 
     :param old: the id of the one before, if it was kept.
     """
 
-    command: str = field(default="clear", init=False)
     session: str
     old: str | None
 
 
-@dataclass(frozen=True)
-class ChatCommandsReport:
-    """The commands that a front-end knows in a conversation, and what each does."""
+@dataclass(frozen=True, kw_only=True)
+class CommandReport:
+    """What a command in a conversation did or lists.
 
-    command: str = field(default="help", init=False)
-    commands: Mapping[str, str]
+    :param command: its name.
+    :param facts: those of the user, the oldest first.
+    :param remembered: a fact that is kept from now on; `forgotten`: one that is not.
+    :param sources: those of the last answer.
+    :param commands: that a front-end knows, and what each does.
+    :param results: the sources as the answer has them; `None` when there is no answer yet.
+    """
+
+    command: str
+    facts: list[Fact] | None = optional(None)
+    remembered: str = optional("")
+    forgotten: str = optional("")
+    sources: list[ChatSource] | None = optional(None)
+    cleared: Cleared | None = inline(None)
+    commands: Mapping[str, str] | None = optional(None)
+    results: list[SearchResult] | None = hidden(None)
 
 
 class Chat:
@@ -226,41 +200,44 @@ class Chat:
             answer=answer,
         )
 
-    def facts(self) -> FactsReport:
+    def facts(self) -> CommandReport:
         """List the facts of the user.
 
         :raises StorageError: when they cannot be read.
         """
-        facts = self._conversation.memory.get_all_facts()
-        numbered = enumerate(facts, 1)
-        return FactsReport([Fact(n, f.content, f.created_at.isoformat()) for n, f in numbered])
+        facts = enumerate(self._conversation.memory.get_all_facts(), 1)
+        listed = [Fact(n, fact.content, fact.created_at.isoformat()) for n, fact in facts]
+        return CommandReport(command="facts", facts=listed)
 
-    def remember(self, text: str) -> RememberedReport:
+    def remember(self, text: str) -> CommandReport:
         """Keep a fact; see `rag.qa.user_facts.remember`."""
         from rag.qa.user_facts import remember
 
-        return RememberedReport(remember(self._conversation.memory, text).content)
+        fact = remember(self._conversation.memory, text)
+        return CommandReport(command="remember", remembered=fact.content)
 
-    def forget(self, which: str) -> ForgottenReport:
+    def forget(self, which: str) -> CommandReport:
         """Forget a fact; see `rag.qa.user_facts.forget`."""
         from rag.qa.user_facts import forget
 
-        return ForgottenReport(forget(self._conversation.memory, which).content)
+        fact = forget(self._conversation.memory, which)
+        return CommandReport(command="forget", forgotten=fact.content)
 
-    def sources(self) -> SourcesReport:
+    def sources(self) -> CommandReport:
         """List the sources of the last answer."""
         results = self._conversation.last_sources()
         sources = [
             ChatSource(number, one.vault, one.file_path, one.line, one.title)
             for number, one in enumerate(results or [], 1)
         ]
-        return SourcesReport(sources, results)
+        return CommandReport(command="sources", sources=sources, results=results)
 
-    def clear(self) -> ClearedReport:
+    def clear(self) -> CommandReport:
         """Begin another conversation; facts stay."""
         old = self.session
         self._conversation.clear()
-        return ClearedReport(self.session.id, old.id if old.turns else None)
+        cleared = Cleared(self.session.id, old.id if old.turns else None)
+        return CommandReport(command="clear", cleared=cleared)
 
     def close(self) -> None:
         """Release the store and the models' connections."""

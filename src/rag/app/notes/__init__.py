@@ -9,7 +9,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from rag.app.index_state import check_vaults, open_index
-from rag.app.notes.names import Lines, Named, find_named, notes_like, section_of
+from rag.app.notes.names import Named, find_named, notes_like, section_of
+from rag.app.results import copied
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, UsageError
 from rag.index.links.tables import Link
@@ -115,7 +116,7 @@ def get_note(
     """
     with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
-        named = find_named(manifest, name, list(vaults) if vaults else None, folder)
+        named = find_named(manifest, name, vaults, folder)
         backlinks = manifest.links.links_to(named.note.row)
     return _read(config, named, backlinks, limits or Limits())
 
@@ -133,29 +134,27 @@ def get_notes(
 
     :raises NotFoundError: as `get_note`, where the only name is not that of a note.
     """
-    parts: dict[tuple[str, str, str, Lines | None], tuple[Named, list[Link]]] = {}
-    several, unknown = len(names) > 1, list[tuple[str, NotFoundError]]()
+    parts: dict[object, tuple[Named, list[Link]]] = {}
+    several, unknown = len(names) > 1, list[UnknownNote]()
     with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
         for name in names:
             try:
-                notes = [find_named(manifest, name, list(vaults) if vaults else None, folder)]
+                notes = [find_named(manifest, name, vaults, folder)]
             except NotFoundError as error:
-                if not (notes := notes_like(manifest, name, vaults)):
-                    unknown.append((name, error))
-                    continue
-                several = True
+                if notes := notes_like(manifest, name, vaults):
+                    several = True
+                elif len(names) == 1:
+                    raise
+                else:
+                    found = UnknownNote(name, str(error), error.hint, error.suggestions)
+                    unknown.append(found)
             for named in notes:
                 row = named.note.row
-                backlinks = manifest.links.links_to(row)
-                parts[row.vault, row.path, named.heading, named.lines] = named, backlinks
-    if not parts and len(unknown) == 1:
-        raise unknown[0][1]
-    return NotesReport(
-        [_read(config, *part, limits or Limits()) for part in parts.values()],
-        [UnknownNote(name, str(one), one.hint, one.suggestions) for name, one in unknown],
-        several,
-    )
+                key = row.id, named.heading, named.lines
+                parts[key] = named, manifest.links.links_to(row)
+    read = [_read(config, *part, limits or Limits()) for part in parts.values()]
+    return NotesReport(read, unknown, several)
 
 
 def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:
@@ -172,38 +171,27 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
     else:  # of the lines that were indexed, the first that holds something
         first = next((at for at, line in enumerate(lines) if line), 0) if notice else 0
         span = slice(first, len(lines))
-    chosen = lines[span]
-    kept = _within(chosen, limits)
+    chosen, first = lines[span], span.start + 1
+    kept = chosen if limits.lines is None else chosen[: limits.lines]
+    if limits.bytes is not None:
+        sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in kept)
+        kept = kept[: sum(size <= limits.bytes for size in sizes)]
     part = f"#{named.heading}" if named.heading else ""
-    if named.lines:
-        part = f":{span.start + 1}-{span.start + len(chosen)}"
-    row, first = note.row, span.start + 1
-    return NoteReport(
-        **{name: getattr(row, name) for name in _OF_ROW},
+    return copied(
+        NoteReport,
+        note.row,
         file=note.file,
-        links=[*row.links],
+        links=[*note.row.links],
         backlinks=backlinks,
         line_start=first,
         line_end=max(first, first + len(kept) - 1),
         content="\n".join(kept),
         notice=notice,
         more=len(chosen) - len(kept),
-        part=part,
+        part=f":{first}-{span.start + len(chosen)}" if named.lines else part,
         lines=kept,
         note=note,
     )
-
-
-_OF_ROW = ("id", "vault", "path", "title", "aliases", "tags", "created", "modified", "problems")
-
-
-def _within(lines: list[str], limits: Limits) -> list[str]:
-    """Return the first lines, as many as limits let through."""
-    kept = lines if limits.lines is None else lines[: limits.lines]
-    if limits.bytes is None:
-        return kept
-    sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in kept)
-    return kept[: sum(size <= limits.bytes for size in sizes)]
 
 
 def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:

@@ -72,7 +72,7 @@ class Named:
 
 
 def find_named(
-    manifest: Manifest, name: str, vaults: list[str] | None = None, folder: Path | None = None
+    manifest: Manifest, name: str, vaults: Sequence[str] | None = None, folder: Path | None = None
 ) -> Named:
     """Find the note, or the part of one, that a text names.
 
@@ -89,7 +89,7 @@ def find_named(
     missing: list[NotFoundError] = []
     for called, heading, lines in _readings(text):
         try:
-            return Named(_find(manifest, called, vaults, folder), heading, lines)
+            return Named(_find(manifest, called, list(vaults or ()), folder), heading, lines)
         except NotFoundError as error:
             missing.append(error)
     raise next((error for error in reversed(missing) if error.suggestions), missing[0])
@@ -99,28 +99,23 @@ def _readings(text: str) -> Iterator[tuple[str, str, Lines | None]]:
     """Yield what a text may mean: the name of a note, and a heading or lines."""
     yield text, "", None
     if span := _SPAN.match(text):
-        yield span["name"], "", _lines(span)
+        first, last = int(span["first"]), int(span["last"]) if span["last"] else None
+        if span["count"]:
+            last = first + int(span["count"]) - 1
+            if last < first:
+                hint = "The second number is how many: note:10:5."
+                raise UsageError("no lines are named", hint=hint)
+        yield span["name"], "", Lines(first, last)
     for mark in islice(re.finditer("#", text), _MOST_MARKS):
         called, heading = text[: mark.start()].strip(), text[mark.end() :].strip()
         if called and heading:
             yield called, heading, None
 
 
-def _lines(span: re.Match[str]) -> Lines:
-    first = int(span["first"])
-    if span["count"] is None:
-        return Lines(first, None if span["last"] is None else int(span["last"]))
-    if not int(span["count"]):
-        raise UsageError("no lines are named", hint="The second number is how many: note:10:5.")
-    return Lines(first, first + int(span["count"]) - 1)
-
-
-def _find(
-    manifest: Manifest, name: str, vaults: list[str] | None, folder: Path | None
-) -> FoundNote:
+def _find(manifest: Manifest, name: str, vaults: list[str], folder: Path | None) -> FoundNote:
     """Find a note by its name, or by its path from a folder where no one note has that name."""
     try:
-        return find_note(manifest, name, vaults)
+        return find_note(manifest, name, vaults or None)
     except NotFoundError:
         near = folder and "\0" not in name and _from_folder(manifest, folder / name, vaults)
         if not near:
@@ -128,7 +123,7 @@ def _find(
         return near
 
 
-def _from_folder(manifest: Manifest, file: Path, vaults: list[str] | None) -> FoundNote | None:
+def _from_folder(manifest: Manifest, file: Path, vaults: list[str]) -> FoundNote | None:
     """Return the note that a file is, with or without its suffix."""
     wanted = {Path(os.path.normpath(file)), Path(os.path.realpath(file))}
     for vault, root in manifest.vaults().items():
@@ -197,14 +192,12 @@ def _heading_at(headings: list[Heading], parts: list[str]) -> int | None:
     above: list[Heading] = []
     for at, heading in enumerate(headings):
         above = [one for one in above if one.level < heading.level] + [heading]
-        if _matches(heading, parts[-1]) and _in_order(above[:-1], parts[:-1]):
+        left = iter(above[:-1])  # those above must come in the order of the parts
+        if _matches(heading, parts[-1]) and all(
+            any(_matches(one, part) for one in left) for part in parts[:-1]
+        ):
             return at
     return None
-
-
-def _in_order(above: list[Heading], parts: list[str]) -> bool:
-    left = iter(above)
-    return all(any(_matches(heading, part) for heading in left) for part in parts)
 
 
 def _matches(heading: Heading, wanted: str) -> bool:

@@ -31,7 +31,7 @@ from rag.exceptions import NotFoundError, RAGError, UsageError
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
-    from rag.app.chat import Chat, SessionsReport, SourcesReport
+    from rag.app.chat import Chat, CommandReport, SessionsReport
     from rag.app.requests import ChatRequest
 
 
@@ -198,38 +198,39 @@ class _Conversation:
 
     def _run_command(self, name: str, rest: str) -> int:
         """Run a command and print what it has to say; return the exit code."""
-        from rag.app.chat import ChatCommandsReport
+        from rag.app.chat import CommandReport
 
         chat, as_json = self.chat, self.out.as_json
         lines, message, is_empty = [], "", False
-        report: object
         match name:
             case "/facts":
-                report = facts = chat.facts()
-                is_empty = not facts.facts
-                texts = ((fact.number, " ".join(clean(fact.text).split())) for fact in facts.facts)
+                report = chat.facts()
+                facts = report.facts or []
+                is_empty = not facts
+                texts = ((fact.number, " ".join(clean(fact.text).split())) for fact in facts)
                 lines = [f"{number:>3}  {text}" for number, text in texts]
                 if is_empty and not as_json:
                     from rag.qa.user_facts import no_facts
 
                     raise no_facts()
             case "/remember":
-                report = kept = chat.remember(rest)
-                message = f"remembered: {kept.remembered}"
+                report = chat.remember(rest)
+                message = f"remembered: {report.remembered}"
             case "/forget":
-                report = gone = chat.forget(rest)
-                message = f"forgotten: {gone.forgotten}"
+                report = chat.forget(rest)
+                message = f"forgotten: {report.forgotten}"
             case "/sources":
-                report = sources = chat.sources()
-                is_empty = not sources.sources
+                report = chat.sources()
+                is_empty = not report.sources
                 if not as_json:
-                    self._print_sources(sources)
+                    self._print_sources(report)
             case "/clear":
-                report = new = chat.clear()
-                back = f"; `rag chat --session {new.old}` goes back to the old one"
-                message = f"a new conversation{back if new.old else ''}"
+                report = chat.clear()
+                old = report.cleared.old if report.cleared else None
+                back = f"; `rag chat --session {old}` goes back to the old one" if old else ""
+                message = f"a new conversation{back}"
             case "/help":
-                report = ChatCommandsReport(CHAT_HELP)
+                report = CommandReport(command="help", commands=CHAT_HELP)
                 lines = [f"{usage:<15} {text}" for usage, text in CHAT_HELP.items()]
             case _:
                 known = [*(usage.split()[0] for usage in CHAT_HELP), *_LEAVE]
@@ -245,7 +246,7 @@ class _Conversation:
             print_line(line)
         return 1 if is_empty else 0
 
-    def _print_sources(self, report: SourcesReport) -> None:
+    def _print_sources(self, report: CommandReport) -> None:
         from rag.cli.render.answer import print_sources
         from rag.cli.render.terminal import make_console
 
