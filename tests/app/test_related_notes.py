@@ -83,13 +83,10 @@ def paths(report: RelatedReport) -> list[str]:
 
 
 def test_without_embeddings_the_note_with_the_weightiest_words_comes_first(by_words) -> None:
-    report = related(by_words, "Rollback")
-    assert (report.by, paths(report)[0]) == ("words", "Canary.md")
-    assert 0 < report.results[0].score <= 1
-
-
-def test_so_does_one_in_japanese(by_words) -> None:
-    assert paths(related(by_words, "障害対応"))[0] == "手順.md"
+    for note, best in (("Rollback", "Canary.md"), ("障害対応", "手順.md")):
+        report = related(by_words, note)
+        assert (report.by, paths(report)[0]) == ("words", best)
+        assert 0 < report.results[0].score <= 1
 
 
 def test_a_note_is_not_related_to_itself(by_words) -> None:
@@ -110,19 +107,13 @@ def test_what_every_note_ends_with_counts_little(by_words) -> None:
     assert scores["Canary.md"] > 2 * max(scores.get("Bread.md", 0), scores.get("Tea.md", 0))
 
 
-def test_the_best_passages_come_with_their_lines(by_words) -> None:
+def test_passages_come_with_their_lines_and_reasons(by_words) -> None:
     best = related(by_words, "Rollback").results[0]
     assert (best.passages[0].line, len(best.passages)) == (6, 1)
     assert best.passages[0].text.startswith("A new release gets little traffic first")
-
-
-def test_the_reasons_are_shared_words_tags_and_notes_that_link_to_both(by_words) -> None:
-    why = related(by_words, "Rollback").results[0].reasons
+    why = best.reasons
     assert {"traffic", "previous"} <= {*why.words}
     assert (why.tags, why.linked_by, why.likeness) == (["ops/deploy"], ["work/Index.md"], 0)
-
-
-def test_words_of_japanese_are_given_whole(by_words) -> None:
     assert "障害" in " ".join(related(by_words, "障害対応").results[0].reasons.words)
 
 
@@ -136,13 +127,9 @@ def of_one_subject(build_index: Callable[..., RAGConfig]) -> RAGConfig:
     return build_index({"work": notes})
 
 
-def test_a_word_that_most_notes_hold_is_no_reason(of_one_subject) -> None:
+def test_a_reason_is_named_in_one_form_and_held_by_few_notes(of_one_subject) -> None:
     words = related(of_one_subject, "Pump").results[0].reasons.words
     assert "heat" in words and "maintenance" not in words
-
-
-def test_a_word_is_named_in_one_of_its_forms(of_one_subject) -> None:
-    words = related(of_one_subject, "Pump").results[0].reasons.words
     assert len({"pump", "pumps"} & {*words}) == 1
 
 
@@ -205,23 +192,20 @@ def test_links_count_as_they_lead_now(tmp_path: Path, config: RAGConfig, refresh
 
 
 @needs_model
-class TestByMeaning:
-    def test_the_note_that_means_the_like_comes_first(self, by_meaning) -> None:
-        report = related(by_meaning, "Users see errors")
-        assert (report.by, paths(report)[0]) == ("meaning", "Undo.md")
-        assert report.results[0].reasons.likeness > 0.5
+def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(by_meaning) -> None:
+    report = related(by_meaning, "Users see errors")
+    assert (report.by, paths(report)[0]) == ("meaning", "Undo.md")
+    assert report.results[0].reasons.likeness > 0.5
+    [first, *_] = report.results[0].passages
+    assert first.text == "A bad deployment is undone by installing the old build of it again."
+    assert first.line == 3
 
-    def test_a_footer_that_all_notes_have_is_no_reason(self, by_meaning) -> None:
-        for note in ("Sourdough", "Users see errors", "Tea"):
-            for found in related(by_meaning, note).results:
-                assert "platform team" not in found.passages[0].text
 
-    def test_passages_have_the_lines_of_their_sentences(self, by_meaning) -> None:
-        [first, *_] = related(by_meaning, "Users see errors").results[0].passages
-        assert (first.line, first.text) == (
-            3,
-            "A bad deployment is undone by installing the old build of it again.",
-        )
+@needs_model
+def test_a_footer_that_all_notes_have_is_no_passage(by_meaning) -> None:
+    for note in ("Sourdough", "Users see errors", "Tea"):
+        for found in related(by_meaning, note).results:
+            assert "platform team" not in found.passages[0].text
 
 
 @needs_model
@@ -308,6 +292,14 @@ def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
             assert not [text for text in passages if "消灯" in text or "体操" in text]
 
 
+def test_a_search_for_what_is_like_a_note_has_linked_notes_and_those_of_other_vaults(by_words):
+    with Workspace(by_words) as workspace:
+        report = search(workspace, SearchRequest("", like="work/Canary.md", everything=True))
+    assert report.mode == "lexical"
+    places = [f"{one.vault}/{one.path}" for one in report.results]
+    assert places[0] == "work/Rollback.md" and {"work/Index.md", "home/Birds.md"} <= {*places}
+
+
 @needs_model
 def test_what_is_like_a_day_of_a_template_is_like_what_the_day_speaks_of(days_by_meaning) -> None:
     with Workspace(days_by_meaning) as workspace:
@@ -367,16 +359,6 @@ def test_the_own_vault_alone_is_searched_unless_others_are_asked_for(by_words) -
     assert "home" in vaults()
     home = QueryFilters(vaults=["home"])
     assert vaults(all_vaults=False, filters=home) == {"home"}
-
-
-def test_days_of_a_template_do_not_stand_before_all_others(build_index) -> None:
-    day = "# 2026-03-{:02}\n\n## Log\n\nThe walrus slept in the harbour {}.\n"
-    notes = {f"days/{n}.md": day.format(n, "abcdefghij"[n % 10] * 5) for n in range(10, 18)}
-    notes |= {"Walrus.md": "# Walrus\n\nA walrus, seen in the harbour where it slept a day.\n"}
-    notes |= {"Sea.md": "# Sea\n\nIn the harbour of the town a walrus is a rare guest to see.\n"}
-    notes |= {f"{n}.md": f"# Job {n}\n\nMachine m{n}x.\n" for n in range(9)}
-    found = paths(related(build_index({"v": notes}), "Walrus"))
-    assert "Sea.md" in found[:4] and len([path for path in found if path.startswith("days/")]) > 3
 
 
 def test_the_link_to_a_canvas_has_its_suffix(build_index) -> None:

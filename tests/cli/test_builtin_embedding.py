@@ -120,9 +120,7 @@ def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag,
         record_embedded(run.manifest, older)
         run.manifest.raise_revision()
         run.publish()
-    ran = rag("search", "--like", "Sourdough")
-    assert ran.code == 3 and "an older version of rag" in ran.err and "--embed" in ran.err
-    for command in (("search", "flour"), ("index",)):
+    for command in (("search", "flour"), ("search", "--like", "Bread", "--all"), ("index",)):
         ran = rag(*command)
         assert ran.code == 0 and "rag index --embed" in ran.err, command
     assert rag("index", "--embed").code == 0
@@ -142,11 +140,37 @@ class TestLike:
         read_here(shared_baking, tmp_path, monkeypatch)
 
     def test_notes_are_found_that_mean_the_like_of_one_in_any_language(self, rag) -> None:
-        found = [
-            result["path"]
-            for result in rag("search", "--like", "Sourdough", "--json").json["results"]
-        ]
-        assert found[0] == "ケーキ.md" and not {"Bread.md", "Rollback.md"} & {*found}
+        results = rag("search", "--like", "Sourdough", "--all", "--json").json["results"]
+        assert results[0]["path"] == "ケーキ.md" and "Bread.md" not in str(results)
+
+    def test_where_no_note_is_like_it_that_is_said_and_the_nearest_are_named(self, rag) -> None:
+        ran = rag("search", "--like", "Rollback.md", "--paths")
+        assert (ran.code, ran.out) == (1, "")
+        assert "nothing here clearly matches; nearest: " in ran.err
+
+    def test_filters_choose_among_them(self, rag) -> None:
+        ran = rag("search", "--like", "Bread.md", "--path", "R*", "--json", "--all")
+        assert [result["path"] for result in ran.json["results"]] == ["Rollback.md"]
+
+    def test_an_empty_name_the_mode_lexical_and_chunks_are_refused(self, rag) -> None:
+        for options, why in (
+            (["  "], "name of the note"),
+            (["", "flour"], "name of the note"),
+            (["Sourdough", "--mode", "lexical"], "goes by meaning"),
+            (["Sourdough", "--chunks"], "takes no chunks"),
+            (["Sourdough", "flour"], "takes no words"),
+        ):
+            ran = rag("search", "--like", *options)
+            assert (ran.code, ran.out) == (2, "") and why in ran.err, options
+
+    def test_it_goes_by_meaning_where_the_settings_search_by_words(self, rag, monkeypatch) -> None:
+        monkeypatch.setenv("RAG_SEARCH__MODE", "lexical")
+        report = rag("search", "--like", "Sourdough", "--all", "--json").json
+        assert report["mode"] == "dense"
+
+    def test_a_note_that_is_not_there_is_told_with_what_is_near(self, rag) -> None:
+        ran = rag("search", "--like", "Sourdoug")
+        assert ran.code == 1 and "no note called 'Sourdoug'" in ran.err
 
 
 def test_doctor_proves_the_vectors(rag, read_only) -> None:

@@ -106,9 +106,9 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
 def _search(workspace: Workspace, request: SearchRequest) -> Searched:
     """Search once."""
     if request.like is not None:
-        from rag.app.related.similar import similar_notes
+        from rag.app.related import notes_like
 
-        return similar_notes(workspace, request.like, request), None
+        return notes_like(workspace, request.like, request), None
     config, store = workspace.config, workspace.store
     if request.mode in (SearchMode.DENSE, SearchMode.HYBRID):  # whoever insists wants it asked
         embeddings_for(store, config).forget_silence()

@@ -63,8 +63,6 @@ _PRESENT = {
 }
 # The best of few chunks is less near by chance than that of as many as the weights are fitted to.
 _MANY, _DEVIATION = 300, 0.017
-# Texts are nearer to a text than to a question, by chance too, and the more so the more there are.
-_MANY_TEXTS, _DEVIATION_OF_TEXTS = 36, 0.038
 _SUREST = 4.6  # a score of .99: more was never measured
 _TAIL = 1.0  # of the odds of the whole list a note may have less
 
@@ -181,23 +179,18 @@ def excess_of(
     vectors: Mapping[str, list[list[float]]],
     embedding: Sequence[float] | None,
     background: Background | None,
-    of_text: bool = False,
 ) -> dict[str, float] | None:
     """Return how near chunks are in meaning, by id, beyond what a foreign library has; `None`
     where nobody can tell.
 
     :param vectors: of the sentences of each.
     :param embedding: of the query, where it is searched by meaning.
-    :param of_text: whether it is that of a text, such as a note.
     """
     embedded = embedded_in(store)
     if background is None or embedding is None or embedded is None:
         return None
     largest = _largest_of(embedded.embedded)
-    if of_text:
-        ease = _DEVIATION_OF_TEXTS * (_largest_of(_MANY_TEXTS) - largest)
-    else:
-        ease = _DEVIATION * max(0.0, _largest_of(_MANY) - largest)
+    ease = _DEVIATION * max(0.0, _largest_of(_MANY) - largest)
     texts = {document.id: document.content or "" for document in documents}
     return {k: background.excess(embedding, rows, texts[k]) + ease for k, rows in vectors.items()}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes.names import NoteRef, find_named
-from rag.app.related.meaning import Nearness, near_in_meaning, sentences_of
+from rag.app.related.meaning import NearSentence, Passage, near_in_meaning, sentences_of
 from rag.app.related.words import (
     WordEvidence,
     near_in_words,
@@ -21,20 +20,25 @@ from rag.app.related.words import (
     shared_names,
     weightiest_words,
 )
-from rag.exceptions import EMBED_REST
+from rag.app.requests import RelatedRequest
+from rag.app.results import copied
+from rag.exceptions import EMBED_REST, UsageError
 from rag.index.background import read_background
-from rag.index.embedding_space import read_embedded
+from rag.index.embedding_space import of_an_older_program, read_embedded
 from rag.index.lookup import FoundNote
 from rag.search.components.note_ranker import first_chunks
 from rag.search.filters import all_of, none_of, one_of
+from rag.search.modes import SearchMode
+from rag.search.results import SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import understand
+from rag.support.json_reports import hidden
 from rag.text.messages import brief
 from rag.vault.suffixes import MARKDOWN
 
 if TYPE_CHECKING:
     from haystack import Document
 
-    from rag.app.requests import RelatedRequest
+    from rag.app.requests import SearchRequest
     from rag.app.workspace import Workspace
     from rag.index.manifest import Manifest
     from rag.index.note_rows import NoteRow
@@ -44,31 +48,17 @@ MEANING, WORDS = "meaning", "words"
 _CLEAR = 0.5  # the score from which a note is clearly related
 _SUREST = 4.6  # odds of a score of .99
 _PASSAGES = 2  # of a note, that are given
+_OFFERED = 6  # sentences near in meaning, from which they are taken
 _NEAREST, _TITLE = 3, 60  # notes that are named where none is clearly related; characters of each
 _LIKELY = 20  # notes with the most words of one, that are compared in meaning too
-_OF_A_KIND = 3  # notes of a folder with passages under one heading, that stand before all others
 
 
-class _Weights(NamedTuple):
-    """Weights of the logarithm of the odds that a note is related: fitted, see docs/ranking.md."""
-
-    constant: float
-    words: float
-    meaning: float = 0.0
-    names: float = 4.0
-
-
-_WEIGHTS = {MEANING: _Weights(-3.0, 14.0, 45.0), WORDS: _Weights(-3.2, 20.0)}
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A sentence or two of a note that tell why it is related: `line` is the number in its file
-    where they begin."""
-
-    line: int
-    text: str
-    score: float
+# Weights of the logarithm of the odds that a note is related: fitted, see docs/ranking.md.
+_NAMES_WEIGHT = 4.0
+_WEIGHTS = {
+    MEANING: {"constant": -3.0, "lexical": 14.0, "meaning": 45.0, "names": _NAMES_WEIGHT},
+    WORDS: {"constant": -3.2, "lexical": 20.0, "meaning": 0.0, "names": _NAMES_WEIGHT},
+}
 
 
 @dataclass(frozen=True)
@@ -97,6 +87,7 @@ class RelatedNote:
     :param link: a wiki link that leads to it from the note it is related to.
     :param linked: whether one of the two links to the other.
     :param passages: the best of it, the best first.
+    :param chunk: that with the best passage; `scores` is what the score was made from.
     """
 
     rank: int
@@ -112,6 +103,8 @@ class RelatedNote:
     linked: bool
     passages: list[Passage]
     reasons: Reasons
+    chunk: Document = hidden()
+    scores: dict[str, float] = hidden()
 
 
 @dataclass(frozen=True)
@@ -134,14 +127,21 @@ class RelatedReport:
 
 
 class _Candidate(NamedTuple):
-    """A note that may be related: its id, its score, what tells of it, and the chunks that do, the
-    best first."""
+    """A note that may be related.
+
+    :param score: the probability that it is.
+    :param features: what that is made from: `lexical`, `meaning` and `names`.
+    :param names: that front matter shares.
+    :param sentences: those near in meaning, the nearest first.
+    :param chunks: those that tell of it, the best first.
+    """
 
     id: str
     score: float
-    near: Nearness | None
-    names: Mapping[str, float]
-    chunks: Sequence[str]
+    features: dict[str, float]
+    names: list[str]
+    sentences: list[NearSentence]
+    chunks: list[str]
 
 
 def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
@@ -161,18 +161,16 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
         least = _CLEAR if request.min_score is None else request.min_score
         clear = [one for one in candidates if one.score >= least]
         results = note.describe(clear[: 2 * request.top_k])
-        notices = list(note.notices)
         if candidates and not clear:
-            near = ", ".join(brief(title, _TITLE) for title in note.titles(candidates[:_NEAREST]))
-            notices.append(
+            rows = note.rows(candidates[:_NEAREST])
+            near = ", ".join(brief(one.title, _TITLE) for one in rows.values())
+            note.notices.append(
                 f"nothing is clearly related; nearest: {near} (--min-score 0 shows them)"
             )
-        if by == MEANING:
-            notices += _few_embeddings(manifest)
     return RelatedReport(
         NoteRef(row.id, row.vault, row.path, row.title),
         by,
-        notices,
+        note.notices,
         results,
         len(results),
         0 if request.include_linked else len(note.linked),
@@ -181,14 +179,54 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
     )
 
 
-def _few_embeddings(manifest: Manifest) -> Iterator[str]:
-    """Yield that notes without embeddings are compared by words alone, where there are some."""
-    embedded = read_embedded(manifest)
-    if embedded and embedded.is_partial:
-        yield (
-            f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes without"
-            f" any are compared by words alone {EMBED_REST}"
+def notes_like(snapshot: Workspace, name: str, request: SearchRequest) -> SearchResponse:
+    """Return the notes related to one as a search has its results: linked ones too, and those of
+    all vaults. What is clearly related is borne.
+
+    :param name: of the note.
+    :raises UsageError: for an empty name, and for what does not go with it; else as `related`.
+    """
+    if not name.strip():
+        raise UsageError(
+            "the name of the note that others are to be like is empty",
+            hint="Name a note by its title or its path.",
         )
+    for is_given, what in (
+        (bool(request.query.strip()), "words"),
+        (request.mode == SearchMode.LEXICAL, "mode lexical, since it goes by meaning"),
+        (request.chunks, "chunks"),
+    ):
+        if is_given:
+            raise UsageError(
+                f"a search for notes like another one takes no {what}",
+                hint="Leave that out; filters go with it.",
+            )
+    limit = request.top_k or snapshot.config.search.top_k
+    asked = RelatedRequest(name, request.filters, limit, True, 0.0, all_vaults=True)
+    report = related(snapshot, asked)
+    results = [
+        SearchResult(
+            content=one.chunk.content or "",
+            score=one.score,
+            file_path=one.path,
+            title=one.title,
+            vault=one.vault,
+            position=int(one.chunk.meta["position"]),
+            heading=list(one.chunk.meta.get("heading") or []),
+            line_start=int(one.chunk.meta["line_start"]),
+            line_end=int(one.chunk.meta["line_end"]),
+            line=one.passages[0].line if one.passages else int(one.chunk.meta["line_start"]),
+            repeated=int(one.chunk.meta.get("repeated") or 0),
+            tags=one.tags,
+            created=one.created,
+            scores=one.scores,
+            chunk=one.chunk.id,
+            is_borne=one.score >= _CLEAR,
+        )
+        for one in report.results
+    ]
+    mode = SearchMode.DENSE if report.by == MEANING else SearchMode.LEXICAL
+    return SearchResponse(name, results, len(results), mode, report.notices)
 
 
 class _Note:
@@ -207,16 +245,15 @@ class _Note:
         self.linked = self._linking | {link.notes[0].id for link in targets if link.is_clear}
         self.linked -= {row.id}
         understood = understand(store, "", request.filters, True)
-        self.notices = understood.notices
-        hidden = [row.id, *(() if request.include_linked else self.linked)]
-        conditions = [understood.filters, none_of(one_of("file_id", hidden))]
+        self.notices = list(understood.notices)
+        unwanted = [row.id, *(() if request.include_linked else self.linked)]
+        conditions = [understood.filters, none_of(one_of("file_id", unwanted))]
         if not request.all_vaults and not (request.filters and request.filters.vaults):
             conditions.append(one_of("vault", [row.vault]))
         self._filters = all_of(conditions)
         self._chunks = store.get_documents([key.id for key in row.chunks])
-        repeated, self._alike = repeated_lines(store, self._chunks, self._filters)
-        self._words = weightiest_words(store, self._chunks, repeated)
-        self._evidence = WordEvidence(store, self._words, self._chunks, repeated)
+        self._repeated, self._alike = repeated_lines(store, self._chunks, self._filters)
+        self._words = weightiest_words(store, self._chunks, self._repeated)
 
     def candidates(self) -> tuple[str, list[_Candidate]]:
         """Return what tells, meaning or words, and the notes that pass the filters, the likeliest
@@ -228,82 +265,80 @@ class _Note:
         best = sorted(by_words, key=lambda one: (-by_words[one].share, one))[:_LIKELY]
         likely = {chunk: one for one in best for chunk in by_words[one].chunks[:_PASSAGES]}
         likely |= {hit.id: hit.note for hit in named}
-        background = read_background(self._manifest)
-        near = near_in_meaning(
-            *(self._store, background, self._chunks, self._filters, likely, self._alike),
-            self._limit,
-        )
+        likely |= {chunk.id: str(chunk.meta["file_id"]) for chunk in self._alike}
+        near = None
+        if self._has_embeddings():
+            background = read_background(self._manifest)
+            near = near_in_meaning(
+                *(self._store, background, self._chunks, self._filters, likely, self._repeated),
+                self._limit,
+            )
         by = WORDS if near is None else MEANING
         weights, near = _WEIGHTS[by], near or {}
         candidates = []
         for one in {*by_words, *near, *(hit.note for hit in named)}:
-            shared, nearness, tells = by_words.get(one), near.get(one), names.get(one, {})
-            odds = weights.constant + weights.names * sum(tells.values())
-            odds += weights.words * (shared.share if shared else 0.0)
-            odds += weights.meaning * (nearness.score if nearness else 0.0)
-            chunks = [chunk for chunk, *_ in nearness.nearest] if nearness else []
-            chunks += shared.chunks if shared else []
-            chunks += [hit.id for hit in named if hit.note == one]
+            shared, tells = by_words.get(one), names.get(one, {})
+            sentences = near.get(one, [])[:_OFFERED]
+            features = {
+                "lexical": shared.share if shared else 0.0,
+                "meaning": sentences[0].score if sentences else 0.0,
+                "names": sum(tells.values()),
+            }
+            odds = weights["constant"] + sum(weights[k] * features[k] for k in features)
             score = round(1 / (1 + math.exp(-min(odds, _SUREST))), 6)
-            candidates.append(_Candidate(one, score, nearness, tells, chunks))
+            chunks = [sentence.chunk for sentence in sentences] + (shared.chunks if shared else [])
+            chunks += [hit.id for hit in named if hit.note == one]
+            told = [*dict.fromkeys(chunks)]
+            candidates.append(_Candidate(one, score, features, sorted(tells), sentences, told))
         return by, sorted(candidates, key=lambda one: (-one.score, one.id))
 
-    def titles(self, candidates: Sequence[_Candidate]) -> list[str]:
-        """Return the titles of notes."""
-        rows = self._rows(candidates)
-        return [rows[one.id].title for one in candidates if one.id in rows]
+    def _has_embeddings(self) -> bool:
+        """Return whether the index has embeddings that can be used; a notice says of which notes
+        it has none."""
+        embedded = read_embedded(self._manifest)
+        if embedded is None:
+            return False
+        if wrong := of_an_older_program(embedded.space):
+            self.notices.append(wrong.as_notice("compared by words alone: "))
+        elif embedded.is_partial:
+            self.notices.append(
+                f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes"
+                f" without any are compared by words alone {EMBED_REST}"
+            )
+        return wrong is None
 
     def describe(self, candidates: Sequence[_Candidate]) -> list[RelatedNote]:
-        """Return the best notes, but those of which a template is all that tells.
-
-        Notes of one folder that a template made, whose best passages stand under one heading, are
-        no more than a few before all others.
-        """
-        rows = self._rows(candidates)
+        """Return the best notes, but those of which a template is all that tells."""
+        rows = self.rows(candidates)
         wanted = {chunk for one in candidates for chunk in one.chunks}
         documents = {chunk.id: chunk for chunk in self._store.get_documents(sorted(wanted))}
-        counts: Counter[tuple[str, ...]] = Counter()
-        first: list[tuple[_Candidate, list[Passage], list[Document]]] = []
-        rest: list[tuple[_Candidate, list[Passage], list[Document]]] = []
+        evidence = WordEvidence(self._store, self._words, self._chunks, self._repeated)
+        results: list[RelatedNote] = []
         for one in candidates:
-            if one.id not in rows or len(first) == self._limit:
-                continue
-            row = rows[one.id]
-            chunks = [documents[chunk] for chunk in one.chunks if chunk in documents]
-            passages = self._passages(one.near, chunks, documents)
-            if not passages and not one.names:
-                continue
-            heading = [part for part in chunks[0].meta.get("heading") or () if part != row.title]
-            kind = (row.vault, str(PurePosixPath(row.path).parent), *heading)
-            counts[kind] += bool(heading)
-            (first if counts[kind] <= _OF_A_KIND else rest).append((one, passages, chunks))
-        return [
-            self._describe(rank, rows[one.id], one, passages, chunks[:_PASSAGES])
-            for rank, (one, passages, chunks) in enumerate((first + rest)[: self._limit], 1)
-        ]
+            chunks = [documents[chunk] for chunk in one.chunks if chunk in documents][:_PASSAGES]
+            passages = self._passages(one, documents) or evidence.passages(chunks)
+            if one.id in rows and (passages or one.names) and len(results) < self._limit:
+                told = (passages[:_PASSAGES], chunks[0], evidence.reasons(chunks))
+                results.append(self._describe(len(results) + 1, rows[one.id], one, *told))
+        return results
 
-    def _rows(self, candidates: Sequence[_Candidate]) -> dict[str, NoteRow]:
-        marks = ", ".join("?" * len(candidates))
+    def rows(self, candidates: Sequence[_Candidate]) -> dict[str, NoteRow]:
+        """Return the rows of notes, by id, in their order."""
         ids = [one.id for one in candidates]
-        return {row.id: row for row in self._manifest.notes(f"id IN ({marks})", *ids)}
+        marks = ", ".join("?" * len(ids))
+        rows = {row.id: row for row in self._manifest.notes(f"id IN ({marks})", *ids)}
+        return {one: rows[one] for one in ids if one in rows}
 
-    def _passages(
-        self, near: Nearness | None, chunks: Sequence[Document], documents: Mapping[str, Document]
-    ) -> list[Passage]:
-        """Return the best sentences of a note: the nearest in meaning, of which one that both notes
-        have tells little and comes last, or else those with most of the words."""
-        new: list[Passage] = []
-        common: list[Passage] = []
-        for chunk, at, score in near.nearest if near else ():
-            if len(new) < _PASSAGES and chunk in documents:
+    def _passages(self, one: _Candidate, documents: Mapping[str, Document]) -> list[Passage]:
+        """Return the sentences of a note that are nearest in meaning; one that both notes have
+        tells little and comes last."""
+        passages: list[Passage] = []
+        for chunk, at, score, _ in one.sentences:
+            if chunk in documents:
                 sentences = sentences_of(documents[chunk])
                 number, text, _ = sentences[min(at, len(sentences) - 1)]
-                passages = common if text in self._sentences else new
                 passages.append(Passage(number, text, round(score, 6)))
-        if not new and not common:
-            found = self._evidence.passages(chunks[:_PASSAGES])
-            new = [Passage(number, text, round(score, 6)) for number, text, score in found]
-        return (new + common)[:_PASSAGES]
+        return sorted(passages, key=lambda passage: passage.text in self._sentences)
 
     @cached_property
     def _sentences(self) -> set[str]:
@@ -314,34 +349,33 @@ class _Note:
         self,
         rank: int,
         row: NoteRow,
-        candidate: _Candidate,
+        one: _Candidate,
         passages: list[Passage],
-        chunks: Sequence[Document],
+        chunk: Document,
+        words: list[str],
     ) -> RelatedNote:
         tags = [tag for tag in self._row.tags if tag in row.tags]
         both = self._links.links_to(row, self._linking) if self._linking else ()
         reasons = Reasons(
-            self._evidence.reasons(chunks),
-            round(candidate.near.likeness, 6) if candidate.near else 0.0,
+            words,
+            round(one.sentences[0].cosine, 6) if one.sentences else 0.0,
             # Without the parents of nested ones.
             [tag for tag in tags if not any(more.startswith(f"{tag}/") for more in tags)],
-            sorted(candidate.names),
+            one.names,
             sorted({f"{link.source.vault}/{link.source.path}" for link in both}),
         )
-        return RelatedNote(
-            rank,
-            candidate.score,
-            row.id,
-            row.vault,
-            row.path,
-            str(FoundNote(row, Path(self._manifest.vaults()[row.vault])).file),
-            row.title,
-            row.tags,
-            row.created,
-            self._link_to(row),
-            row.id in self.linked,
-            passages,
-            reasons,
+        return copied(
+            RelatedNote,
+            row,
+            rank=rank,
+            score=one.score,
+            file=str(FoundNote(row, Path(self._manifest.vaults()[row.vault])).file),
+            link=self._link_to(row),
+            linked=row.id in self.linked,
+            passages=passages,
+            reasons=reasons,
+            chunk=chunk,
+            scores={name: value for name, value in one.features.items() if value},
         )
 
     def _link_to(self, row: NoteRow) -> str:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.app.related.meaning import RepeatedLines, sentences_of
+from rag.app.related.meaning import Passage, RepeatedLines, sentences_of
 from rag.index.searchable_text import lexical_parts
 from rag.text.bm25 import subject_terms
 from rag.text.matches import find_matches, weigh_matches, weigh_terms
@@ -124,6 +124,10 @@ def repeated_lines(
     return RepeatedLines([*chunks, *alike]), alike
 
 
+def _texts(chunks: Sequence[Document]) -> Iterator[str]:
+    return (lexical_parts(chunk.meta, chunk.content)[-1] for chunk in chunks)
+
+
 class SharedWords(NamedTuple):
     """What a note has of the weightiest words of another: as a share of what that has itself, 0 to
     1; and the chunks that have them, the best first."""
@@ -182,54 +186,47 @@ class WordEvidence:
         self._telling = weigh_terms(
             words.text, lambda one: rarity(one) if rarity(one) >= least else 0.0
         )
-        self._own_text = "\n".join(map(_text, own))
+        self._own_text = "\n".join(_texts(own))
 
-    def passages(self, chunks: Sequence[Document]) -> list[tuple[int, str, float]]:
-        """Return line, text and score of the sentences of some chunks, those that hold most of the
-        words first; scores are shares of what all words count for."""
+    def passages(self, chunks: Sequence[Document]) -> list[Passage]:
+        """Return the sentences of some chunks, those that hold most of the words first; scores are
+        shares of what all words count for."""
         whole = sum(self._weights.values()) or 1.0
-        passages = [
-            (one.number, one.text, sum(self._weigh(one.text).values()) / whole)
-            for chunk in chunks
-            for one in sentences_of(chunk)
-            if one.line not in self._repeated
-        ]
-        return sorted(passages, key=lambda passage: (-passage[2], passage[0]))
-
-    def _weigh(self, text: str) -> dict[str, float]:
-        return weigh_matches(find_matches(text, self._query), self._weights)
+        passages = []
+        for one in chain.from_iterable(map(sentences_of, chunks)):
+            if one.line not in self._repeated:
+                held = weigh_matches(find_matches(one.text, self._query), self._weights)
+                passages.append(Passage(one.number, one.text, round(sum(held.values()) / whole, 6)))
+        return sorted(passages, key=lambda passage: (-passage.score, passage.line))
 
     def reasons(self, chunks: Sequence[Document]) -> list[str]:
         """Return the weightiest words that stand in some chunks, as they are written there, each in
         one form."""
         best: dict[str, tuple[float, str]] = {}
-        for chunk in chunks:
-            for common, weight, word in self._words_in(_text(chunk)):
-                best[common] = max((weight, word), best.get(common, (0.0, "")))
-        reasons: list[str] = []
-        for weight, word in sorted(best.values(), key=lambda one: (-one[0], one[1])):
-            if weight > 0 and not any(_is_part(word, other) for other in reasons):
-                reasons.append(word)
-        return reasons[:_REASONS]
+        for text in _texts(chunks):
+            for start, end, weight in self._spans(text):
+                word = _whole_word(text, start, end, self._own_text)
+                form = stem(word) if word.isascii() else word  # what all forms of it have in common
+                best[form] = max((weight, word), best.get(form, (0.0, "")))
+        words: list[str] = []
+        for _, word in sorted(best.values(), key=lambda one: (-one[0], one[1])):
+            # In scripts without spaces one word may be part of another.
+            is_part = not word.isascii() and any(word in one or one in word for one in words)
+            if word and not is_part:
+                words.append(word)
+        return words[:_REASONS]
 
-    def _words_in(self, text: str) -> Iterator[tuple[str, float, str]]:
-        """Yield what the forms of a word have in common, its weight, and the word."""
-        begin = end = -1
-        weight = 0.0
-        for match in [*find_matches(text, self._query), None]:
-            if match and match.start < end:  # two characters each of a longer word
-                end, weight = match.end, weight + self._telling.get(match.term, 0.0)
-                continue
-            word = _whole_word(text, begin, end, self._own_text) if weight else ""
-            if word:
-                yield (stem(word) if word.isascii() else word), weight, word
-            if match:
-                begin, end, weight = match.start, match.end, self._telling.get(match.term, 0.0)
-
-
-def _is_part(word: str, other: str) -> bool:
-    """Return whether one of two words in scripts without spaces is part of the other."""
-    return not word.isascii() and (word in other or other in word)
+    def _spans(self, text: str) -> Iterator[tuple[int, int, float]]:
+        """Yield where a text has words that are reasons, and their weights; matches that overlap
+        are two characters each of a longer word."""
+        spans: list[tuple[int, int, float]] = []
+        for match in find_matches(text, self._query):
+            start, weight = match.start, self._telling.get(match.term, 0.0)
+            if spans and start < spans[-1][1]:
+                start, _, before = spans.pop()
+                weight += before
+            spans.append((start, match.end, weight))
+        return (span for span in spans if span[2])
 
 
 def _whole_word(text: str, begin: int, end: int, other: str) -> str:
@@ -248,10 +245,6 @@ def _whole_word(text: str, begin: int, end: int, other: str) -> str:
     if _KATAKANA.match(text, end):
         word = _LAST_KATAKANA.sub("", word)
     return word.strip(_PARTICLES)
-
-
-def _text(chunk: Document) -> str:
-    return lexical_parts(chunk.meta, chunk.content)[-1]
 
 
 def shared_names(manifest: Manifest, row: NoteRow) -> dict[str, dict[str, float]]:
