@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -110,8 +108,9 @@ class Library:
         self.wait_for_notes()
         with self._answering:
             if not self._has_answers:
-                self._attempt(lambda: self._warm_up(("rag.app.ask",), "warm_up_answers"))
                 self._has_answers = True
+                with suppress(Exception):  # whoever asks is told
+                    self._warm_up(("rag.app.ask",), "warm_up_answers")
 
     @contextmanager
     def reader(self, is_fresh: bool = True) -> Iterator[Workspace]:
@@ -153,25 +152,17 @@ class Library:
             import_module(_FOR_REQUESTS)
             self._requests.set()
             # It takes its time outside the interpreter, while that imports.
-            self._attempt(lambda: self._opened().prepare())
-            self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
-            self._attempt(self._count_vaults)
+            for step in (self._prepare, self._warm_up, self._count_vaults):
+                with suppress(Exception):  # whoever asks is told
+                    step()
         finally:
             self._requests.set()
             self._notes.set()
 
-    def _attempt(self, step: Callable[[], None]) -> None:
-        """Do what spares the first request some time, if it can be done."""
-        from rag.exceptions import RAGError
+    def _prepare(self) -> None:
+        self._opened().prepare()
 
-        try:
-            step()
-        except RAGError:  # whoever asks is told
-            pass
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-
-    def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
+    def _warm_up(self, modules: tuple[str, ...] = _FOR_NOTES, warm_up: str = "warm_up") -> None:
         """Import modules, and do once what the first request that needs them would do."""
         for module in modules:
             import_module(module)

@@ -46,7 +46,6 @@ _SERVER = {"name": "rag", "title": "Notes", "version": __version__}
 _CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
 _HOUR = {"ttlMs": 3_600_000, "cacheScope": "public"}
 _NOT_KEPT = {"ttlMs": 0, "cacheScope": "private"}
-_OF_MODERN = ("ttlMs", "cacheScope")
 _RESOURCE_TEMPLATE = {
     "uriTemplate": TEMPLATE,
     "name": "note",
@@ -85,21 +84,6 @@ class Connection:
     version: str = ""
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What is asked for, and the revision it is answered in."""
-
-    id: Id
-    method: str
-    version: str
-    params: Message
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether it carries its revision itself."""
-        return self.version == MODERN
-
-
 class Dispatcher:
     """Answers messages. Several threads may call it at once.
 
@@ -132,16 +116,17 @@ class Dispatcher:
     def _handle(
         self, message: object, connection: Connection, call: Call, notify: Notify | None
     ) -> Message | None:
-        id_ = as_object(message).get("id")
+        id_, meta = as_object(message).get("id"), meta_of(message)
         try:
-            request = _read_request(message, connection)
-            if request is None:
+            method, is_modern = _read_envelope(message, meta)
+            if not method:
                 return None
-            token = as_object(request.params.get("_meta")).get("progressToken")
+            token = meta.get("progressToken")
             if is_id(token) and notify:
                 call.tell_progress = lambda step, text: notify(_progress(token, step, text))
-            result = self._answer(request, connection, call)
-            return None if call.is_cancelled else _result_message(request, result)
+            params = as_object(as_object(message).get("params"))
+            result = self._answer(method, params, is_modern, connection, call)
+            return None if call.is_cancelled else _result_message(id_, result, is_modern)
         except CancelledCall:
             return None
         except ArgumentError as error:
@@ -153,13 +138,14 @@ class Dispatcher:
             told = f"{type(error).__name__}: {str(error)[:200]}"
             return error_message(id_, ProtocolError(INTERNAL_ERROR, told))
 
-    def _answer(self, request: _Request, connection: Connection, call: Call) -> Message:
-        method, params = request.method, request.params
+    def _answer(
+        self, method: str, params: Message, is_modern: bool, connection: Connection, call: Call
+    ) -> Message:
         if method == "initialize":
             return self._initialize(params, connection)
-        if method == "ping" and not request.is_modern:
+        if method == "ping" and not is_modern:
             return {}
-        if method == "server/discover" and request.is_modern:
+        if method == "server/discover" and is_modern:
             return {"supportedVersions": [MODERN], **self._introduction(), **_HOUR}
         if method in _LISTS:
             return {**_LISTS[method]}
@@ -171,7 +157,7 @@ class Dispatcher:
         if method == "tools/call":
             return self._call_tool(params, call)
         if method in ("resources/read", "completion/complete"):
-            return self._read_or_complete(request)
+            return self._read_or_complete(method, params, is_modern)
         if method == "prompts/get":
             return get_prompt(params.get("name"), params.get("arguments"))
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method[:200])
@@ -220,20 +206,20 @@ class Dispatcher:
         content = [{"type": "text", "text": result.text}]
         return {"content": content, "isError": result.is_error, "_meta": {**result.meta}}
 
-    def _read_or_complete(self, request: _Request) -> Message:
+    def _read_or_complete(self, method: str, params: Message, is_modern: bool) -> Message:
         self._library.wait_for_notes()
         from rag.mcp.resources import complete, read_resource
         from rag.mcp.results import error_result
 
         try:
-            if request.method == "completion/complete":
-                return complete(self._library, request.params)
-            return {**read_resource(self._library, request.params.get("uri")), **_NOT_KEPT}
+            if method == "completion/complete":
+                return complete(self._library, params)
+            return {**read_resource(self._library, params.get("uri")), **_NOT_KEPT}
         except ArgumentError:
             raise
         except NotFoundError as error:
-            code = INVALID_PARAMS if request.is_modern else _RESOURCE_NOT_FOUND
-            data = {"uri": request.params["uri"][:1000]}
+            code = INVALID_PARAMS if is_modern else _RESOURCE_NOT_FOUND
+            data = {"uri": params["uri"][:1000]}
             raise ProtocolError(code, "Resource not found", data) from error
         except RAGError as error:
             raise ProtocolError(INTERNAL_ERROR, error_result(error).text) from error
@@ -268,45 +254,45 @@ def meta_of(message: object) -> Message:
     return as_object(as_object(as_object(message).get("params")).get("_meta"))
 
 
-def _read_request(message: object, connection: Connection) -> _Request | None:
-    """Return the request that a message is; `None` for notifications and answers.
+def _read_envelope(message: object, meta: Message) -> tuple[str, bool]:
+    """Return the method of a request, and whether it is of the modern era; no method for
+    notifications and answers.
 
     :raises ProtocolError: for what is no message, and for an envelope that is not whole.
     """
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         raise ProtocolError(INVALID_REQUEST, "not a JSON-RPC 2.0 message")
-    method, params, meta = message.get("method"), message.get("params"), meta_of(message)
+    method = message.get("method")
     if method is None and ("result" in message or "error" in message):
-        return None
+        return "", False
     if not isinstance(method, str):
         raise ProtocolError(INVALID_REQUEST, "the message has no method")
     if "id" not in message:
-        return None
+        return "", False
     if not is_id(message["id"]):
         raise ProtocolError(INVALID_REQUEST, "an id is a string or an integer")
-    if not isinstance(params, dict | None):
+    if not isinstance(message.get("params"), dict | None):
         raise ProtocolError(INVALID_PARAMS, "params must be an object")
-    version = connection.version or HANDSHAKE[-1]
-    if method != "initialize" and (VERSION in meta or method == "server/discover"):
-        if missing := [name for name in (VERSION, _CLIENT) if name not in meta]:
-            raise ProtocolError(INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
-        version = meta[VERSION]
-        if not isinstance(version, str):
-            raise ProtocolError(INVALID_PARAMS, f"{VERSION} must be a string")
-        if version != MODERN:
-            data = {"supported": [MODERN], "requested": version}
-            raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-    return _Request(message["id"], method, version, params or {})
+    if method == "initialize" or not (VERSION in meta or method == "server/discover"):
+        return method, False
+    if missing := [name for name in (VERSION, _CLIENT) if name not in meta]:
+        raise ProtocolError(INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
+    if not isinstance(meta[VERSION], str):
+        raise ProtocolError(INVALID_PARAMS, f"{VERSION} must be a string")
+    if meta[VERSION] != MODERN:
+        data = {"supported": [MODERN], "requested": meta[VERSION]}
+        raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    return method, True
 
 
-def _result_message(request: _Request, result: Message) -> Message:
+def _result_message(id_: object, result: Message, is_modern: bool) -> Message:
     """Return the answer to a request, in the form of its era."""
-    if request.is_modern:
+    if is_modern:
         meta = {**result.get("_meta", {}), f"{_META}serverInfo": _SERVER}
         result = {"resultType": "complete", **result, "_meta": meta}
     else:
-        result = {name: value for name, value in result.items() if name not in _OF_MODERN}
-    return {"jsonrpc": "2.0", "id": request.id, "result": result}
+        result = {name: value for name, value in result.items() if name not in _HOUR}
+    return {"jsonrpc": "2.0", "id": id_, "result": result}
 
 
 def _progress(token: Id, progress: float, message: str) -> Message:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
 
 from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.app.requests import ArgumentError
@@ -71,13 +70,6 @@ class Result:
     def with_tail(self, more: str) -> Result:
         """Return it with another sentence at its end."""
         return replace(self, tail=joined(self.tail, more))
-
-
-class Line(NamedTuple):
-    """A line of a note, and its number in the file."""
-
-    number: int
-    text: str
 
 
 def as_data(text: str) -> str:
@@ -154,22 +146,18 @@ def masked_name(vault: str, path: str) -> str:
     return MASKED + sha256(f"{vault}/{path}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def clean_lines(lines: list[str], first: int) -> list[Line]:
-    """Return lines of a note with their numbers, without those that instruct a model.
-
-    :param first: the number of the first.
-    """
+def clean_lines(lines: list[str]) -> list[str]:
+    """Return as many lines of a note, without those that instruct a model."""
     text = without_controls("\n".join(line.replace("\n", " ") for line in lines))
     cleaned, _ = without_instructions(text, LEFT_OUT)
-    shown: list[str] = []
+    shown = [""]
     # Paragraphs, and the blank lines between them, each with as many lines as before.
     for before, after in zip(_PARTS.split(text), _PARTS.split(cleaned), strict=True):
-        kept = after.split("\n")
-        kept += [LEFT_OUT] * (before.count("\n") + 1 - len(kept))
-        if shown:
-            shown[-1] += kept.pop(0)
-        shown += kept
-    return [Line(number, line) for number, line in enumerate(shown, first)]
+        first, *rest = after.split("\n")
+        shown[-1] += first
+        shown += rest
+        shown += [LEFT_OUT] * (before.count("\n") - len(rest))
+    return shown
 
 
 def error_lines(error: Exception) -> str:

@@ -22,7 +22,6 @@ from rag.mcp.resources import read_address
 from rag.mcp.results import (
     MASKED,
     ROOM,
-    Line,
     Result,
     clean,
     clean_lines,
@@ -171,8 +170,8 @@ def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> 
 
 def _matching(number: int, match: MatchingLines) -> str:
     """Return a note's matching lines as text, as far as they do not instruct a model."""
-    cleaned = {line.number: line.text for line in clean_lines(match.lines, 1)}
-    lines = [f"{at}: {brief(cleaned[at].strip(), 300)}" for at in match.numbers[:_MOST_LINES]]
+    cleaned = clean_lines(match.lines)
+    lines = [f"{at}: {brief(cleaned[at - 1].strip(), 300)}" for at in match.numbers[:_MOST_LINES]]
     more = len(match.numbers) - len(lines)
     head = f"{number}. {place(match.row.vault, match.row.path)}"
     return "\n   ".join([head, *lines, *([f"… and {more:,} more"] if more else [])])
@@ -269,7 +268,7 @@ def _note_name(workspace: Workspace, given: str) -> str:
 
 def _read(
     workspace: Workspace, note: str, part: str = "", most: int = _MOST_READ
-) -> tuple[list[Line], NoteReport]:
+) -> tuple[list[str], NoteReport]:
     """Read lines of a note, or of a part of it (`#heading`, `:line`), without what instructs."""
     link = _LINK.match(note) if part else None
     called = f"{link['target'] if link else note}{part}"
@@ -280,19 +279,20 @@ def _read(
         above = get_note(workspace.config, f"{row.vault}/{row.path}", limits=limits).lines
         while above and above[-1].strip():
             before.insert(0, above.pop())
-    lines = clean_lines([*before, *report.lines], report.line_start - len(before))
-    return lines[len(before) :] if report.lines else [], report
+    lines = clean_lines([*before, *report.lines])[len(before) :]
+    return lines if report.lines else [], report
 
 
-def _shown(lines: list[Line], report: NoteReport, most: int) -> Result:
+def _shown(lines: list[str], report: NoteReport, most: int) -> Result:
     """Return a note, as far as `most` characters of its lines go."""
-    row, end = report.note.row, report.line_start + len(report.lines) + report.more - 1
-    wide = len(str(lines[-1].number)) if lines else 1
-    body = fitting((f"{line.number:>{wide}}  {line.text}" for line in lines), most)
-    last = lines[len(body) - 1].number if body else 0
+    row, first = report.note.row, report.line_start
+    end = first + len(lines) + report.more - 1
+    wide = len(str(first + len(lines) - 1))
+    body = fitting((f"{at:>{wide}}  {line}" for at, line in enumerate(lines, first)), most)
+    last = first + len(body) - 1 if body else 0
     if body and len(body[0]) > most:
         body = [f"{body[0][:most]}… (cut: the line is longer than there is room for)"]
-    span = f"lines {report.line_start}-{last or end} of {row.lines}"
+    span = f"lines {first}-{last or end} of {row.lines}"
     tail = ""
     if last and last < end:
         tail = f"There is more, up to line {end}: go on with from_line {last + 1}."

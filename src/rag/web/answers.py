@@ -9,7 +9,6 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
-from typing import Protocol
 
 from rag.answers.citations import outside_code
 from rag.answers.language import marks_for
@@ -27,28 +26,19 @@ _DOUBTED, _NO_SOURCE = re.compile(r"\[(\d{1,3})\?\]"), "[^0]"
 _MARK = re.compile(r"\[(\^?)(\d{1,3})\]")
 
 
-class Listener(Protocol):
-    """What a request is given that streams: see `rag.app.ask.ask`."""
-
-    def on_text(self, text: str) -> None: ...
-    def on_progress(self, progress: Progress) -> None: ...
-    def on_piece(self, piece: str) -> None: ...
-
-
-Work = Callable[[Listener], AnswerReport | TurnReport]
-
-
-def answered(work: Work, question: str, pool: Executor) -> AsyncIterator[bytes]:
+def answered(
+    work: Callable[[Listener], AnswerReport | TurnReport], question: str, pool: Executor
+) -> AsyncIterator[bytes]:
     """Return the events of an answer.
 
     :param work: answers a question, and is given who listens.
     """
-    events = _Events(question)
+    listener = Listener(question)
 
     def run(put: Callable[[bytes], None]) -> None:
-        events.put = put
+        listener.put = put
         try:
-            events.finish(work(events))
+            listener.finish(work(listener))
         except KeyboardInterrupt:  # nobody listens any more
             pass
         except RAGError as error:
@@ -57,11 +47,11 @@ def answered(work: Work, question: str, pool: Executor) -> AsyncIterator[bytes]:
             put(event("error", encode(RAGError("the answer failed"))))
             raise
 
-    return stream(run, pool, events.is_gone.set)
+    return stream(run, pool, listener.is_gone.set)
 
 
-class _Events:
-    """Makes events of what is said of one answer."""
+class Listener:
+    """Makes events of what is said of one answer; see `rag.app.ask.ask`."""
 
     put: Callable[[bytes], None]
 

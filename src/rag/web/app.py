@@ -49,7 +49,7 @@ class Api:
         self._answer_pool = ThreadPoolExecutor(_WRITERS, "answer")
         self._look_pool = ThreadPoolExecutor(1, "look")
         self._index_pool = ThreadPoolExecutor(1, "index")
-        self._mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
+        mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
         self._looked = 0.0
         self._look_timer: asyncio.TimerHandle | None = None
         self.routes = [
@@ -64,7 +64,7 @@ class Api:
             Route("/v1/ask", self.ask, methods=["POST"]),
             Route("/v1/chat", self.chat, methods=["POST"]),
             Route("/v1/index", self.index, methods=["POST"]),
-            Route("/mcp", self.mcp, methods=["POST"]),
+            Route("/mcp", mcp.answer, methods=["POST"]),
         ]
 
     async def read(self, work: Callable[[Workspace], T]) -> T:
@@ -156,32 +156,36 @@ class Api:
         """Answer a question, as events."""
         asked = requests.from_body(requests.Ask, await request.body())
 
-        def work(listener: Listener) -> AnswerReport:
-            self.library.wait_for_answers()
+        def work(to: Listener) -> AnswerReport:
             with self.library.reader(is_fresh=False) as workspace:
                 return answer(
                     workspace,
                     asked,
-                    on_text=listener.on_text,
-                    on_progress=listener.on_progress,
-                    on_piece=listener.on_piece,
+                    on_text=to.on_text,
+                    on_progress=to.on_progress,
+                    on_piece=to.on_piece,
                 )
 
-        events = answered(work, asked.question, self._answer_pool)
-        return StreamingResponse(events, media_type="text/event-stream")
+        return self._stream(work, asked.question)
 
     async def chat(self, request: Request) -> Response:
         """Answer a question of a conversation, as events."""
         asked = requests.from_body(requests.Chat, await request.body())
 
-        def work(listener: Listener) -> TurnReport:
-            self.library.wait_for_answers()
+        def work(to: Listener) -> TurnReport:
             with Chat(self._config, asked) as chat:
-                return chat.ask(
-                    asked.question, on_text=listener.on_text, on_progress=listener.on_progress
-                )
+                return chat.ask(asked.question, on_text=to.on_text, on_progress=to.on_progress)
 
-        events = answered(work, asked.question, self._answer_pool)
+        return self._stream(work, asked.question)
+
+    def _stream(
+        self, work: Callable[[Listener], AnswerReport | TurnReport], question: str
+    ) -> Response:
+        def run(listener: Listener) -> AnswerReport | TurnReport:
+            self.library.wait_for_answers()
+            return work(listener)
+
+        events = answered(run, question, self._answer_pool)
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def index(self, request: Request) -> Response:
@@ -196,10 +200,6 @@ class Api:
         report = await loop.run_in_executor(self._index_pool, run)
         self._looked = 0.0
         return report_response(report)
-
-    async def mcp(self, request: Request) -> Response:
-        """Answer a message of the Model Context Protocol."""
-        return await self._mcp(request)
 
 
 def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:

@@ -91,23 +91,16 @@ class Gate:
         try:
             await self._answer(scope, receive, answer)
         except RAGError as error:
-            await self._fail(error, scope, receive, answer)
+            if answer.has_begun:
+                raise  # it is broken off
+            with suppress(TimeoutError):
+                await error_response(error, Request(scope))(scope, receive, answer)
         except Exception:
             traceback.print_exc(limit=-8, file=sys.stderr)
             if not answer.is_complete:
                 raise  # the server closes the connection
         finally:
             self._running -= 1
-
-    async def _fail(self, error: RAGError, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        """Say what went wrong; where an answer has begun, break off.
-
-        :raises RAGError: then.
-        """
-        if answer.has_begun:
-            raise error
-        with suppress(TimeoutError):
-            await error_response(error, Request(scope))(scope, receive, answer)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers = Headers(scope=scope)

@@ -58,7 +58,7 @@ class Endpoint:
     def __init__(self, library: Library, pool: Executor) -> None:
         self._dispatcher, self._pool = Dispatcher(library), pool
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """Answer a message, with events before the answer where it wants to hear of progress."""
         try:
             message = json.loads(await request.body())
