@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
-from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
+from rag.index.shard_files import remove_leftovers
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.stores.edge.layout.journal import finish_restart
 from rag.stores.edge.panics import without_panics
@@ -33,12 +33,6 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
 # many with embeddings of 768 numbers): a larger one would be written again and again while an index
 # grows. With 600 fresh chunks a merge is due: 1 s at most.
 _SEGMENT_KB = 24_000
-# Every search opens every segment, for 10 ms each; to merge them takes 50 us a chunk. So they are
-# merged for readers when there are more than a few, up to a size that the memory of a
-# merge bounds, some 10 KB a chunk.
-_LARGE_SEGMENT_KB = 65_000
-_FEW_SEGMENTS = 5  # the one for new points among them
-_MANY_CHUNKS = 18_000  # for each so many there may be one more
 # Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
 _FEW_POINTS = 8_000
 _DISTANCES = {
@@ -152,39 +146,11 @@ def merge(shard: qe.EdgeShard, unmerged: int = 0) -> None:
             raise
 
 
-def has_many_segments(info: qe.ShardInfo) -> bool:
-    """Return whether a shard is worth `merge_widely`."""
-    return info.segments_count > _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS
-
-
 def load_work(path: Path) -> qe.EdgeShard:
-    """Open a writer's shard; a killed process left what it was about to write, or, killed in
-    `merge_widely`, the other limit."""
+    """Open a writer's shard; a killed process left what it was about to write."""
     finish_restart(path)
     remove_leftovers(path)
-    with suppress(OSError, ValueError, KeyError):  # the engine says what is wrong
-        _limit_segments(path, _SEGMENT_KB)
     return load_shard(path)
-
-
-def merge_widely(path: Path) -> qe.ShardInfo:
-    """Merge the segments of a closed shard into few; return what it is like then."""
-    with guard("merge the index"):
-        _limit_segments(path, _LARGE_SEGMENT_KB)
-        shard = load_shard(path)
-        merge(shard)
-        info = shard.info()
-        shard.flush()
-        shard.close()
-        _limit_segments(path, _SEGMENT_KB)
-        return info
-
-
-def _limit_segments(path: Path, kilobytes: int) -> None:
-    """Say in the configuration of a closed shard how large a merge may make a segment."""
-    change_settings(
-        path / CONFIG, lambda config: config["optimizers"].update(max_segment_size=kilobytes)
-    )
 
 
 def add_dense_space(

@@ -32,11 +32,9 @@ from rag.stores.edge.shard import (
     drop_dense_space,
     edge_point,
     guard,
-    has_many_segments,
     load_shard,
     load_work,
     merge,
-    merge_widely,
 )
 from rag.support.disk_space import disk_full, is_of_full_disk
 from rag.support.process_exit import keep
@@ -115,15 +113,12 @@ class ShardPoints(IndexPoints):
             shard = self.work()
             merge(shard, self._unmerged)
             with guard("count"):
-                info = shard.info()
+                points = shard.info().points_count
             self.close_work()
-            if has_many_segments(info):
-                info = merge_widely(self.directory.work / SHARD)
             self.directory.require_reserve()
             with guard("begin a new journal"):
                 restart(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
-            points = info.points_count
             try:
                 drop_null_indexes(self.directory.work / SHARD)
                 self.directory.publish(number, points, partial(copy_for_readers, points=points))
