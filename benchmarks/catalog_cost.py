@@ -119,7 +119,8 @@ def measure(url: str, chunks: int, base: Path) -> None:
     try:
         head = catalog.create(Head(new_id(), machine="made", name="made"))
         with timed("publishing", client):
-            catalog.publish(head, work, version=new_id(), points=chunks, revision=1)
+            files = catalog.send(head, work, new_id())
+            catalog.sweep(catalog.change(head, **files, points=chunks, revision=1))
         with timed("fetching"):
             refresh(settings, reader)
         with timed("asking whether there is a newer one"):

@@ -64,7 +64,10 @@ def publish(tmp_path: Path) -> Callable[..., Head]:
             (folder / name).write_bytes(content)
         head = catalog.head()
         assert head is not None
-        return catalog.publish(head, folder, f"version {next(versions)}", **facts)
+        files_sent = catalog.send(head, folder, f"version {next(versions)}")
+        changed = catalog.change(head, **files_sent, **facts)
+        catalog.sweep(changed)
+        return changed
 
     return published
 
@@ -293,7 +296,7 @@ def test_a_head_that_another_machine_took_is_not_changed(
     assert before is not None
     taken = catalog.change(before, machine="the other")
     with pytest.raises(ChangedError) as caught:
-        late.publish(before, tmp_path, "late")
+        late.change(before, **late.send(before, tmp_path, "late"))
     assert caught.value.head == taken == catalog.head()
     assert read() == OLD
 

@@ -346,6 +346,11 @@ def test_another_format_is_not_fetched(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
     desk.write("a")
+    server.engine.set_payload(NAME, {"format": 1, "parts": {}}, [0])
+    with pytest.raises(IndexUnavailableError, match="another version of rag"):
+        laptop.notes()
+    desk.write("b")  # the program that is newer takes it along
+    assert laptop.notes() == {"b"}
     server.engine.set_payload(NAME, {"format": 3}, [0])
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
         laptop.notes()

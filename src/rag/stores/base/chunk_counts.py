@@ -101,17 +101,20 @@ class ChunkCounts:
     # -- writing -----------------------------------------------------------------------
 
     @contextmanager
-    def writing(self, points: Sequence[Point]) -> Iterator[None]:
-        """Count points that are written meanwhile, and no more those of the same ids."""
-        fresh = {point.id: point for point in points}
-        with self._changing([*fresh], fresh.values()):
-            yield
+    def changing(self, ids: Sequence[str], written: Sequence[Point] = ()) -> Iterator[None]:
+        """Count no more the points of some ids, which are deleted or written over meanwhile.
 
-    @contextmanager
-    def deleting(self, ids: Sequence[str]) -> Iterator[None]:
-        """Count points no more that are deleted meanwhile."""
-        with self._changing(ids, ()):
+        :param written: the points that take their places.
+        """
+        self._begin()
+        is_empty = self._known is not None and not (self._known.chunks or self._changes)
+        gone: list[Point] = []
+        if self._known is not None and not is_empty:
+            gone = self.points.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
+        with self._or_forgotten():
             yield
+        self._changes.remove(_vectors(gone))
+        self._changes.add(_vectors({point.id: point for point in written}.values()))
 
     @contextmanager
     def importing(self, part: Path) -> Iterator[None]:
@@ -136,18 +139,6 @@ class ChunkCounts:
         self._begin()
         self._known = Frequencies.empty().changed(found.chunks, *found.counts())
         self._changes = FrequencyChanges()
-
-    @contextmanager
-    def _changing(self, ids: Sequence[str], fresh: Iterable[Point]) -> Iterator[None]:
-        self._begin()
-        is_empty = self._known is not None and not (self._known.chunks or self._changes)
-        gone: list[Point] = []
-        if self._known is not None and not is_empty:
-            gone = self.points.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
-        with self._or_forgotten():
-            yield
-        self._changes.remove(_vectors(gone))
-        self._changes.add(_vectors(fresh))
 
     @contextmanager
     def _or_forgotten(self) -> Iterator[None]:

@@ -156,9 +156,9 @@ class BaseDocumentStore(ABC):
         """
         with self.points.mutex:
             self.points.begin_writing()
-            if unknown := self.points.unknown_points():
-                with self.counts.deleting(unknown):
-                    self.points.delete(unknown)
+            unknown = self.points.unknown_points()
+            for start in range(0, len(unknown), _PAGE):
+                self._delete(unknown[start : start + _PAGE])
             self.counts.write()
             self.points.publish(number or self.directory.newest() + 1)
 
@@ -226,7 +226,7 @@ class BaseDocumentStore(ABC):
             if points:
                 self.points.reserve(sum(map(weight, points)))
                 self.points.fit_dense_space(row for p in points for row in p.embeddings or ())
-                with self.counts.writing(points):
+                with self.counts.changing([point.id for point in points], points):
                     self.points.upsert(points)
         return len(points)
 
@@ -253,9 +253,11 @@ class BaseDocumentStore(ABC):
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
         if document_ids:
-            ids = [point_id(document_id) for document_id in document_ids]
-            with self.points.mutex, self.counts.deleting(ids):
-                self.points.delete(ids)
+            self._delete([*map(point_id, document_ids)])
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        with self.points.mutex, self.counts.changing(ids):
+            self.points.delete(ids)
 
     async def count_documents_async(self) -> int:
         """`count_documents`, off the event loop."""

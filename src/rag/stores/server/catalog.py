@@ -103,6 +103,10 @@ class Head:
             self.index, self.version, work, machine=self.machine, name=self.name, since=self.since
         )
 
+    def latest(self) -> tuple[str, str]:
+        """Return this version and the one before."""
+        return self.version, self.before
+
     def part_ids(self) -> list[str]:
         """Return the ids of the points of this version of the catalog, and of the one before."""
         return [
@@ -242,29 +246,24 @@ class Catalog:
         ids = replace(head, parts_before={}).part_ids()
         return head.format == FORMAT and self._count({"must": [{"has_id": ids}]}) == len(ids)
 
-    def publish(self, head: Head, folder: Path, version: str, **facts: Any) -> Head:
-        """Make the files in a folder the catalog.
-
-        Nothing is deleted before the head was changed: who is refused then may have no right to.
-
-        :param facts: of the head.
-        :raises ChangedError: when another machine, or version, took its place; that stays.
-        """
+    def send(self, head: Head, folder: Path, version: str) -> dict[str, Any]:
+        """Send the files in a folder; return what the head says once they are the catalog."""
         paths = {name: folder / name for name in FILES}
         parts = {name: self._send(version, path) for name, path in paths.items() if path.exists()}
-        changed = self.change(
-            head,
-            version=version,
-            parts=parts,
-            before=head.version,
-            parts_before=head.parts,
-            **facts,
-        )
-        kept = {"must_not": [{"has_id": [_HEAD, *changed.part_ids()]}]}
+        return {
+            "version": version,
+            "parts": parts,
+            "before": head.version,
+            "parts_before": head.parts,
+        }
+
+    def sweep(self, head: Head) -> None:
+        """Delete all parts but those of a head, which is the catalog's: whoever is refused to
+        change it may have no right to delete."""
+        kept = {"must_not": [{"has_id": [_HEAD, *head.part_ids()]}]}
         with suppress(httpx.HTTPError):  # the next time will do
             path = f"{self._path}/points/delete"
             self._client.request("POST", path, {"filter": kept}, params=_WAITED)
-        return changed
 
     def _send(self, version: str, path: Path) -> int:
         """Send a file; return in how many parts."""

@@ -170,17 +170,24 @@ class CollectionPoints(IndexPoints):
         :raises LockedError: when another process or machine is writing.
         """
         self.begin_writing()
+        own = self._own_head()
         with self._rest.answering():
-            head, own = self._catalog.head(), self._head
-            assert own is not None, "`begin_writing` claims the index"
-            if head is None or (head.machine, head.version) != (own.machine, own.version):
+            head = self._catalog.head()
+            # A copy of the catalog on another node may still have the version before.
+            if head is None or head.machine != own.machine or head.version not in own.latest():
                 raise _taken_over(head)
-            if not head.unfinished:
-                try:
-                    head = self._catalog.change(head, unfinished=True)
-                except ChangedError as error:
-                    raise _taken_over(error.head) from error
-            self._head = head
+            if not own.unfinished:
+                self._head = self._change(own, unfinished=True)
+
+    def _own_head(self) -> Head:
+        assert self._head is not None, "`begin_writing` claims the index"
+        return self._head
+
+    def _change(self, head: Head, **values: Any) -> Head:
+        try:
+            return self._catalog.change(head, **values)
+        except ChangedError as error:
+            raise _taken_over(error.head) from error
 
     @property
     def is_shared(self) -> bool:
@@ -197,12 +204,11 @@ class CollectionPoints(IndexPoints):
         :raises IndexingError: when the server holds less.
         :raises LockedError: when another machine has taken over.
         """
-        with self.mutex, self._rest.answering():
+        with self.mutex:
             self.begin_writing()
-            directory, head = self.directory, self._head
-            assert head is not None, "`begin_writing` claims the index"
+            directory, head = self.directory, self._own_head()
             directory.work.mkdir(exist_ok=True)
-            points, expected = self._count(), self._expected()
+            points, expected = self.count(), self._expected()
             if expected is not None and points != expected:
                 raise IndexingError(
                     f"the server holds {points:,} of {expected:,} chunks",
@@ -211,13 +217,16 @@ class CollectionPoints(IndexPoints):
             version = new_id()
             mark = ServerMark.read(directory.path) or ServerMark(head.index)
             replace(mark, coming=version).write(directory.path)
-            facts = {"points": points, "revision": number, "published": moment()}
-            try:
-                head = self._catalog.publish(
-                    head, directory.work, version, unfinished=False, **facts
+            with self._rest.answering():
+                head = self._change(
+                    head,
+                    **self._catalog.send(head, directory.work, version),
+                    points=points,
+                    revision=number,
+                    published=moment(),
+                    unfinished=False,
                 )
-            except ChangedError as error:
-                raise _taken_over(error.head) from error
+                self._catalog.sweep(head)
             directory.publish(number, points)
             head.mark(head.version).write(directory.path)
             self._head = head
