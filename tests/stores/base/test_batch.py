@@ -11,26 +11,6 @@ from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.scored_chunk import Candidate, Candidates
 
 
-def test_a_batch_is_a_sequence() -> None:
-    batch = Batch(iter("abc"))
-    assert (len(batch), batch[0], batch[-1], list(batch)) == (3, "a", "c", ["a", "b", "c"])
-    assert list(batch[1:]) == ["b", "c"]
-    assert "b" in batch
-    assert not Batch()
-
-
-def test_a_batch_cannot_be_changed() -> None:
-    with pytest.raises(TypeError, match="assignment"):
-        Batch("abc")[0] = "x"  # type: ignore[index]
-
-
-def test_a_batch_does_not_follow_the_list_it_was_made_of() -> None:
-    items = ["a"]
-    batch = Batch(items)
-    items.append("b")
-    assert list(batch) == ["a"]
-
-
 @pytest.mark.parametrize(
     "batch",
     [DocumentBatch([Document(content="a")]), Candidates([Candidate("chunk", "note", 0, 1.0)])],

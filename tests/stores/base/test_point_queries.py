@@ -61,12 +61,6 @@ def test_a_candidate_names_its_note_and_its_section(store: Store) -> None:
     assert candidate.score > 0
 
 
-def test_candidates_of_equal_score_come_in_order_of_id(store: Store) -> None:
-    names = sorted(str(uuid.UUID(int=n)) for n in range(50))
-    store.write_documents([doc(name, (1, 1.0)) for name in reversed(names)])
-    assert ids(store.find_candidates(query(d1=1.0), top_k=50)) == names
-
-
 def test_candidates_are_filtered_before_they_are_cut(store: Store) -> None:
     store.write_documents(
         [doc(str(n), (1, 9.0 - n), vault="home" if n < 3 else "work") for n in range(6)]
@@ -144,13 +138,6 @@ def test_more_points_than_wanted_are_none(store: Store) -> None:
     assert store.points_with([1], 0) is None
 
 
-def test_so_many_documents_may_be_read(store: Store) -> None:
-    store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
-    assert len(store.all_documents(2)) == 2
-    assert ids(store.all_documents(2)) == ids(store.all_documents())[:2]
-    assert len(store.all_documents(9)) == 3
-
-
 def test_a_dimension_is_used_when_any_document_has_it(store: Store) -> None:
     store.write_documents([doc("a", (1, 1.0))])
     assert store.is_used(1)
@@ -165,15 +152,6 @@ def test_documents_that_were_deleted_or_changed_hold_the_word_no_longer(store: S
 
 
 # -- scores, taken apart ---------------------------------------------------------------
-
-
-def test_each_dimension_of_a_query_says_what_it_adds_to_which_document(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0), (2, 3.0)), doc("b", (2, 1.0)), doc("c", (1, 5.0))])
-    one, two, nothing = store.score_dimensions(query(d1=1.0, d2=2.0, d9=1.0), ["a", "b"])
-    assert set(one) == {"a"}
-    assert set(two) == {"a", "b"}
-    assert two["a"] == pytest.approx(3 * two["b"])
-    assert nothing == {}
 
 
 WEIGHTS = st.floats(0.125, 8, width=16)

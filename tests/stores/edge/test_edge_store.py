@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import load_config
 from rag.exceptions import IndexUnavailableError
-from rag.index.checksums import SUMS
 from rag.index.snapshots import SHARD
 from rag.stores import (
     COLLECTION_NAME,
@@ -163,28 +162,7 @@ def test_only_cosine_keeps_embeddings_as_unit_vectors(
         assert store.filter_documents()[0].embedding == pytest.approx(expected)
 
 
-def test_an_unknown_similarity_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="manhattan"):
-        Store(path, "manhattan")
-
-
 # -- searching -------------------------------------------------------------------------
-
-
-def test_a_sparse_query_ranks_by_weighted_overlap_and_leaves_out_strangers(store: Store) -> None:
-    store.write_documents(
-        [
-            doc("weak", sparse_embedding=sparse(d1=1.0, d3=5.0)),
-            doc("both", sparse_embedding=sparse(d1=2.0, d2=2.0)),
-            doc("strong", sparse_embedding=sparse(d1=3.0)),
-            doc("stranger", sparse_embedding=sparse(d9=9.0)),
-            doc("bare"),
-        ]
-    )
-    found = store.query_sparse(sparse(d1=1.0, d2=1.0))
-    assert ids(found) == ["both", "strong", "weak"]
-    scores = [document.score or 0 for document in found]
-    assert scores[0] > scores[1] > scores[2] > 0
 
 
 def test_a_dense_query_ranks_by_similarity(store: Store) -> None:
@@ -198,18 +176,6 @@ def test_a_dense_query_ranks_by_similarity(store: Store) -> None:
     found = store.query_dense([1.0, 0.0])
     assert ids(found) == ["same", "near", "opposite"]
     assert [d.score for d in found] == pytest.approx([1.0, 2 / 5**0.5, -1.0], abs=1e-6)
-
-
-def test_a_query_is_filtered_before_it_is_cut(store: Store) -> None:
-    store.write_documents(
-        [
-            doc(str(n), meta={"n": n}, embedding=[1.0, n], sparse_embedding=sparse(d1=9.0 - n))
-            for n in range(6)
-        ]
-    )
-    late = {"field": "meta.n", "operator": ">=", "value": 3}
-    assert ids(store.query_sparse(sparse(d1=1.0), late, top_k=2)) == ["3", "4"]
-    assert ids(store.query_dense([1.0, 0.0], late, top_k=2)) == ["3", "4"]
 
 
 @pytest.mark.parametrize(
@@ -268,21 +234,6 @@ POISON: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def healthy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A store of one document, for tests that leave it as it is."""
-    with Store(str(tmp_path_factory.mktemp("healthy") / "index")) as store:
-        store.write_documents([doc("good", embedding=[3.0, 4.0])])
-        yield store
-
-
-@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
-def test_poison_is_refused_with_all_of_its_call(healthy: Store, poison: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="bad"):
-        healthy.write_documents([doc("also good"), Document(**{"id": "bad", **poison})])
-    assert set(contents(healthy)) == {"good"}
-
-
 def test_after_all_poison_the_index_still_takes_documents_and_loads(path: str) -> None:
     with Store(path) as store:
         store.write_documents([doc("good", embedding=[3.0, 4.0])])
@@ -327,16 +278,6 @@ def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
         assert contents(reader) == {"a": "new", "b": "text"}
 
 
-def test_what_was_not_published_is_there_for_the_next_writer_only(path: str) -> None:
-    with Store(path) as writer:
-        writer.write_documents([doc("a")])
-    with Store(path) as reader:
-        assert reader.count_documents() == 0
-    with Store(path) as writer:
-        writer.begin_writing()
-        assert writer.count_documents() == 1
-
-
 @pytest.mark.usefixtures("slow_shards")
 def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
@@ -353,14 +294,6 @@ def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
         next_writer.write_documents([doc("b")])
         assert contents(next_writer) == {"b": "text"}
         assert [p.name for p in next_writer.points.directory.work.glob("shard*")] == [SHARD]
-
-
-def test_a_generation_bears_the_number_it_is_given(store: Store) -> None:
-    store.write_documents([doc("a")])
-    store.publish(42)
-    assert store.points.directory.current() == "gen-42"
-    store.publish()
-    assert store.points.directory.current() == "gen-43"
 
 
 def test_close_may_be_called_twice_and_the_store_used_again(store: Store) -> None:
@@ -453,15 +386,6 @@ def test_a_damaged_generation_is_an_index_error_that_names_the_mend(
     with Store(path) as reader, pytest.raises(IndexUnavailableError) as caught:
         reader.filter_documents()
     assert "`rag index" in caught.value.hint
-
-
-def test_a_wrong_number_of_points_is_found_and_said(published: Path, path: str) -> None:
-    (published / SUMS).unlink()
-    (published / "points").write_text("21")
-    with Store(path) as reader:
-        for read in (reader.count_documents, reader.filter_documents):
-            with pytest.raises(IndexUnavailableError, match="20 of 21 points"):
-                read()
 
 
 def test_a_damaged_reader_holds_nothing_and_recovers_with_the_next_generation(

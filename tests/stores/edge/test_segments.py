@@ -103,19 +103,6 @@ def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
     assert point == other
 
 
-def test_the_shard_keeps_one_segment_without_points(store, home, tmp_path) -> None:
-    large = SparseVector([*range(400)], [1.0] * 400)  # segments of such points are merged at once
-    for part in range(3):
-        points = [chunk_point(key(800 * part + n), "x", {}, large) for n in range(800)]
-        build_segments(tmp_path / str(part), [points])
-        home.import_segments(tmp_path / str(part))
-    store.publish()
-    snapshot = Path(store.points.directory.path) / (store.points.directory.current() or "")
-    found = [any(s.glob("*id_tracker.mappings")) for s in snapshot.glob("shard/segments/*")]
-    assert found.count(False) == 1
-    assert store.count_documents() == 2400
-
-
 def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) -> None:
     large = SparseVector([*range(400)], [1.0] * 400)
     build_segments(tmp_path / "p", [[chunk_point(key(n), "x", {}, large) for n in range(800)]])

@@ -43,13 +43,6 @@ def made(store: Store) -> str | None:
 # -- the manifest of what is read ------------------------------------------------------
 
 
-def test_the_manifest_is_that_of_the_generation_being_read(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    assert made(reader) == "first"
-
-
 def test_an_index_that_was_never_written_has_no_manifest(store: Store, path: str) -> None:
     assert store.points.manifest() is None
     assert not Path(path).exists()
@@ -125,14 +118,6 @@ def test_a_reader_that_was_closed_before_its_index_was_open_holds_no_file(
     assert open_files(path) == []
 
 
-def test_an_index_that_was_opened_for_all_words_is_not_opened_again_for_others(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    reader.points.open_whole()
-    assert reader.points.shard(frozenset({1})) is reader.points.shard(frozenset({2}))
-
-
 @needs_proc
 def test_a_reader_that_follows_many_generations_holds_the_files_of_one(
     store: Store, reader: Store, path: str, publish: Publish
@@ -168,16 +153,6 @@ def test_writing_may_begin_twice_and_ends_with_close(store: Store, reader: Store
         reader.begin_writing()
     store.close()
     reader.begin_writing()
-
-
-def test_closing_the_working_copy_keeps_the_lock_and_what_was_written(
-    store: Store, reader: Store
-) -> None:
-    store.write_documents([doc("a")])
-    store.points.close_work()
-    with pytest.raises(LockedError):
-        reader.begin_writing()
-    assert store.count_documents() == 1
 
 
 class BrokenShard:
@@ -245,16 +220,6 @@ def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
         assert reader.points.home().exists()  # type: ignore[union-attr]
     assert (reader.count_documents(), made(reader)) == (1, "second")
     assert reader.points.home() == Path(store.path) / "gen-2"
-
-
-def test_a_pin_takes_hold_of_what_is_current_whatever_was_read_before_it(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    assert made(reader) == "first"
-    publish(store, "second")
-    with reader.points.pinned():
-        assert made(reader) == "second"
 
 
 def test_pins_within_pins_hold_until_the_last_is_let_go(

@@ -59,15 +59,6 @@ def test_another_machine_is_refused_and_changes_nothing(
     assert laptop.notes() == {"a"}
 
 
-def test_another_machine_is_refused_while_the_first_run_goes_on(
-    desk: Machine, laptop: Machine
-) -> None:
-    with desk.store() as store:
-        put(store, "a")
-        with pytest.raises(UsageError, match="writes this index"):
-            laptop.write("b")
-
-
 def test_an_index_that_was_made_and_never_written_is_anybody_s(
     desk: Machine, laptop: Machine
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from qdrant_client import models
 
-from machines import Machine, put
+from machines import Machine
 from qdrant_server import QdrantServer
 from rag.exceptions import (
     DiskFullError,
@@ -40,11 +40,6 @@ def fetched(server: QdrantServer, work: Callable[[], object]) -> int:
     return len(requests_of(server, work)) - 1
 
 
-def generation(machine: Machine) -> str:
-    """Return the name of the snapshot there."""
-    return (machine.folder / CURRENT).read_text("ascii")
-
-
 # -- fetching --------------------------------------------------------------------------
 
 
@@ -55,15 +50,6 @@ def test_the_catalog_is_fetched_once_and_then_only_asked_for(
     assert fetched(server, laptop.directory) > 0
     assert requests_of(server, laptop.directory) == [f"POST /collections/{NAME}/points"]
     assert requests_of(server, desk.directory) == [f"POST /collections/{NAME}/points"]
-
-
-def test_a_newer_catalog_takes_the_place_of_the_one_here(desk: Machine, laptop: Machine) -> None:
-    desk.write("a")
-    laptop.notes()
-    first = generation(laptop)
-    desk.write("a", "b")
-    assert laptop.notes() == {"a", "b"}
-    assert not (laptop.folder / first).exists()
 
 
 def test_a_search_that_has_begun_ends_with_the_catalog_it_began_with(
@@ -88,18 +74,6 @@ def test_a_store_that_stays_open_asks_again_after_two_seconds(
         monkeypatch.setattr("rag.stores.server.collection_points._FRESH", 0.0)
         manifest = store.manifest()
         assert manifest is not None and manifest.totals() == (2, 2)
-
-
-def test_an_index_without_frequencies_is_fetched_as_it_is(desk: Machine, laptop: Machine) -> None:
-    with desk.store() as store:
-        put(store, "a")
-        store.points.publish(1)  # as a run whose disk lost the file
-    store = laptop.store()
-    with store:
-        manifest = store.manifest()
-        assert manifest is not None and manifest.totals() == (1, 1)
-        with pytest.raises(IndexUnavailableError):
-            store.points.frequencies()
 
 
 # -- parts that go, and others that fetch ---------------------------------------------
@@ -241,19 +215,6 @@ def test_another_index_at_the_same_address_has_a_folder_of_its_own(
     assert desk.folder != first and (first / SERVER).exists()
     with pytest.raises(UsageError, match="writes this index"):
         desk.write("c")
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["", "[" * 100_000, "5", '{"a": 5}', '["index-1"]', "\x00"],
-    ids=lambda text: repr(text[:10]),
-)
-def test_garbage_in_the_list_of_folders_is_no_hindrance(
-    content: str, desk: Machine, other_address: str
-) -> None:
-    desk.write("a")
-    (desk.home / "servers.json").write_text(content, "utf-8")
-    assert desk.notes() == desk.at(other_address).notes() == {"a"}
 
 
 def test_the_id_of_an_index_leads_nowhere_else(

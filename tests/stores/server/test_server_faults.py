@@ -1,7 +1,6 @@
 """Whatever goes wrong with a server: one clear error, soon, with the exit code of the contract."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,12 +138,6 @@ def test_what_the_server_lost_is_a_fault_of_the_index(
     assert (caught.value.exit_code, "rag index" in caught.value.hint) == (3, True)
 
 
-def test_of_a_page_only_the_title_is_told(server: QdrantServer, store: Store) -> None:
-    page = "<html>\n<head><title>Bad\x1b[31m Gateway</title></head>" + "x" * 5000
-    server.fail("status", 502, page)
-    assert failure(store).details == "Bad [31m Gateway"
-
-
 def test_a_key_that_the_server_repeats_is_not(
     server: QdrantServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,22 +145,6 @@ def test_a_key_that_the_server_repeats_is_not(
     server.fail("status", 401, '{"status": {"error": "key s3cret is wrong"}}')
     with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:
         assert failure(store, Store.begin_writing).details == "key … is wrong"
-
-
-def test_a_host_that_never_accepts_is_given_up_on(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
-        port = listener.getsockname()[1]
-        full = []
-        for _ in range(4):  # what the kernel accepts by itself
-            waiting = socket.socket()
-            waiting.setblocking(False)
-            waiting.connect_ex(("127.0.0.1", port))
-            full.append(waiting)
-        settings = StoreConfig(url=f"http://127.0.0.1:{port}", timeout=0.3)
-        with Store(str(tmp_path / "index"), settings) as store:
-            failure(store, Store.begin_writing)
-        for waiting in full:
-            waiting.close()
 
 
 def test_a_failed_beginning_lets_go_of_the_lock(server: QdrantServer, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from haystack.document_stores.types import DuplicatePolicy
 from qdrant_client import models
 
 from qdrant_server import QdrantServer
@@ -124,19 +123,6 @@ def test_binary_quantization_is_scored_again_by_the_vectors(
     assert "binary" in server.created["obsidian_knowledge"]["quantization_config"]
 
 
-def test_an_index_of_what_is_filtered_by_that_is_missing_is_made(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
-    with open_server() as store:
-        store.begin_writing()
-    del server.indexes["obsidian_knowledge"]["meta.tags"]
-    with open_server() as again:
-        again.begin_writing()
-    assert "meta.tags" in server.indexes["obsidian_knowledge"]
-    made = [path for path in server.paths() if path.endswith("/index")]
-    assert len(made) == 5
-
-
 def test_a_collection_of_an_older_version_weighs_words_no_more(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:
@@ -205,14 +191,6 @@ def test_a_reader_keeps_its_manifest_while_it_searches_and_then_takes_the_next(
         assert reader.manifest() is before
         assert (reader.directory.path / "gen-1").exists()
     assert reader.manifest() is not before
-
-
-def test_what_no_note_has_is_gone_after_publishing(open_server: Callable[..., Store]) -> None:
-    store = open_server()
-    store.write_documents([doc(name) for name in IDS])
-    record(store, *IDS[:3])
-    store.publish()
-    assert sorted(d.id for d in store.all_documents()) == IDS[:3]
 
 
 def test_what_the_server_lost_is_not_published(
@@ -307,14 +285,6 @@ def test_no_proxy_stands_between_this_machine_and_itself(
     open_server().begin_writing()
 
 
-def test_no_question_is_asked_but_of_the_collection(
-    open_server: Callable[..., Store], server: QdrantServer
-) -> None:
-    with open_server() as store:
-        store.write_documents([doc("a")], DuplicatePolicy.OVERWRITE)
-    assert all(path.split(" ")[1].startswith("/collections/") for path in server.paths())
-
-
 def test_the_size_of_embeddings_is_asked_once_for_each_pinned_snapshot(
     open_server: Callable[..., Store], server: QdrantServer
 ) -> None:
@@ -329,18 +299,6 @@ def test_the_size_of_embeddings_is_asked_once_for_each_pinned_snapshot(
     with reader.pinned():
         assert reader.embedding_dim == 2
     assert server.paths()[before:].count(asked) == 2
-
-
-PROGRAM = """
-import sys
-from rag.config import RAGConfig
-from rag.stores import get_document_store
-from rag.pipelines import create_search_pipeline, create_qa_pipeline
-from pathlib import Path
-store = get_document_store(RAGConfig(data_dir=Path(sys.argv[1])))
-store.find_candidates, create_search_pipeline(store), create_qa_pipeline(store)
-sys.exit("qdrant_client" in sys.modules)
-"""
 
 
 # -- serialising -----------------------------------------------------------------------
