@@ -107,7 +107,9 @@ def search(
             output.get("beyond", ()),
         )
         response = to_response(output, understood, searched, attempt, query, results)
-        point_at_matches(store, response, cosines_of(vectors, embedding or ()))
+        # numpy takes longer to import than a search by words runs.
+        cosines = cosines_of(vectors, embedding) if embedding else {}
+        point_at_matches(store, response, cosines)
         found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then
