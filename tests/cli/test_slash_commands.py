@@ -12,7 +12,7 @@ import pytest
 
 from ollama_answers import QUESTION, TRUE
 from ollama_server import OllamaServer
-from rag.cli.commands.chat import CHAT_HELP, as_command
+from rag.cli.commands.ask import CHAT_HELP, as_command
 
 
 @pytest.fixture

@@ -1,16 +1,39 @@
-"""`rag ask`."""
+"""`rag ask` and `rag chat`: questions, and in a conversation commands that begin with a slash."""
 
 from __future__ import annotations
 
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag
+from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_report, say_notice
-from rag.cli.render.formats import chosen_output
+from rag.cli.render.console import (
+    clean,
+    print_error,
+    print_line,
+    print_report,
+    read_line_of_stdin,
+    say,
+    say_notice,
+    tolerate_stdin,
+)
+from rag.cli.render.formats import Output, chosen_output
+from rag.exceptions import NotFoundError, RAGError, UsageError
+from rag.text.messages import shortened
+
+if TYPE_CHECKING:
+    from rag.app.chat import Chat, CommandReport, SessionsReport
+    from rag.app.requests import ChatRequest
 
 
 def ask(
@@ -37,9 +60,9 @@ def ask(
 ) -> None:
     """Answer a question from the notes, each sentence with its source.
 
-    A chat model of Ollama writes the answer where there is one (ollama.chat_model), and what it
-    says is checked against the notes; without one the parts of notes that answer are quoted. A list
-    of notes, how many there are, and when something was last come from the index, without a model.
+    A chat model writes the answer where there is one, and what it says is checked against the
+    notes; without one the parts of notes that answer are quoted. A list of notes, how many there
+    are, and when something was last come from the index, without a model.
 
     \b
     rag ask "When do holds expire?"
@@ -82,3 +105,263 @@ def ask(
         print_window(answer)
     if code := exit_code(answer):
         raise typer.Exit(code)
+
+
+# -- chat ----------------------------------------------------------------------------------
+
+
+def _sessions() -> Iterable[str]:
+    from rag.config import load_config
+    from rag.qa.sessions import list_sessions
+
+    return (session.id for session in list_sessions(load_config().data_dir))
+
+
+_complete_sessions = opt.completing(_sessions)
+
+
+def chat(
+    vaults: opt.Texts = opt.VAULTS,
+    tags: opt.Texts = opt.TAGS,
+    date_from: str | None = opt.DATE_FROM,
+    date_to: str | None = opt.DATE_TO,
+    path_globs: opt.Texts = opt.PATH_GLOBS,
+    top_k: int | None = opt.TOP_K,
+    transforms: opt.Texts = opt.TRANSFORMS,
+    plan: bool | None = opt.PLAN,
+    go_on: bool = flag("--continue -c", "Go on with the latest conversation."),
+    session: str = value(
+        "--session", "ID", "Go on with this one.", "", complete=_complete_sessions
+    ),
+    list_all: bool = flag("--list", "List the conversations, the latest first."),
+    model: str = opt.MODEL,
+    no_model: bool = opt.NO_MODEL,
+    think: bool = opt.THINK,
+    explain: bool = opt.EXPLAIN_WINDOW,
+    no_sources: bool = opt.NO_SOURCES,
+    json: bool = opt.JSON,
+    quiet: bool = opt.QUIET,
+    config_file: Path | None = opt.CONFIG,
+) -> None:
+    """Ask the notes one question after the other.
+
+    Each may lean on what was said before. A conversation is kept in the data folder, for
+    --continue. Ctrl-C ends an answer, Ctrl-D or /quit the conversation. Off a terminal each line of
+    stdin is a question.
+
+    A line that begins with a slash and a word is a command: /help lists all.
+
+    \b
+    rag chat
+    rag chat --continue
+    printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
+    """
+    from rag.app.chat import Chat, kept_sessions
+    from rag.app.requests import ChatRequest
+
+    config = load_settings(config_file)
+    request = opt.make_request(ChatRequest, locals())
+    if list_all:
+        _print_sessions(kept_sessions(config), json)
+        return
+    if go_on and session:
+        raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
+    out = Output("json" if json else "text", quiet)
+    with Chat(config, request) as talk:
+        code = _Conversation(talk, request, out, sources=not no_sources).run()
+    if code and not _interactive():
+        raise typer.Exit(code)
+
+
+def _print_sessions(report: SessionsReport, as_json: bool) -> None:
+    if as_json:
+        print_report(report)
+    elif not report.sessions:
+        say("no conversation yet: `rag chat`")
+    for session in [] if as_json else report.sessions:
+        first = shortened(session.questions[0], 60) if session.questions else ""
+        print_line(f"{session.id}  {len(session.questions):>3}  {first}".rstrip())
+        for notice in session.notices:
+            say(notice)
+    if not report.sessions:
+        raise typer.Exit(1)
+
+
+_LEAVE = ("/quit", "/exit", "/q")
+_BARE = ("quit", "exit")  # nobody asks their notes that
+CHAT_HELP = {
+    "/facts": "list what you told with /remember",
+    "/remember TEXT": "keep a fact about you; the model is shown it with every question",
+    "/forget N": "forget a fact: its number in /facts, or words of it",
+    "/sources": "list the sources of the last answer again",
+    "/clear": "begin a new conversation; facts stay",
+    "/help": "list these commands",
+    "/quit": "leave; Ctrl-D does too",
+}
+_COMMAND = re.compile(r"/[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class _Conversation:
+    """A conversation and how it is printed."""
+
+    chat: Chat
+    request: ChatRequest
+    out: Output
+    sources: bool
+
+    def run(self) -> int:
+        """Answer what is typed, line by line; return the last exit code."""
+        session, code = self.chat.session, 0
+        if not self.out.quiet:
+            opt.warn_if_stale(self.chat.state)
+            for notice in session.notices:
+                say(notice)
+            if _interactive():
+                say("/help lists the commands, /quit leaves")
+            if session.turns:
+                say(f'after "{shortened(session.turns[-1].question)}" (session {session.id})')
+        for line in _lines():
+            command = as_command(line)
+            if line.lower() in _BARE or (command and command[0] in _LEAVE):
+                break
+            try:
+                code = self._run_command(*command) if command else self._answer(line)
+            except KeyboardInterrupt:
+                if not _interactive():
+                    raise
+                say("")
+                say("(interrupted)")
+                code = 130
+            except RAGError as error:  # which does not end the conversation
+                print_error(error, self.out.as_json)
+                code = error.exit_code
+        return code
+
+    def _answer(self, question: str) -> int:
+        """Answer a question and print it; return the exit code."""
+        from rag.cli.render.answer import AnswerPrinter, exit_code, print_window
+
+        out, request = self.out, self.request
+        printer = AnswerPrinter(self.chat.state, out, question, sources=self.sources)
+        answering = printer.answering(
+            self.chat.ask, streams=True, think=request.think, plan=bool(request.plan)
+        )
+
+        def show_asked(asked: str) -> None:
+            printer.stop_waiting()
+            if not (out.quiet or out.as_json):
+                say(f"({asked})")
+
+        try:
+            report = answering(question, show_asked)
+        finally:
+            printer.stop_waiting()
+        if out.as_json:
+            print_report(report)
+            return exit_code(report.answer)
+        if not out.quiet:
+            opt.print_corrections(report.answer.corrections)
+        code = printer.finish(report.answer)
+        if request.explain:
+            print_window(report.answer)
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+        return code
+
+    def _run_command(self, name: str, rest: str) -> int:
+        """Run a command and print what it has to say; return the exit code."""
+        from rag.app.chat import CommandReport
+
+        chat, as_json = self.chat, self.out.as_json
+        lines, message, is_empty = [], "", False
+        match name:
+            case "/facts":
+                report = chat.facts()
+                facts = report.facts or []
+                is_empty = not facts
+                texts = ((fact.number, " ".join(clean(fact.text).split())) for fact in facts)
+                lines = [f"{number:>3}  {text}" for number, text in texts]
+                if is_empty and not as_json:
+                    from rag.qa.user_facts import no_facts
+
+                    raise no_facts()
+            case "/remember":
+                report = chat.remember(rest)
+                message = f"remembered: {report.remembered}"
+            case "/forget":
+                report = chat.forget(rest)
+                message = f"forgotten: {report.forgotten}"
+            case "/sources":
+                report = chat.sources()
+                is_empty = not report.sources
+                if not as_json:
+                    self._print_sources(report)
+            case "/clear":
+                report = chat.clear()
+                old = report.cleared.old if report.cleared else None
+                back = f"; `rag chat --session {old}` goes back to the old one" if old else ""
+                message = f"a new conversation{back}"
+            case "/help":
+                report = CommandReport(command="help", commands=CHAT_HELP)
+                lines = [f"{usage:<15} {text}" for usage, text in CHAT_HELP.items()]
+            case _:
+                known = [*(usage.split()[0] for usage in CHAT_HELP), *_LEAVE]
+                near = get_close_matches(name, known, 1, 0.5)
+                meant = f"Did you mean {near[0]}? " if near else ""
+                hint = f"{meant}/help lists them. A question begins with another word."
+                raise UsageError(f"there is no command {name}", hint=hint)
+        if as_json:
+            print_report(report)
+        elif message and not self.out.quiet:
+            say(message)
+        for line in [] if as_json else lines:
+            print_line(line)
+        return 1 if is_empty else 0
+
+    def _print_sources(self, report: CommandReport) -> None:
+        from rag.cli.render.answer import print_sources
+        from rag.cli.render.terminal import make_console
+
+        if report.results is None:
+            raise NotFoundError("there is no answer yet", hint="Ask something first.")
+        if not report.results:
+            raise NotFoundError("the last answer has no sources")
+        print_sources(make_console(), report.results, self.chat.state)
+
+
+def as_command(line: str) -> tuple[str, str] | None:
+    """Return the command that a line is, and what follows it; `None` when it is a question.
+
+    A command is a slash and letters, and then nothing or white space: `/etc/hosts what is it?`
+    is a question. Width and case make no difference.
+    """
+    first, *rest = line.split(maxsplit=1)
+    name = unicodedata.normalize("NFKC", first).lower()
+    return (name, rest[0].strip() if rest else "") if _COMMAND.fullmatch(name) else None
+
+
+def _interactive() -> bool:
+    return bool(sys.stdin) and sys.stdin.isatty()
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed, until the end of stdin; Ctrl-C only clears a line."""
+    if sys.stdin:
+        tolerate_stdin()
+    if _interactive():
+        with suppress(ImportError):
+            import readline  # noqa: F401 - lets `input` edit lines
+    while sys.stdin:
+        try:
+            line = input("rag> ") if _interactive() else read_line_of_stdin()
+        except KeyboardInterrupt:
+            say("")
+            continue
+        except EOFError:
+            say("")
+            return
+        if not line and not _interactive():
+            return
+        if typed := line.strip():
+            yield typed

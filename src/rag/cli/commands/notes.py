@@ -49,10 +49,8 @@ def get(
 ) -> None:
     """Print a note, or several, each under a line that names it.
 
-    A path may begin at the vault or at the working folder. What a limit leaves out is counted in
-    a last line. With --json several notes are one object with the list `notes`; so are those of a
-    pattern, however many they are. A name that no note has is told, and the others are printed;
-    the exit code is then 1.
+    A path may begin at the vault or at the working folder. A name that no note has is told, and
+    the others are printed; the exit code is then 1.
 
     \b
     rag get "On-call handover"
@@ -126,11 +124,9 @@ def related(
 ) -> None:
     """Find notes of its vault that are related to one.
 
-    Notes with embeddings are compared sentence by sentence, all by words that are frequent in the
-    note and rare elsewhere, and by people, places and notes that front matter names; what repeats
-    in many notes counts next to nothing. Notes that are linked with it already are left out. Each
-    comes with its two best passages, the reasons, and a link to paste. The score is the
-    probability that it is related; where none is, the nearest are named.
+    They are compared by meaning where there are embeddings, by rare words, and by what front
+    matter names. Each comes with its two best passages, the reasons, and a link to paste; notes
+    that are linked with it already are left out.
 
     \b
     rag related "Error budgets"

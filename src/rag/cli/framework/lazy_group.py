@@ -33,7 +33,7 @@ COMMANDS = {
     "plan": ("plan.plan", "Show what a query means, without searching."),
     "transform": ("plan.transform", "Show what a search would look for, without searching."),
     "audit": ("plan.audit", "Show which queries were planned, and how, the newest first."),
-    "chat": ("chat.chat", "Ask the notes one question after the other."),
+    "chat": ("ask.chat", "Ask the notes one question after the other."),
     "get": ("notes.get", "Print a note, or several, each under a line that names it."),
     "status": ("status.status", "Show what the index holds, and what was wrong with notes."),
     "doctor": ("status.doctor", "Check settings, vaults, index, models and servers."),
