@@ -33,12 +33,6 @@ def embedded(server, notes, rag) -> Path:
 
 
 class TestIndex:
-    def test_nothing_changed_asks_nobody_and_quiet_is_silent(self, rag, embedded, server):
-        asked = len(server.requests())
-        assert rag("index", "-q") == (0, "", "")
-        assert rag("index", "--json").json["embedding"] is None
-        assert len(server.requests()) == asked
-
     def test_a_poisoned_chunk_is_named_and_the_code_is_5(self, rag, server, notes):
         server.poison("restore script")
         ran = rag("index", notes)

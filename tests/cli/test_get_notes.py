@@ -61,9 +61,6 @@ class TestOneNote:
     def test_lines_that_are_not_there_give_2(self, rag, folder, span):
         assert rag("get", f"work/Glossary.md:{span}").code == 2
 
-    def test_a_title_that_reads_like_a_span_goes_first(self, rag, folder):
-        assert rag("get", "12:30-14").out == "# 12:30-14\n"
-
 
 class TestPathsOfTheWorkingFolder:
     def test_a_path_begins_where_one_is(self, rag, folder, monkeypatch):
@@ -102,10 +99,6 @@ class TestLimits:
     def test_lines_that_are_left_out_are_counted(self, rag, folder):
         out = rag("get", "work/Glossary.md", "--max-lines", "3").out
         assert out == "# Glossary\n\n## Holds\n… 10 more lines\n"
-
-    def test_bytes_are_those_of_whole_lines(self, rag, folder):
-        out = rag("get", "work/Glossary.md", "--max-bytes", "15").out
-        assert out == "# Glossary\n\n… 11 more lines\n"
 
 
 def test_a_name_that_no_note_has_is_told_and_the_others_are_printed(rag, folder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from ollama_faults import KINDS
 from rag.app import setup
 from rag.app.setup import find_vaults, toml_text
-from rag.config import load_config
-from rag.index.snapshots import IndexDirectory
 
 MODELS = ["all-minilm", "llama3.2", "embeddinggemma", "qwen3"]
 
@@ -61,15 +58,6 @@ class TestVaults:
         make_vault("Obsidian/Three")
         rag("index", "-q")
         assert set(rag("vault", "list", "--json").json["vaults"]) == {"One", "Two", "Three"}
-
-    def test_two_of_one_name_are_told_apart_by_the_user(self, rag, make_vault):
-        make_vault("a/Notes")
-        other = make_vault("b/Notes")
-        ran = rag("init")
-        assert "left out: " in ran.out
-        assert f"rag index --name NAME {shlex.quote(str(other))}" in ran.out
-        assert rag("index", "-q").code == 0
-        assert list(rag("vault", "list", "--json").json["vaults"]) == ["Notes"]
 
 
 class TestLooking:
@@ -143,13 +131,6 @@ class TestFile:
         assert sorted(empty_home.rglob("*")) == before
         assert rag("vault", "list", "--json").json["vaults"] == {}
         assert rag("init", "--dry-run", "--json").json["written"] is False
-
-    def test_while_the_index_is_written_nothing_is(self, rag, make_vault, empty_home, tmp_path):
-        make_vault("Work")
-        held = IndexDirectory(load_config().index_dir)
-        with held.writing():
-            assert rag("init").code == 75
-        assert not (empty_home / "rag.toml").exists()
 
 
 @given(st.text())

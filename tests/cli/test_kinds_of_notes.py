@@ -64,13 +64,6 @@ class TestObsidian:
         assert (ran.code, "1 deleted" in ran.out) == (0, True)
         assert rag("search", "private").code == 1
 
-    def test_what_is_wrong_with_it_is_told_once_and_stays_in_the_status(self, rag, folder):
-        self.settle(folder)
-        told = "work/.obsidian/app.json: userIgnoreFilters: not a text: 7"
-        first, second = rag("index"), rag("index")
-        assert (first.code, told in first.err, told in second.err) == (0, True, False)
-        assert told.removeprefix("work/") in rag("status").out
-
     def test_a_linked_folder_that_leads_out_is_told_once(self, rag, folder, tmp_path):
         (tmp_path / "outside").mkdir()
         (folder / "out").symlink_to(tmp_path / "outside", target_is_directory=True)

@@ -53,11 +53,6 @@ class TestFiltersAlone:
     def test_they_list_notes_the_newest_first(self, titles, options, found):
         assert titles(*options) == found
 
-    def test_an_unknown_property_is_named_with_the_near_ones(self, rag, titles):
-        ran = rag("search", "--where", "stauts=done")
-        assert (ran.code, ran.out) == (1, "")
-        assert "no note has the property 'stauts'; near: status" in ran.err
-
     @pytest.mark.parametrize(
         "options",
         [

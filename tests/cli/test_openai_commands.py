@@ -58,15 +58,6 @@ def test_notes_are_embedded_and_found_by_meaning(
     assert "bge-m3" in json.dumps(status)
 
 
-def test_a_server_that_is_away_is_told_and_quotations_stand_in(
-    rag: Rag, indexed: Path, configured: OpenAIServer
-) -> None:
-    configured.close()
-    found, answer = rag("search", "backups"), rag("ask", QUESTION, "--json").json
-    assert found.code == 0 and "the model server does not answer" in found.err
-    assert answer["quotes"] and "LM Studio" in answer["error"]["hint"]
-
-
 def test_doctor_proves_both(rag: Rag, indexed: Path, configured: OpenAIServer) -> None:
     checks = rag("doctor", "--json").json["checks"]
     found = {check["name"]: check for check in checks if check["name"] in _NAMES}

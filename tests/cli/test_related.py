@@ -75,11 +75,6 @@ class TestLinks:
             (2, "d"),
         ]
 
-    def test_a_note_without_links_is_1_and_a_wrong_direction_2(self, rag, chain):
-        assert rag("related", "d", "--links", "out").code == 1
-        assert rag("related", "d", "--links", "up").code == 2
-        assert rag("related", "d", "--links", "in", "--depth", "4").code == 2
-
     def test_a_limit_leaves_out_the_furthest_links_and_says_how_many(self, rag, chain):
         ran = rag("related", "a", "--links", "out", "--depth", "2", "-k", "1")
         assert ran.out == "work/a.md:1: [[b]] → work/b.md\n"
