@@ -107,9 +107,6 @@ def ask(
         raise typer.Exit(code)
 
 
-# -- chat ----------------------------------------------------------------------------------
-
-
 def _sessions() -> Iterable[str]:
     from rag.config import load_config
     from rag.qa.sessions import list_sessions

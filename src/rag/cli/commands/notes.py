@@ -95,8 +95,6 @@ def _print_note(report: NoteReport, *, is_headed: bool) -> None:
         print_line(f"… {plural(report.more, 'more line')}")
 
 
-# -- related -------------------------------------------------------------------------------
-
 _LONGEST = 160  # characters of a passage
 _SOURCES = 3  # notes that link to both, that are named
 _LIMIT = 10  # notes; of links all are given

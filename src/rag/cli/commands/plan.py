@@ -70,9 +70,6 @@ def plan(
         say("`rag search` takes these words as they are; with --plan it filters so.")
 
 
-# -- transform -----------------------------------------------------------------------------
-
-
 def transform(
     words: list[str] = _QUERY,
     transforms: opt.Texts = opt.TRANSFORMS,
@@ -107,9 +104,6 @@ def _transformed(report: TransformReport) -> Iterator[str]:
     yield from (f"corrected: {word} -> {meant}" for word, meant in report.corrections.items())
     yield from (f"also: {one}" for one in report.also if one not in report.corrections.values())
     yield from searched_lines(report.route, report.variants)
-
-
-# -- audit ---------------------------------------------------------------------------------
 
 
 def audit(

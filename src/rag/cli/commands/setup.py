@@ -114,9 +114,6 @@ def _config_lines(found: RAGConfig) -> Iterator[str]:
             yield f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}"
 
 
-# -- trust ---------------------------------------------------------------------------------
-
-
 def trust(
     place: Path | None = argument(
         "[FOLDER]", "A project's folder, or its file; by default here.", None
@@ -162,8 +159,6 @@ def trust(
         nothing = [f"{report.file} asks for nothing that takes trust"]
         show(report, json, lines if report.trusted else nothing)
 
-
-# -- vaults --------------------------------------------------------------------------------
 
 vault = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="List, add, rename and remove vaults."

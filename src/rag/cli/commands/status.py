@@ -122,8 +122,6 @@ def _problems(found: StatusReport) -> Iterator[str]:
         yield "`rag index` embeds them; until then they are found by words"
 
 
-# -- doctor --------------------------------------------------------------------------------
-
 _MARKS = {"pass": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "bold red")}
 
 

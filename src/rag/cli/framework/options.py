@@ -25,8 +25,6 @@ Complete = Callable[[str], list[str]]
 _MOST = 200  # names that are offered at once
 _FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
 
-# -- completion ----------------------------------------------------------------------------
-
 
 def completing(names: Callable[[], Iterable[str]]) -> Complete:
     """Return a completion with some names; it says nothing into the prompt, whatever fails.
@@ -80,8 +78,6 @@ def complete_notes(incomplete: str) -> list[str]:
 
 
 complete_vaults = completing(_vaults)
-
-# -- options: defaults of parameters, of which several commands share those in capitals ---------
 
 
 def flag(names: str, help: str, default: bool | None = False) -> Any:
@@ -156,7 +152,6 @@ EXPLAIN_WINDOW = flag("--explain", "Show what the model was shown, and what it w
 NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
 # fmt: on
 
-# -- what is made of them, and what commands that search say of the index ------------------
 
 _CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)  # name=value, or name>value
 

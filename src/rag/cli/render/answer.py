@@ -237,9 +237,6 @@ def _summary(answer: Answer) -> str:
     return visible(" · ".join(parts))
 
 
-# -- what an answer rests on ---------------------------------------------------------------
-
-
 def print_sources(
     console: Console,
     sources: list[SearchResult],
@@ -276,8 +273,6 @@ def more_notes(answer: Answer) -> str:
         return ""
     return f"… and {left:,} more (--top-k {about.count} names all)"
 
-
-# -- what a model was shown: --explain -----------------------------------------------------
 
 _NAMES = {
     "system": "rules",

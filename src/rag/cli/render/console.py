@@ -25,8 +25,6 @@ SCHEMA = 1
 clean = without_controls  # what a note or a model says; names are made `visible`
 _LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
 
-# -- data, on stdout -----------------------------------------------------------------------
-
 
 def to_json_text(value: Any, indent: int | None = None) -> str:
     """Return JSON that shows other scripts as they are, and escapes what steers a terminal."""
@@ -90,9 +88,6 @@ def print_data(text: str) -> None:
     sys.stdout.buffer.write(raw)
 
 
-# -- messages, on stderr -------------------------------------------------------------------
-
-
 def say(text: str) -> None:
     """Print a message, one line, for the person at the terminal."""
     sys.stderr.write(visible(text) + "\n")
@@ -142,9 +137,6 @@ def is_news(text: str) -> bool:
     finally:
         os.close(within)
     return True
-
-
-# -- stdin ---------------------------------------------------------------------------------
 
 
 def read_stdin() -> str:

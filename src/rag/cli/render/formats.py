@@ -76,8 +76,6 @@ def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMAT
     return Output(chosen, given.get("quiet", False))
 
 
-# -- the results of a search, as other programs read them ------------------------------------
-
 _SNIPPET = 240  # characters
 _COLUMNS = (
     "rank score vault path title heading line line_start line_end tags created file text gone"

@@ -26,8 +26,6 @@ _NAMED_FIELDS = ("exact", "properties", "addresses")
 _GONE = "  (gone; run rag index)"
 _MATCH = "bold yellow"
 
-# -- results -------------------------------------------------------------------------------
-
 
 def print_results(report: SearchReport, full: bool = False) -> None:
     """Print each result with its place, headings and a snippet with the matches marked.
@@ -145,8 +143,6 @@ def _term(term: TermScore) -> str:
     written = f"({','.join(term.forms)})" if term.forms else ""
     return f"{term.term}{written}={term.score:.2f}"
 
-
-# -- the query -----------------------------------------------------------------------------
 
 _ROUTES = {
     "hybrid_both": "by words, and by meaning where there are embeddings",
