@@ -34,6 +34,7 @@ def test_a_new_snapshot_is_read_by_the_next_request(
     config: RAGConfig, folder: Path, refresh: Refresh
 ):
     readers = Readers(config)
+    readers.prepare()
     assert (found(readers, "wombat"), found(readers, "quokka")) == (1, 0)
     (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
     refresh(work=folder)
@@ -78,17 +79,6 @@ def test_the_reader_that_was_prepared_is_lent_first(config: RAGConfig, folder: P
     with readers.reader() as first, readers.reader() as second:
         assert search(first, SearchRequest("wombat")).response.total == 1
         assert search(second, SearchRequest("wombat")).response.total == 1
-    readers.close()
-
-
-def test_what_was_published_since_it_was_prepared_is_read(
-    config: RAGConfig, folder: Path, refresh: Refresh
-):
-    readers = Readers(config)
-    readers.prepare()
-    (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
-    refresh(work=folder)
-    assert found(readers, "quokka") == 1
     readers.close()
 
 
