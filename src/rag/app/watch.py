@@ -81,23 +81,10 @@ class Outcome:
     cpu: float
     error: str = ""
 
-    @property
-    def indexed(self) -> int:
-        """How many notes were added or changed."""
-        return self._count("added") + self._count("changed")
-
-    @property
-    def removed(self) -> int:
-        """How many notes were taken out."""
-        return self._count("deleted")
-
-    @property
-    def changed(self) -> int:
-        """How many notes were added, changed or taken out."""
-        return self.indexed + self.removed
-
-    def _count(self, what: str) -> int:
-        return sum(int(vault[what]) for vault in self.report.get("vaults", {}).values())
+    def count(self, *what: str) -> int:
+        """Return how many notes were `added`, `changed` or `deleted`."""
+        vaults = self.report.get("vaults", {}).values()
+        return sum(int(vault[one]) for vault in vaults for one in what)
 
     @property
     def embedded(self) -> int:
@@ -298,7 +285,10 @@ class Watcher:
             self._last = now
             self._told += len(paths)
             self._status = replace(self._status, last_event=self._iso())
-        self._notice_sleep()
+        drift = self._clock.time() - now
+        if abs(drift - self._drift) > _JUMP:  # the machine slept, or somebody set its clock
+            self._look_at = now
+        self._drift = drift
         if self._stopped.is_set():
             return
         if now >= self._next_run():
@@ -342,14 +332,15 @@ class Watcher:
         now = self._now()
         gained = _SHARE * (now - self._counted)
         self._saved, self._counted = min(_SAVED, self._saved + gained) - outcome.cpu, now
-        if outcome.changed or outcome.embedded:
+        if outcome.count("added", "changed", "deleted") or outcome.embedded:
             self._saved = max(self._saved, -_SHARE * _LATEST)
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, outcome: Outcome, problems: list[str], seconds: float) -> None:
         """Say what is new of a run, and write down how it went."""
-        parts = [f"{plural(outcome.indexed, 'note')} indexed"] if outcome.indexed else []
-        parts += [f"{plural(outcome.removed, 'note')} removed"] if outcome.removed else []
+        indexed, removed = outcome.count("added", "changed"), outcome.count("deleted")
+        parts = [f"{plural(indexed, 'note')} indexed"] if indexed else []
+        parts += [f"{plural(removed, 'note')} removed"] if removed else []
         parts += [f"{plural(outcome.embedded, 'chunk')} embedded"] if outcome.embedded else []
         if parts:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)} ({seconds:.1f} s)")
@@ -359,7 +350,7 @@ class Watcher:
                     self._warn(problem)
             self._said = {*problems}
             took, code = round(1000 * seconds), outcome.exit_code
-            run = WatchRun(self._iso(), took, code, outcome.changed, outcome.error)
+            run = WatchRun(self._iso(), took, code, indexed + removed, outcome.error)
             self._status = replace(self._status, last_run=run)
         self._write()
 
@@ -422,13 +413,6 @@ class Watcher:
         self._look_at = self._now()
         if not is_limit:
             self._follow_at = self._now() + _BEAT
-
-    def _notice_sleep(self) -> None:
-        """Look at all notes after the machine slept, or somebody set its clock."""
-        drift = self._clock.time() - self._now()
-        if abs(drift - self._drift) > _JUMP:
-            self._look_at = self._now()
-        self._drift = drift
 
     def _write(self) -> None:
         """Write down how it is; a disk that is full ends no watcher."""
