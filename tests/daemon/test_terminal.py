@@ -135,25 +135,6 @@ def test_ctrl_z_and_fg(shell):
     assert one.end()[0] == 0
 
 
-def test_a_line_is_edited_on_after_ctrl_z_and_fg(shell):
-    """The editor's mode of the terminal is back: what is typed is shown once."""
-    one, child = shell("chat")
-    one.wait_for(PROMPT)
-    one.type("How long do we keex")
-    one.wait_for("keex$")
-    settle(child)
-    shown = stop_and_go_on(one, child)
-    one.wait_for(r"fg[\s\S]*rag> How long do we keex$")
-    settle(child)
-    one.type("\x7fp backups?\n")
-    one.wait_for(rf"ninety days[\s\S]*{PROMPT}")
-    assert one.text[shown:].count("p backups?") == 1
-    one.type("\x04")
-    one.wait_for("ready: $")
-    one.type("exit\n")
-    assert one.end()[0] == 0
-
-
 def test_a_command_in_the_background_of_a_terminal_runs_cold(warm, library, terminal):
     before = warm.commands()
     line = f"set -m; {' '.join(RAG)} get backups --paths & wait"
