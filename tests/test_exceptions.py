@@ -9,6 +9,7 @@ EXIT_CODES = {
     "RAGError": 1,
     "NotFoundError": 1,
     "UsageError": 2,
+    "ArgumentError": 2,
     "ConfigError": 2,
     "QueryError": 2,
     "ContextError": 2,
@@ -36,10 +37,11 @@ def test_every_error_has_the_exit_code_of_the_design() -> None:
     assert {error.__name__: error.exit_code for error in ERRORS} == EXIT_CODES
 
 
-def test_no_two_errors_share_a_kind_but_a_server_is_a_server() -> None:
-    others = [error for error in ERRORS if error is not exceptions.StoreConnectionError]
+def test_no_two_errors_share_a_kind_but_a_server_is_a_server_and_an_argument_is_usage() -> None:
+    alike = (exceptions.StoreConnectionError, exceptions.ArgumentError)
+    others = [error for error in ERRORS if error not in alike]
     assert len({error.kind for error in others}) == len(others)
-    assert exceptions.StoreConnectionError.kind == ConnectionError.kind == "connection"
+    assert [error.kind for error in alike] == ["connection", "usage"]
 
 
 @pytest.mark.parametrize("error", ERRORS)

@@ -2,6 +2,7 @@
 
     RAGError                     1
     ├── UsageError               2   an argument or the configuration is wrong
+    │   ├── ArgumentError        2   what a program asked for does not fit
     │   └── ConfigError          2
     ├── IndexUnavailableError    3   no index, a damaged one, or one of another schema
     ├── ConnectionError          4   a service did not answer
@@ -66,6 +67,10 @@ class UsageError(RAGError):
 
     exit_code = 2
     kind = "usage"
+
+
+class ArgumentError(UsageError):
+    """An argument of a request that does not fit. The message holds nothing of notes."""
 
 
 SHOW_SETTINGS = "`rag config --defaults` lists the settings."

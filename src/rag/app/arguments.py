@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_ty
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from rag.app.filter_text import read_filters
-from rag.app.requests import ArgumentError, AskRequest, RelatedRequest, SearchRequest
-from rag.exceptions import UsageError
+from rag.app.requests import AskRequest, RelatedRequest, SearchRequest
+from rag.exceptions import ArgumentError, UsageError
 
 if TYPE_CHECKING:
     from rag.search.results import QueryFilters

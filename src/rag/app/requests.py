@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag.exceptions import UsageError
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rag.config import RAGConfig
     from rag.search.results import QueryFilters
-
-
-class ArgumentError(UsageError):
-    """An argument of a request that does not fit. The message holds nothing of notes."""
 
 
 @dataclass(frozen=True)

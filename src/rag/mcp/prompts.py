@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.app.requests import ArgumentError
+from rag.exceptions import ArgumentError
 
 TEMPLATE = "rag://note/{vault}/{+path}"  # of the addresses of notes as resources
 PROMPTS: tuple[dict[str, Any], ...] = (

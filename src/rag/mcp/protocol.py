@@ -17,8 +17,7 @@ from importlib import import_module
 from typing import Any, TypeGuard
 
 from rag import __version__
-from rag.app.requests import ArgumentError
-from rag.exceptions import NotFoundError, RAGError
+from rag.exceptions import ArgumentError, NotFoundError, RAGError
 from rag.mcp.library import Call, CancelledCall, Library
 from rag.mcp.prompts import PROMPTS, TEMPLATE, get_prompt
 

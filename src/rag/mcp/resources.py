@@ -8,8 +8,7 @@ from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 from rag.app.notes import get_note
-from rag.app.requests import ArgumentError
-from rag.exceptions import NotFoundError, UsageError
+from rag.exceptions import ArgumentError, NotFoundError, UsageError
 from rag.mcp.library import Library
 from rag.mcp.prompts import PROMPTS, TEMPLATE
 from rag.mcp.results import LONGEST, ROOM, as_data, clean

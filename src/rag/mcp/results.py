@@ -14,8 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from rag.answers.prompt_injection import clean_name, without_instructions
-from rag.app.requests import ArgumentError
-from rag.exceptions import RAGError
+from rag.exceptions import ArgumentError, RAGError
 from rag.text.data_delimiters import fenced, unused_code
 from rag.text.messages import brief, plural, shortened
 from rag.text.sanitize import without_controls

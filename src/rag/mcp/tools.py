@@ -15,8 +15,7 @@ from rag.app.interpretation_text import missing_words
 from rag.app.notes import Limits, get_note
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
 from rag.app.notes.names import notes_like
-from rag.app.requests import ArgumentError
-from rag.exceptions import NotFoundError, RAGError
+from rag.exceptions import ArgumentError, NotFoundError, RAGError
 from rag.mcp.library import Call, Library
 from rag.mcp.resources import read_address
 from rag.mcp.results import (

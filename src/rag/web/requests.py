@@ -11,7 +11,8 @@ from starlette.datastructures import QueryParams
 
 from rag.app import arguments
 from rag.app.arguments import Arguments, Name, Text, check, model_of
-from rag.app.requests import ArgumentError, ChatRequest, SyncRequest
+from rag.app.requests import ChatRequest, SyncRequest
+from rag.exceptions import ArgumentError
 
 T = TypeVar("T")
 
