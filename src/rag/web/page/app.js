@@ -372,17 +372,14 @@ let status = { html: "", request: null, timer: 0 };
 /* Show how fresh the index is, and go on looking: of a core that takes 2 % at most. */
 async function showStatus() {
   clearTimeout(status.timer);
-  status.request?.abort();
   if (document.hidden || $("index-now")?.disabled) return;
+  status.request?.abort();
   const own = status.request = new AbortController(), began = performance.now();
-  let html;
-  try {
-    html = await get("/page/status", AbortSignal.any([own.signal, AbortSignal.timeout(10_000)]));
-  } catch (error) {
-    if (own.signal.aborted) return;
-    html = make("b", { className: "stale" }, told(reason(error))).outerHTML;
-  }
-  if (own.signal.aborted) return;
+  const late = setTimeout(() => own.abort(new DOMException("", "TimeoutError")), 10_000);
+  const html = await get("/page/status", own.signal)
+    .catch((error) => make("b", { className: "stale" }, told(reason(error))).outerHTML);
+  clearTimeout(late);
+  if (status.request !== own) return;  // it was asked again
   const isFocused = document.activeElement?.id === "index-now";
   if (html !== status.html) $("status").innerHTML = status.html = html;
   if (isFocused) $("index-now")?.focus();
@@ -398,7 +395,7 @@ async function indexNow(button) {
   button.disabled = true;
   button.textContent = texts.indexing;
   say(texts.indexing);
-  status.request?.abort();
+  status.request = null;
   let said = texts.fresh;
   try {
     const answer = await fetch("/v1/index", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
