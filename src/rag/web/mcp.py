@@ -67,9 +67,13 @@ class Endpoint:
             return JSONResponse(parse_error, 400)
         meta = meta_of(message)
         is_modern = VERSION in meta
-        if wrong := _mismatch(request, message) if is_modern else _unknown_revision(request):
-            return JSONResponse(error_message(as_object(message).get("id"), wrong), 400)
         revision = request.headers.get("mcp-protocol-version", _WITHOUT_HEADER)
+        wrong = _mismatch(request, message) if is_modern else None
+        if not is_modern and revision not in (*HANDSHAKE, MODERN):
+            told = "Unsupported protocol version"
+            wrong = ProtocolError(INVALID_REQUEST, told, {"supported": HANDSHAKE})
+        if wrong:
+            return JSONResponse(error_message(as_object(message).get("id"), wrong), 400)
         connection = Connection("" if is_modern else revision)
         call, handle = Call(), self._dispatcher.handle
         if "progressToken" in meta:
@@ -92,14 +96,6 @@ class Endpoint:
             return Response(status_code=202)
         code = answer.get("error", {}).get("code", 0) if is_modern else 0
         return JSONResponse(answer, _STATUS.get(code, 200))
-
-
-def _unknown_revision(request: Request) -> ProtocolError | None:
-    """Return what is wrong with the revision that a client of the older era names."""
-    named = request.headers.get("mcp-protocol-version", _WITHOUT_HEADER)
-    if named in (*HANDSHAKE, MODERN):
-        return None
-    return ProtocolError(INVALID_REQUEST, "Unsupported protocol version", {"supported": HANDSHAKE})
 
 
 def _mismatch(request: Request, message: Message) -> ProtocolError | None:

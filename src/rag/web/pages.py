@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from html import escape
@@ -102,48 +102,46 @@ class _Pages:
         asked = requests.from_query(requests.Search, request.query_params)
         if not asked.query.strip() and asked.filters is None:
             asked = replace(asked, filters=QueryFilters(paths=["**"]))  # the newest of all
-        texts = _texts(request)
-        report = await self._api.read(lambda workspace: search(workspace, asked))
-        return HTMLResponse("".join(_results(report, texts)))
+        return await self._part(request, lambda one, texts: _results(search(one, asked), texts))
 
     async def note(self, request: Request) -> Response:
         """Return a note."""
-        asked, texts = request.query_params, _texts(request)
-        name, vault = asked.get("note", ""), asked.get("in", "")
+        asked = request.query_params
         line = int(asked["line"]) if asked.get("line", "").isdecimal() else 0
 
-        def work(workspace: Workspace) -> str:
-            report = _find(workspace, name, vault)
+        def make(workspace: Workspace, texts: Texts) -> Iterator[str]:
+            report = _find(workspace, asked.get("note", ""), asked.get("in", ""))
             row = report.note.row
             whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
             at = line or (report.line_start if report.part else 0)
-            page = render(whole.lines, row.vault, row.path)
-            return "".join(_note(whole, page, at, workspace, texts))
+            return _note(whole, render(whole.lines, row.vault, row.path), at, workspace, texts)
 
-        return HTMLResponse(await self._api.read(work))
+        return await self._part(request, make)
 
     async def related(self, request: Request) -> Response:
         """Return the notes related to one."""
         asked = RelatedRequest(request.query_params.get("note", ""), top_k=6)
-        texts = _texts(request)
-        report = await self._api.read(lambda workspace: related(workspace, asked))
-        return HTMLResponse("".join(_related(report, texts)))
+        return await self._part(request, lambda one, texts: _related(related(one, asked), texts))
 
     async def filters(self, request: Request) -> Response:
         """Return the vaults, tags and times that can be chosen."""
-        texts = _texts(request)
 
-        def work(workspace: Workspace) -> str:
+        def make(workspace: Workspace, texts: Texts) -> Iterator[str]:
             vaults, tags = workspace.count_notes("vaults"), workspace.count_notes("tags")
-            return "".join(_filters([*vaults], [*tags][:_MOST_TAGS], texts))
+            return _filters([*vaults], [*tags][:_MOST_TAGS], texts)
 
-        return HTMLResponse(await self._api.read(work))
+        return await self._part(request, make)
 
     async def status(self, request: Request) -> Response:
         """Return the state of the index."""
+        return await self._part(request, lambda one, texts: _status(read_status(one.config), texts))
+
+    async def _part(
+        self, request: Request, make: Callable[[Workspace, Texts], Iterator[str]]
+    ) -> Response:
+        """Return a part of the page, made in a thread, in the language of the browser."""
         texts = _texts(request)
-        report = await self._api.read(lambda workspace: read_status(workspace.config))
-        return HTMLResponse("".join(_status(report, texts)))
+        return HTMLResponse(await self._api.read(lambda one: "".join(make(one, texts))))
 
     async def image(self, request: Request) -> Response:
         """Return a picture that a note shows."""
