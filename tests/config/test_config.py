@@ -206,7 +206,7 @@ def test_the_environment_gives_numbers_booleans_lists_and_tables_as_text(project
     ("name", "value", "says"),
     [
         ("RAG_SEARCH__TOP_K", "many", "a whole number within 1 and 10,000, not 'many'"),
-        ("RAG_SEARCH__TOP_K", "0", "a whole number within 1 and 10,000, not '0'"),
+        ("RAG_SEARCH__TOP_K", "0", "a whole number within 1 and 10,000, not 0"),
         ("RAG_SEARCH__FRESHNESS", "perhaps", "true or false, not 'perhaps'"),
         ("RAG_INDEX__ONLY", "{", "a table"),
         ("RAG_INDEX__IGNORE", "[1]", "a list of texts"),

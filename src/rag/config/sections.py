@@ -108,7 +108,7 @@ class Setting(NamedTuple):
             )
         if self.choices is None and not isinstance(self.default, (bool, int, float)):
             return f" must be {demand}"  # a text may be a key or a password: it is not repeated
-        return f" must be {demand}, not {str(value)[:100]!r}"
+        return f" must be {demand}, not {repr(value)[:100]}"
 
 
 def setting(default: Any, text: str, *bounds: float | None, **rule: Any) -> Any:
