@@ -33,7 +33,6 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = [
-    "pytester",
     "index_fixtures",
     "plugin_fixtures",
     "server_fixtures",
