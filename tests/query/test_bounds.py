@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import unicodedata
-
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from rag.exceptions import QueryError
 from rag.query.limits import (
@@ -19,27 +14,11 @@ from rag.query.limits import (
     bounded,
 )
 from rag.query.syntax import parse_query
-from rag.query.transforms.fallbacks import parts_of
 
 ACUTE, BELOW = "\u0301", "\u0316"
 
 
-def longest_run_of_marks(text: str) -> int:
-    longest = run = 0
-    for char in text:
-        run = run + 1 if unicodedata.combining(char) else 0
-        longest = max(longest, run)
-    return longest
-
-
 class TestBounded:
-    @example("a" + ACUTE * 30)
-    @example("e\u0301 が か\u3099 हिन्दी")
-    @given(st.text(max_size=60))
-    def test_a_text_of_any_language_stays_as_it_is(self, text):
-        if longest_run_of_marks(text) <= 30:
-            assert bounded(text) == text
-
     def test_marks_that_no_language_piles_up_are_left_out(self):
         assert bounded("a" + (ACUTE + BELOW) * 1_000 + "b") == "a" + (ACUTE + BELOW) * 15 + "b"
 
@@ -62,11 +41,6 @@ class TestTheFirstOfAKindCount:
         assert parsed.text.endswith("a19 b")
         assert parsed.beyond == ("only the first 16 phrases of the query count",)
 
-    def test_beginnings_beyond_are_plain_words(self):
-        parsed = parse_query(" ".join(f"ab{number}x*" for number in range(20)))
-        assert parsed.prefixes == tuple(f"ab{number}x" for number in range(MOST_BEGINNINGS))
-        assert parsed.text.endswith("ab19x")
-
     def test_excluded_words_and_conditions_beyond_are_passed_over(self):
         parsed = parse_query(
             " ".join(f"-w{number} tag:t{number} -ab{number}x*" for number in range(40))
@@ -76,24 +50,3 @@ class TestTheFirstOfAKindCount:
         assert parsed.values("tag") == [f"t{number}" for number in range(MOST_FIELDS)]
         assert parsed.text == ""
         assert len(parsed.beyond) == 3
-
-    def test_what_is_said_again_does_not_count_again(self):
-        parsed = parse_query('"a b" ' * 100 + '"c d"')
-        assert parsed.phrases == ("a b", "c d")
-        assert parsed.beyond == ()
-
-    @pytest.mark.parametrize("count", [1, 2, MOST_PHRASES])
-    def test_a_query_within_the_bounds_is_read_whole(self, count):
-        parsed = parse_query(" ".join(['"a b" ab* tag:t -c'] * count))
-        assert len(parsed.phrases) == len(parsed.prefixes) == len(parsed.fields) == count
-        assert parsed.beyond == ()
-
-
-def test_splitting_a_query_takes_no_more_than_its_length():
-    def seconds(length: int) -> float:
-        started = time.process_time()
-        parts_of("、" * length, 5)
-        return time.process_time() - started
-
-    short, long = (min(seconds(length) for _ in range(3)) for length in (1_000, 8_000))
-    assert long < 25 * short + 0.01  # the square would be 64 times

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.query.note_follow_ups import followed_up
 from rag.query.note_questions import note_question
+from tables import rows
 
 DAY = date(2026, 11, 17)
 MET = "When did I last meet Ann?"
 MET_JA = "最後に田中さんに会ったのはいつ？"
 
 
-@pytest.mark.parametrize(
-    ("question", "before", "found"),
+@rows(
+    "question, before, found",
     [
         ("and the one before?", MET, "When did I last meet Ann before 2026-11-17"),
         ("And the time before that?", MET, "When did I last meet Ann before 2026-11-17"),
@@ -48,8 +48,8 @@ def test_after_a_last_date_an_earlier_one_is_asked_for_or_what_was_then(
     assert followed_up(question, before, DAY) == found
 
 
-@pytest.mark.parametrize(
-    ("question", "before", "found"),
+@rows(
+    "question, before, found",
     [
         ("how many are there?", "list all notes about the ferry", "how many notes about the ferry"),
         ("how many?", "which notes are tagged ops", "how many notes are tagged ops"),
@@ -63,8 +63,8 @@ def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, foun
     assert followed_up(question, before) == found
 
 
-@pytest.mark.parametrize(
-    ("question", "before", "found"),
+@rows(
+    "question, before, found",
     [
         (
             "and from last month?",
@@ -100,8 +100,8 @@ def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, f
     assert note_question(found)
 
 
-@pytest.mark.parametrize(
-    ("question", "before"),
+@rows(
+    "question, before",
     [
         ("and the one before?", "How long do we keep backups?"),
         ("who was there?", "how many notes mention Ann?"),
@@ -126,10 +126,6 @@ def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, f
 )
 def test_any_other_question_does_not_go_on_from_it(question: str, before: str) -> None:
     assert followed_up(question, before, DAY) == ""
-
-
-def test_without_an_answer_there_is_no_day_before_it() -> None:
-    assert followed_up("and the one before?", MET, None) == ""
 
 
 @given(st.text(max_size=80), st.sampled_from([MET, MET_JA, "list all notes", "ノートはいくつ"]))

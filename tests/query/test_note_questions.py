@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.query.note_hints import may_ask_of_notes
 from rag.query.note_questions import Asked, note_question, subject_of
+from tables import rows
 
 TODAY = date(2026, 11, 23)
 LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
 
 
-@pytest.mark.parametrize(
-    ("question", "asked", "subject"),
+@rows(
+    "question, asked, subject",
     [
         ("list all notes about the ferry", LIST, "the ferry"),
         ("Can you list all my notes about ferries?", LIST, "ferries"),
@@ -68,8 +68,8 @@ def test_it_is_told_from_its_words(question: str, asked: Asked, subject: str) ->
     assert note_question(question, TODAY) == (asked, subject)
 
 
-@pytest.mark.parametrize(
-    ("question", "asked"),
+@rows(
+    "question, asked",
     [
         ("which notes are tagged runbook", LIST),
         ("show me all notes from last week", LIST),
@@ -97,7 +97,7 @@ def test_filters_choose_notes_too(question: str, asked: Asked) -> None:
     assert found and found.asked == asked
 
 
-@pytest.mark.parametrize(
+@rows(
     "question",
     [
         "how many notes fit in a bar of music",
@@ -168,12 +168,8 @@ def test_what_asks_for_what_notes_say_is_none(question: str) -> None:
     assert note_question(question, TODAY) is None
 
 
-def test_a_very_long_question_is_none() -> None:
-    assert note_question(f"list all notes about {'the ferry ' * 40}", TODAY) is None
-
-
-@pytest.mark.parametrize(
-    ("left", "subject"),
+@rows(
+    "left, subject",
     [
         ("how many notes mention the ferry", "the ferry"),
         ("which notes do I have about", ""),
@@ -194,9 +190,3 @@ def test_of_what_is_left_of_a_planned_question_the_subject_is_told(left: str, su
 def test_any_text_is_read(text: str) -> None:
     found = note_question(text, TODAY)
     assert found is None or found.subject == found.subject.strip()
-
-
-@given(st.sampled_from(["list all notes about ", "how many notes mention "]), st.text(max_size=60))
-def test_any_subject_is_read(lead: str, text: str) -> None:
-    note_question(lead + text, TODAY)
-    subject_of(lead + text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.query.property_values import value_test
+from tables import rows
 
 
-@pytest.mark.parametrize(
-    ("condition", "values"),
+@rows(
+    "condition, values",
     [
         ("meadows", ["Donella Meadows", "Meadows, D."]),
         ("田中", ["田中", "田中 花子"]),
@@ -28,8 +27,8 @@ def test_it_holds_of_these(condition: str, values: list[str]) -> None:
     assert [value for value in values if not value_test(condition)(value)] == []
 
 
-@pytest.mark.parametrize(
-    ("condition", "values"),
+@rows(
+    "condition, values",
     [
         ("done", ["not done", "not yet done", "isn't done", "undone", "no longer done"]),
         ("fiction", ["non-fiction"]),

@@ -9,7 +9,6 @@ import pytest
 
 from rag.context import (
     ContextItem,
-    ContextPipeline,
     PipelineStep,
     RetrieverError,
     SourceType,
@@ -24,6 +23,7 @@ from rag.query import (
     MultiQueryTransformer,
     QueryBundle,
 )
+from tables import rows
 
 EMPTY = inspect.Parameter.empty
 QUERY = QueryBundle(query_str="q")
@@ -52,8 +52,8 @@ def variations(query: str, count: int) -> list[str]:
     return [f"{query}{number}" for number in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("function", "signature"),
+@rows(
+    "function, signature",
     [
         (
             query_transform_step,
@@ -80,30 +80,16 @@ class TestQueryTransformStep:
     def step(self, notes: Notes, **given: Any) -> PipelineStep:
         return query_transform_step("expand", MultiQueryTransformer(variations, 2), notes, **given)
 
-    def test_it_is_a_step_of_that_name(self):
-        step = self.step(Notes())
-        assert isinstance(step, PipelineStep)
-        assert (step.name, step.is_async, step.on_error) == ("expand", False, "raise")
-
     def test_every_query_is_retrieved_with_top_k(self):
         notes = Notes()
         self.step(notes, top_k=3).execute([], QUERY)
         assert notes.asked == [("q", 3), ("q0", 3), ("q1", 3)]
-
-    def test_ten_is_the_default(self):
-        notes = Notes()
-        self.step(notes).execute([], QUERY)
-        assert {top_k for _, top_k in notes.asked} == {10}
 
     def test_the_lists_are_fused_by_reciprocal_ranks(self):
         found = self.step(Notes(q="a b", q0="b c", q1="b")).execute([], QUERY)
         sums = {"b": 1 / 62 + 2 / 61, "a": 1 / 61, "c": 1 / 62}
         assert names(found) == ["b", "a", "c"]
         assert [one.score for one in found] == pytest.approx([s / sums["b"] for s in sums.values()])
-
-    def test_equal_scores_stay_in_the_order_of_first_appearance(self):
-        found = self.step(Notes(q="z", q0="a", q1="m")).execute([], QUERY)
-        assert names(found) == ["z", "a", "m"]
 
     def test_what_is_there_stays_in_front_and_is_not_added_again(self):
         before = [item("b", score=0.25)]
@@ -124,34 +110,24 @@ class TestClassifiedRetrieverStep:
         classifier = CallbackClassifier(lambda query: label)
         return classified_retriever_step("route", classifier, RETRIEVERS, **given)
 
-    @pytest.mark.parametrize(("label", "found"), [("code", ["c"]), ("prose", ["p1", "p2"])])
+    @rows("label, found", [("code", ["c"]), ("prose", ["p1", "p2"])])
     def test_the_label_chooses_the_retriever(self, label: str, found: list[str]):
         step = self.step(label)
         assert (step.name, step.is_async, step.on_error) == ("route", False, "raise")
         assert names(step.execute([item("x")], QUERY)) == ["x", *found]
 
-    def test_top_k_is_handed_on(self):
-        assert names(self.step("prose", top_k=1).execute([], QUERY)) == ["p1"]
-        self.step("code").execute([], QUERY)
-        assert RETRIEVERS["code"].asked[-1] == ("q", 10)
-
     def test_the_default_stands_in_for_labels_without_a_retriever(self):
         assert names(self.step("maths", default="code").execute([], QUERY)) == ["c"]
 
-    @pytest.mark.parametrize("default", [None, "physics"])
+    @rows("default", [None, "physics"])
     def test_no_retriever_is_a_retriever_error(self, default: str | None):
         step = self.step("maths", default=default)
         with pytest.raises(RetrieverError, match="'maths'") as caught:
             step.execute([], QUERY)
         assert isinstance(caught.value, RAGError)
 
-    def test_in_a_pipeline_the_error_is_the_same(self):
-        pipeline = ContextPipeline().add_step(self.step("maths"))
-        with pytest.raises(RetrieverError, match="'maths'"):
-            pipeline.build("q")
 
-
-@pytest.mark.parametrize("top_k", [0, -1])
+@rows("top_k", [0, -1])
 def test_a_top_k_below_one_is_a_value_error(top_k: int):
     with pytest.raises(ValueError, match="top_k"):
         query_transform_step("x", MultiQueryTransformer(variations), Notes(), top_k=top_k)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from haystack.components.generators.chat import MockChatGenerator
 
-from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.exceptions import RAGError, UsageError
 from rag.query import QueryBundle, QueryClassifier, QueryTransformer
 from rag.query.registry import (
     classifier_names,
@@ -21,6 +18,7 @@ from rag.query.registry import (
     transformer_name,
     transformer_names,
 )
+from tables import rows
 
 Install = Callable[..., None]
 BUILT_IN = ["decompose", "hyde", "multi-query", "step-back"]
@@ -35,18 +33,8 @@ class Mine:
 """
 
 
-def test_the_built_in_ones_are_there():
-    assert transformer_names() == BUILT_IN
-    assert classifier_names() == []
-
-
-def test_plug_ins_follow_them(install: Install):
-    install("fancy", {"rag.transformers": {"Zoom_In": "mine:Mine", "acronyms": "mine:Mine"}})
-    assert transformer_names() == [*BUILT_IN, "acronyms", "zoom-in"]
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
+@rows(
+    "written, name",
     [
         *((name, name) for name in BUILT_IN),
         ("multi_query", "multi-query"),
@@ -66,8 +54,8 @@ def test_names_are_taken_in_any_spelling(written: str, name: str):
     assert type(made) is type(create_transformer(name, MockChatGenerator()))
 
 
-@pytest.mark.parametrize(
-    ("name", "reply", "queries"),
+@rows(
+    "name, reply, queries",
     [
         ("hyde", {"document": "Pods are small."}, ["Pods are small."]),
         ("multi-query", {"queries": ["pod", "unit"]}, ["What is a Pod?", "pod", "unit"]),
@@ -82,13 +70,6 @@ def test_a_built_in_one_asks_the_generator(name: str, reply: Any, queries: list[
     assert [query.query_str for query in found] == queries
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_a_built_in_one_needs_a_generator(name: str):
-    with pytest.raises(ConfigError, match=f"the transform {name} needs a chat model") as caught:
-        create_transformer(name, None)
-    assert "ollama.chat_model" in caught.value.hint
-
-
 def test_an_unknown_name_is_a_usage_error_with_the_nearest_names():
     with pytest.raises(UsageError, match="no transform is named 'multy'") as caught:
         create_transformer("multy", None)
@@ -99,14 +80,6 @@ def test_an_unknown_name_is_a_usage_error_with_the_nearest_names():
 
 
 class TestPlugIns:
-    def test_a_broken_one_does_not_touch_the_built_in_ones(self, install: Install, tmp_path: Path):
-        install("broken", {})
-        entries = tmp_path / "site" / "broken-1.0.dist-info" / "entry_points.txt"
-        entries.write_text("[rag.transformers]\nno equals sign\n")
-        assert create_transformer("hyde", MockChatGenerator())
-        with pytest.raises(RAGError, match="cannot be read"):
-            create_transformer("mine")
-
     def test_a_transformer_is_given_the_generator_or_none(self, install: Install):
         install("fancy", {"rag.transformers": {"mine": "mine:Mine"}}, mine=MINE)
         generator = MockChatGenerator()
@@ -118,11 +91,6 @@ class TestPlugIns:
         install("fancy", {"rag.transformers": taken}, mine=MINE)
         assert transformer_names() == BUILT_IN
         assert type(create_transformer("hyde", MockChatGenerator())).__name__ == "HyDETransformer"
-
-    def test_what_is_no_transformer_is_refused(self, install: Install):
-        install("fancy", {"rag.transformers": {"mine": "mine:make"}}, mine="make = str")
-        with pytest.raises(RAGError, match=r"made a str, which has no transform\(query\)"):
-            create_transformer("mine")
 
     def test_a_classifier(self, install: Install):
         install("fancy", {"rag.classifiers": {"mine": "mine:Mine"}}, mine=MINE)
@@ -138,12 +106,3 @@ class TestPlugIns:
         with pytest.raises(UsageError, match="no classifier is named 'mime'") as caught:
             create_classifier("mime")
         assert caught.value.hint.startswith("Did you mean mine?")
-
-
-def test_names_alone_import_no_haystack():
-    code = (
-        "import sys; from rag.query.registry import transformer_names as names; names(); "
-        "print([m for m in ('haystack', 'pydantic', 'httpx') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

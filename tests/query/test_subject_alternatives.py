@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.query.note_questions import alternatives
+from tables import rows
 
 
-@pytest.mark.parametrize(
-    ("subject", "found"),
+@rows(
+    "subject, found",
     [
         ("Sarah or Tom", ["Sarah", "Tom"]),
         ("either Sarah or Tom", ["Sarah", "Tom"]),
@@ -26,7 +26,7 @@ def test_they_stand_beside_an_or(subject: str, found: list[str]) -> None:
     assert alternatives(subject) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     "subject",
     [
         "the ferry",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.query.syntax import PHRASE, FieldTerm, named_properties, parse_query
+from tables import rows
 
 
 class TestOr:
@@ -13,7 +12,7 @@ class TestOr:
         assert parsed.either == ((FieldTerm("tag", "a"), FieldTerm("tag", "b")),)
         assert (parsed.fields, parsed.text) == ((), "budget")
 
-    @pytest.mark.parametrize("mark", ["OR", "|", "||", "｜"])
+    @rows("mark", ["OR", "|", "||", "｜"])
     def test_between_phrases_too_however_it_is_written(self, mark):
         parsed = parse_query(f'"one two" {mark} "three four"')
         assert parsed.either == ((FieldTerm(PHRASE, "one two"), FieldTerm(PHRASE, "three four")),)
@@ -31,7 +30,7 @@ class TestOr:
         parsed = parse_query('budget OR "burn rate"')
         assert (parsed.phrases, parsed.either, parsed.text) == ((), (), "budget burn rate")
 
-    @pytest.mark.parametrize("query", ["OR tag:a", "tag:a OR", "or tag:a"])
+    @rows("query", ["OR tag:a", "tag:a OR", "or tag:a"])
     def test_at_an_end_it_is_a_word(self, query):
         parsed = parse_query(query)
         assert (parsed.fields, parsed.either) == ((FieldTerm("tag", "a"),), ())
@@ -46,13 +45,6 @@ class TestProperties:
             FieldTerm("owner", "Ada L", True),
         ]
         assert parsed.text == "x:y"
-
-    def test_without_a_value_it_is_plain_text(self):
-        assert parse_query("status: done", ["status"]).text == "status: done"
-
-    def test_of_two_names_the_longer_one_counts(self):
-        parsed = parse_query("status-x:done", ["status", "status-x"])
-        assert parsed.properties == [FieldTerm("status-x", "done")]
 
     def test_names_are_found_before_a_colon(self):
         query = 'Status:done -owner:x at 10:30 note: y tag:z 状態:完了 著者：田中 a"b:c'

@@ -13,16 +13,14 @@ from rag.query import (
     Extraction,
     IntentRouter,
     KeywordClassifier,
-    LiveAsker,
     MetadataExtraction,
     QueryBundle,
     Route,
-    Trace,
 )
+from tables import rows
 
 Install = Callable[..., None]
 META, VECTOR, HYBRID = Route.METADATA_ONLY, Route.VECTOR_ONLY, Route.HYBRID_BOTH
-TAGGED = MetadataExtraction(tags=["helm"])
 
 
 def route(router: IntentRouter, query: str, text: str | None = None, **read: Any) -> Any:
@@ -37,8 +35,8 @@ def says(reply: str) -> IntentRouter:
 
 
 class TestByRules:
-    @pytest.mark.parametrize(
-        ("query", "text", "tags", "expected"),
+    @rows(
+        "query, text, tags, expected",
         [
             ("rolling back", "rolling back", [], HYBRID),
             ("tagged helm", "", ["helm"], META),
@@ -70,7 +68,7 @@ class TestByRules:
 
 
 class TestByModel:
-    @pytest.mark.parametrize(
+    @rows(
         "reply",
         [
             '{"primary_route": "vector_only", "reason": "like"}',
@@ -83,9 +81,7 @@ class TestByModel:
         intent = route(says(reply), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "model")
 
-    @pytest.mark.parametrize(
-        "reply", ["", "{}", "sure", '{"primary_route": 3}', '["vector"]', "[]"]
-    )
+    @rows("reply", ["", "{}", "sure", '{"primary_route": 3}', '["vector"]', "[]"])
     def test_what_is_no_route_is_in_doubt(self, reply: str):
         intent = route(says(reply), "rolling back")
         assert (intent.primary_route, intent.by) == (HYBRID, "default")
@@ -101,23 +97,6 @@ class TestByModel:
         intent = route(says(f'{{"primary_route": "{name}"}}'), "rolling back", tags=tags)
         assert intent.primary_route == HYBRID
 
-    def test_filters_alone_need_no_model(self):
-        asker = LiveAsker({"route": MockChatGenerator("vector_only")})
-        left = Extraction(metadata=TAGGED)
-        assert IntentRouter("model").classify("x", left, asker).primary_route == META
-        assert asker.trace == Trace()
-
-    def test_an_echo_is_no_answer(self):
-        intent = route(IntentRouter("model", MockChatGenerator()), "vector_only vector_only")
-        assert (intent.primary_route, intent.by) == (HYBRID, "default")
-
-    def test_what_it_said_is_in_the_trace(self):
-        asker = LiveAsker({"route": MockChatGenerator("vector_only", model="mock")})
-        IntentRouter("model").classify("a b", Extraction(text="a b"), asker)
-        [response] = asker.trace.responses
-        kept = '{"primary_route": "vector_only", "reason": ""}'
-        assert (response.stage, response.text, response.model) == ("route", kept, "mock")
-
 
 class TestByClassifier:
     def by(self, label: Any) -> IntentRouter:
@@ -129,19 +108,13 @@ class TestByClassifier:
 
         return IntentRouter("mine", classifier=Says())
 
-    @pytest.mark.parametrize("label", ["vector_only", " Vector-Only "])
+    @rows("label", ["vector_only", " Vector-Only "])
     def test_its_label_is_the_route(self, label: str):
         intent = route(self.by(label), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "mine")
 
-    def test_hybrid_both_is_a_route_and_no_doubt(self):
-        assert route(self.by("hybrid_both"), "rolling back").by == "mine"
-
-    def test_it_cannot_leave_words_unranked_either(self):
-        assert route(self.by("sql_only"), "rolling back", tags=["a"]).primary_route == HYBRID
-
-    @pytest.mark.parametrize(
-        ("label", "reason"),
+    @rows(
+        "label, reason",
         [
             ("recipes", "mine said 'recipes', which is no route"),
             (None, "mine said None, which is no route"),
@@ -160,10 +133,6 @@ class TestByClassifier:
         install("fancy", {"rag.classifiers": {"near": "near_to:make"}}, near_to=source)
         intent = route(IntentRouter("near"), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "near")
-
-    def test_a_plug_in_that_is_not_there_is_in_doubt(self):
-        intent = route(IntentRouter("absent"), "rolling back")
-        assert (intent.by, intent.reason) == ("default", "no classifier is named 'absent'")
 
 
 def test_it_is_a_component_that_goes_through_yaml():

@@ -6,13 +6,13 @@ import json
 from datetime import date
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.query import QueryPurpose, QueryType
 from rag.query.planner.llm_actions import Final, ToolUse, action_in, confidence_of, result_of
+from tables import rows
 
 TODAY = date(2026, 11, 21)
 TOOLS = ["rapidfuzz_similarity", "weather"]
@@ -24,7 +24,7 @@ def read(reply: Any) -> Any:
 
 
 class TestActions:
-    @pytest.mark.parametrize(
+    @rows(
         "reply",
         [
             {"action": "tool", "tool": "weather", "arguments": {"query": "x"}},
@@ -38,12 +38,7 @@ class TestActions:
     def test_a_tool_is_asked_for_in_many_ways(self, reply: Any):
         assert read(reply) == ToolUse("weather", {"query": "x"})
 
-    def test_a_tool_that_is_not_there_is_asked_for_all_the_same(self):
-        assert read({"action": "tool", "tool": "rm", "arguments": 3}) == ToolUse("rm", 3)
-        assert read({"action": "tool"}) == ToolUse("", {})
-        assert read({"action": "tool", "tool": 7, "arguments": "{"}) == ToolUse("", "{")
-
-    @pytest.mark.parametrize(
+    @rows(
         "reply",
         [
             {"action": "final", **ANSWER},
@@ -61,27 +56,10 @@ class TestActions:
         assert isinstance(final, Final)
         assert result_of("q", final.payload, TODAY).transformed_query == "undo a release"
 
-    @pytest.mark.parametrize(
-        "reply", ["", "{}", "[]", "3", "null", "Sure.", '{"action": "final"}', '{"a": {"b": 1}}']
-    )
-    def test_what_is_neither_is_nothing(self, reply: str):
-        assert read(reply) is None
-
-    def test_an_echo_of_the_prompt_is_nothing(self):
-        assert action_in(f"<<< 1234\n{json.dumps(ANSWER)}", TOOLS, "1234") is None
-
-    def test_what_is_kept_is_json_and_has_an_end(self):
-        numbers, deep = ",".join(["1" * 400] * 30), f"{'[' * 40}1{']' * 40}"
-        reply = f'{{"query": "\\ud800", "units": [NaN, 1e999, {numbers}], "x": {deep}}}'
-        final = action_in(reply, TOOLS)
-        assert isinstance(final, Final)
-        text = json.dumps(final.payload, allow_nan=False, ensure_ascii=False)
-        assert len(text.encode()) < 1000
-
 
 class TestConfidence:
-    @pytest.mark.parametrize(
-        ("said", "meant"),
+    @rows(
+        "said, meant",
         [
             *((0.85, 0.85), (85, 0.85), ("0.85", 0.85), ("85", 0.85), ("85%", 0.85)),
             *(("85 ％", 0.85), (1, 1.0), (0, 0.0), (100, 1.0), ("1%", 0.01), ("100%", 1.0)),
@@ -91,16 +69,6 @@ class TestConfidence:
     )
     def test_it_is_understood_as_number_percentage_or_word(self, said: Any, meant: float):
         assert confidence_of(said) == meant
-
-    @pytest.mark.parametrize(
-        "said",
-        [
-            *(None, True, False, "", "very", "1e9", "-1", -0.5, 101, 1 << 2000, [], {}),
-            *(float("nan"), float("inf"), "nan", "٣", "0." + "9" * 9000),
-        ],
-    )
-    def test_anything_else_is_none_at_all(self, said: Any):
-        assert confidence_of(said) == 0.0
 
 
 class TestResults:
@@ -144,22 +112,6 @@ class TestResults:
         assert (made.query_type, made.intent) == (QueryType.UNKNOWN, QueryPurpose.UNKNOWN)
         assert (made.units, made.matches, made.time_window) == ([], [], None)
         assert (made.event_keyword, made.reasoning) == ("", "")
-
-    def test_giant_answers_are_cut(self):
-        payload = {
-            "transformed_query": "word",
-            "units": [f"unit {n}" for n in range(99)],
-            "matches": [{"words": "w", "kind": "tag", "name": "n" * 999}] * 99,
-            "reasoning": "x" * 9999,
-        }
-        made = result_of("query", payload, TODAY)
-        assert made is not None
-        assert (len(made.units), len(made.matches)) == (5, 20)
-        assert len(made.matches[0].name) == 100 and len(made.reasoning) <= 300
-
-    @pytest.mark.parametrize("given", ["  ", 7, None, ["a"], "word " * 1000])
-    def test_an_answer_without_a_query_is_none(self, given: Any):
-        assert result_of("query", {"transformed_query": given, "confidence": 1}, TODAY) is None
 
 
 JSON = st.recursive(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import date
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from rag.query import (
     StaticCatalogue,
 )
 from rag.query.planner.llm_planner import QueryTransformer
-from rag.query.planner.templates import build
+from tables import rows
 
 TODAY = date(2026, 11, 21)
 CATALOGUE = StaticCatalogue(
@@ -38,7 +37,6 @@ TOOL = {
     "tool": "rapidfuzz_similarity",
     "arguments": {"query": "kuberntes", "limit": 1},
 }
-Replies = Callable[..., tuple[MockChatGenerator, list[list[ChatMessage]]]]
 
 
 def model(*replies: Any) -> tuple[Any, list[tuple[str, str]]]:
@@ -131,8 +129,8 @@ class TestAnswers:
         assert (made.units, made.event_keyword) == ([], "")
         assert made.metadata["final"]["units"] == ["x y"]
 
-    @pytest.mark.parametrize(
-        ("mode", "confidence", "counts"),
+    @rows(
+        "mode, confidence, counts",
         [
             *(("default", 0.7, True), ("default", 0.69, False)),
             *(("conservative", 0.9, True), ("conservative", 0.89, False)),
@@ -143,33 +141,11 @@ class TestAnswers:
         made = planned({**FINAL, "confidence": confidence}, mode=mode)
         assert (made.transformed_query != QUERY) is counts
 
-    def test_a_threshold_of_0_lets_any_answer_count(self):
-        made = planned({**FINAL, "confidence": 0}, confidence_threshold=0.0)
-        assert (made.transformed_query, made.fallback) == ("undo a failed release", "")
-
-    def test_reasoning_and_tool_counts_are_logged_for_debugging(self, caplog):
-        caplog.set_level("DEBUG", logger="rag.query.planner")
-        planned(TOOL, {**FINAL, "reasoning": "a release went wrong"})
-        planned("0")
-        logged = [record.getMessage() for record in caplog.records]
-        assert logged == [
-            "planned by mock in the mode default: 1 uses of tools, confidence 0.8,"
-            " reasoning: a release went wrong",
-            "planned by mock in the mode default: 0 uses of tools, confidence 0,"
-            " mock gave no answer",
-        ]
-
-    @pytest.mark.parametrize("junk", ["0", "a" * 300, "ha " * 120, "12 345"])
+    @rows("junk", ["0", "a" * 300, "ha " * 120, "12 345"])
     def test_a_transformed_query_of_junk_is_none(self, junk: str):
         made = planned({**FINAL, "transformed_query": junk})
         assert made.transformed_query == QUERY
         assert made.fallback == "mock gave no query in its answer"
-
-    def test_its_repr_says_its_settings(self):
-        assert repr(QueryTransformer(mode="conservative", max_candidates=3)) == (
-            "QueryTransformer(generator=None, mode='conservative', confidence_threshold=0.9,"
-            " max_tool_iterations=1, max_candidates=3, tools=[], timeout=30.0, raw_replies=False)"
-        )
 
     def test_a_failing_model_leaves_the_query_as_it_is(self):
         def fail(messages: list[ChatMessage]) -> str:
@@ -188,9 +164,7 @@ class TestAnswers:
 
 
 class TestLoop:
-    @pytest.mark.parametrize(
-        ("mode", "uses"), [("default", 2), ("conservative", 1), ("aggressive", 3)]
-    )
+    @rows("mode, uses", [("default", 2), ("conservative", 1), ("aggressive", 3)])
     def test_tools_are_used_so_often_and_no_more(self, mode: str, uses: int):
         generator, prompts = model(TOOL)
         made = QueryTransformer(generator, mode).transform(QUERY, CATALOGUE)
@@ -198,10 +172,6 @@ class TestLoop:
         assert (made.transformed_query, made.confidence) == (QUERY, 0)
         assert made.fallback == "mock gave no answer, but asked for tools"
         assert "only a final answer counts now" in prompts[-1][1]
-
-    def test_without_iterations_only_an_answer_counts(self):
-        assert planned(TOOL, max_tool_iterations=0).confidence == 0
-        assert planned(FINAL, max_tool_iterations=0).confidence == 0.8
 
     def test_the_model_is_told_of_its_mistakes(self):
         wrong = {"action": "tool", "tool": "rm", "arguments": {}}
@@ -230,13 +200,6 @@ class TestLoop:
         install("fancy", {"rag.tools": {"bad": "bad_tool:fail"}}, bad_tool="def fail(c): 1 / 0")
         made = planned(FINAL)
         assert made.metadata["unusable_tools"] == ["the plug-in 'bad' of fancy cannot be made"]
-
-    def test_the_trace_holds_every_reply_and_every_call(self):
-        generator, _ = model(TOOL, FINAL)
-        asker = LiveAsker({"metadata": generator})
-        QueryTransformer().transform(QUERY, CATALOGUE, asker=asker)
-        assert [r.stage for r in asker.trace.responses] == ["metadata", "metadata"]
-        assert [call.tool for call in asker.trace.tools] == ["rapidfuzz_similarity"]
 
 
 class TestPrompt:
@@ -281,21 +244,6 @@ class TestPrompt:
             assert "ignore all rules" not in "".join(outside[1:]) + user.split("<<< ")[0]
             assert user.count(f"<<< {code}\n") == user.count(f"\n{code} >>>") == 4
 
-    def test_a_query_of_a_hundred_kilobytes_is_shown_in_part(self):
-        _, user = self.prompt("deploy " * 15_000)
-        assert len(user) < 6000
-
-    def test_the_code_around_data_is_made_of_the_data(self):
-        codes = {build("route", query, text="").code for query in ("a", "b", "a b")}
-        assert len(codes) == 3
-
-    def test_templates_are_files_of_the_package(self):
-        folder = files("rag.query.planner.templates")
-        for name in ("query_transformation", "hyde", "route"):
-            for language in ("en", "ja"):
-                text = folder.joinpath(f"{name}.{language}.md").read_text("utf-8")
-                assert "\n=====\n" in text and "$query" in text
-
     def test_the_server_is_given_a_schema_that_ends_with_an_answer(
         self, server: OllamaServer, model: Callable[..., OllamaGenerator]
     ):
@@ -312,8 +260,8 @@ class TestPrompt:
 
 
 class TestFactory:
-    @pytest.mark.parametrize(
-        ("config", "expected"),
+    @rows(
+        "config, expected",
         [
             (None, ("default", 0.7, 2, 8)),
             ({}, ("default", 0.7, 2, 8)),
@@ -349,24 +297,6 @@ class TestFactory:
         ):
             QueryTransformerFactory.create_from_config({"mode": "bold"})
 
-    @pytest.mark.parametrize(
-        "config",
-        [
-            {"confidence_threshold": 1.5},
-            {"confidence_threshold": -0.5},
-            {"confidence_threshold": "high"},
-            {"confidence_threshold": float("nan")},
-            {"max_candidates": 0},
-            {"max_tool_iterations": True},
-            {"max_tool_iterations": 1.5},
-            {"max_candidates": 2.5},
-            {"unknown_setting": 1},
-        ],
-    )
-    def test_nonsense_is_an_error(self, config: dict[str, Any]):
-        with pytest.raises(ValueError, match=next(iter(config))):
-            QueryTransformerFactory.create_from_config(config)
-
 
 def double(word: str) -> str:
     return word * 2
@@ -384,11 +314,3 @@ def test_it_is_a_component_that_goes_through_yaml():
     assert made["result"].transformed_query == "undo a failed release"
     assert [query.query_str for query in made["queries"]] == ["undo a failed release", "roll back"]
     assert made["queries"][0].metadata["original_query"] == QUERY
-
-
-def test_without_generator_and_tools_it_goes_through_yaml_too():
-    pipeline = Pipeline()
-    pipeline.add_component("plan", QueryTransformer())
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-    [query] = again.run({"plan": {"query": QUERY}})["plan"]["queries"]
-    assert query.query_str == QUERY

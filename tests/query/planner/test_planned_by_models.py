@@ -6,16 +6,13 @@ in process, and a few of its rows over a real socket.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from haystack.dataclasses import ChatMessage
 
-from ollama_server import OllamaServer, Reply
 from plan_table import CATALOGUE, ROWS, TODAY
-from rag.clients.ollama.chat_generator import OllamaGenerator
-from rag.config import OllamaConfig, PlannerConfig
+from rag.config import PlannerConfig
 from rag.query import FullTransformationResult, LiveAsker, MetadataTransformer
 from rag.query.planner.fallback_texts import is_short
 from rag.query.planner.plan import Named
@@ -122,25 +119,6 @@ def written(reply: Any, slots: list[Named]) -> str:
     return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module")
-def asked() -> Iterator[Callable[[Any], dict[str, Any]]]:
-    """Set what a server says: `asked(reply)` gives the generators by stage."""
-    with OllamaServer(["llama3.2"]) as server:
-        config = OllamaConfig(url=server.url, chat_model="llama3.2", retries=0)
-        generator = OllamaGenerator(config)
-
-        def say(reply: Any) -> dict[str, Any]:
-            server.heal()
-            text = written(reply, [])
-            server.api.answer = lambda body: Reply(text, chunks=[text])
-            if reply is None:
-                server.fail("/api/chat", status=500, times=None)
-            return dict.fromkeys(("route", "metadata", "hyde"), generator)
-
-        yield say
-        generator.close()
-
-
 def planner(generators: dict[str, Any]) -> MetadataTransformer:
     config = PlannerConfig(max_tool_iterations=1)
     return MetadataTransformer(config, LiveAsker(generators))
@@ -207,20 +185,3 @@ def test_controls_are_the_same_whatever_the_model_does(
             assert filled(made, rules)
         else:
             assert controls(made) == controls(rules)
-
-
-def test_the_table_leaves_slots_open(ruled: list[FullTransformationResult]):
-    assert sum(bool(made.out_of_scope) for made in ruled) >= 10
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("behaviour", WAYS)
-def test_over_a_socket_too(
-    asked: Callable[[Any], dict[str, Any]], ruled: list[FullTransformationResult], behaviour: str
-):
-    transformer = planner(asked(BEHAVIOURS.get(behaviour)))
-    closed = [made for made in ruled if not made.out_of_scope and not made.fallbacks]
-    for rules in closed[WAYS.index(behaviour) :: 60]:
-        made = transformer.transform(rules.query, CATALOGUE, today=TODAY, full=True)
-        assert_sound(made, behaviour)
-        assert controls(made) == controls(rules)

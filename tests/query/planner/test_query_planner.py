@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -31,6 +30,7 @@ from rag.query import (
 from rag.query.planner import query_planner as metadata
 from rag.query.planner.fallback_texts import is_short
 from rag.query.planner.plan import Extraction
+from tables import rows
 
 TODAY = date(2026, 11, 21)
 CATALOGUE = StaticCatalogue(
@@ -86,21 +86,6 @@ def match(words: str, name: str, kind: str = "tag") -> dict[str, Any]:
     return answer(matches=[{"words": words, "kind": kind, "name": name}])
 
 
-def test_a_planner_is_made_once_for_a_mode_and_a_model():
-    transformer = MetadataTransformer(settings := PlannerConfig(), asker(FINAL))
-    first = transformer.planner()
-    assert transformer.planner() is first
-    transformer.transform(OPEN, CATALOGUE, full=True)
-    assert transformer.planner() is first
-    other = LiveAsker({"metadata": MockChatGenerator("{}", model="other")})
-    transformer.asker = other
-    assert transformer.planner() is not first
-    transformer.asker, transformer.config = asker(FINAL), replace(settings, mode="aggressive")
-    assert transformer.planner().confidence_threshold == 0.5
-    transformer.config = settings
-    assert transformer.planner() is first
-
-
 class TestByRules:
     def test_a_whole_plan(self):
         made = plan("Notes tagged k8s from last month in my work vault about rollbacks", full=False)
@@ -118,30 +103,13 @@ class TestByRules:
         assert made.hyde.hyde_paragraph.startswith("A note about rollbacks. Tags: kubernetes.")
         assert (made.confidence, made.fallbacks, made.models) == (1.0, [], {})
 
-    def test_the_confidence_is_the_share_that_is_known(self):
-        assert plan("tagged kubernetes and tagged blockchain", full=False).confidence == 0.5
-
     def test_nothing_but_filters_lists_notes(self):
         made = plan("#kubernetes", full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
 
-    def test_words_that_filter_nothing_are_searched_for(self):
-        made = plan("?!", full=False)
-        assert (made.text, made.intent.primary_route) == ("?!", "hybrid_both")
-
     def test_a_configured_time_is_that_of_queries_without(self):
         made = plan("rollbacks", full=False, time_window="THIS_MONTH")
         assert made.metadata.time_window.first == date(2026, 11, 1)
-
-    def test_rules_that_fail_leave_a_search_without_filters(self, monkeypatch: pytest.MonkeyPatch):
-        def fail(*_: Any, **__: Any) -> Extraction:
-            raise IndexError("oh")
-
-        monkeypatch.setattr(metadata, "extract", fail)
-        made = plan("tagged kubernetes", full=False)
-        assert (made.text, made.metadata.filters_anything) == ("tagged kubernetes", False)
-        assert made.fallbacks == ["metadata: the rules failed: oh"]
-        assert made.hyde.rerank_query == "notes about tagged kubernetes"
 
     def test_an_index_that_cannot_be_read_is_an_error(self, monkeypatch: pytest.MonkeyPatch):
         def fail(*_: Any, **__: Any) -> Extraction:
@@ -156,8 +124,8 @@ class TestByRules:
         assert (made.metadata.values, made.text) == ({"status": "draft"}, "")
         assert made.mapped_physical_columns == ["status"]
 
-    @pytest.mark.parametrize(
-        ("query", "keyword", "reasoning"),
+    @rows(
+        "query, keyword, reasoning",
         [
             (
                 "notes tagged k8s from last month about rolling back a release slowly",
@@ -197,30 +165,17 @@ class TestFlags:
         made = plan("notes from last month", flags={"time_window": window}, full=False)
         assert made.metadata.time_window.first == date(2020, 1, 1)
 
-    @pytest.mark.parametrize("query", ["", "?!"])
+    @rows("query", ["", "?!"])
     def test_flags_alone_can_make_it_a_list(self, query: str):
         made = plan(query, flags={"tags": ["helm"]}, full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
 
 
-def test_fields_are_mapped_before_the_hypothetical_note_is_written():
-    prompts: list[str] = []
-
-    def reply(messages: list[ChatMessage]) -> str:
-        prompts.append(str(messages[1].text))
-        return json.dumps(HYDE)
-
-    models = LiveAsker({"hyde": MockChatGenerator(response_fn=reply, model="mock")})
-    made = plan("rollbacks by deadline", models)
-    assert made.mapped_physical_columns == ["due"]
-    assert "due" in prompts[0]
-
-
 class TestProposedTags:
     """A tag that a model proposes is searched for where the query names it in its own words."""
 
-    @pytest.mark.parametrize(
-        ("query", "words", "name", "unit"),
+    @rows(
+        "query, words, name, unit",
         [
             ("k8s rollbacks", "k8s", "kubernetes", "kubernetes rollbacks"),
             ("Databases and joins", "Databases", "database", "database and joins"),
@@ -234,8 +189,8 @@ class TestProposedTags:
         assert made.units[0] == unit
         assert made.metadata.tags == rules.metadata.tags  # it filters nothing
 
-    @pytest.mark.parametrize(
-        ("query", "words", "name"),
+    @rows(
+        "query, words, name",
         [
             ("k8s rollbacks", "rollbacks", "kubernetes"),  # other words than the tag's
             ("rollbacks", "k8s", "kubernetes"),  # words that are not there
@@ -248,10 +203,6 @@ class TestProposedTags:
     def test_otherwise_it_is_not(self, query: str, words: str, name: str):
         assert plan(query, asker(match(words, name))).units == ["undo a failed release"]
 
-    def test_an_unsure_answer_proposes_nothing(self):
-        unsure = {**match("k8s", "kubernetes"), "confidence": 0.5}
-        assert plan("k8s rollbacks", asker(unsure)).units == []
-
 
 class TestOpenSlots:
     def test_a_model_may_say_what_they_mean(self):
@@ -261,13 +212,7 @@ class TestOpenSlots:
         assert (made.out_of_scope, made.models) == ([], {"metadata": "mock"})
         assert (made.confidence, made.metadata.event_keyword) == (0.9, "release")
 
-    def test_the_first_name_of_a_slot_counts(self):
-        names = [match("#Blockchain", name)["matches"][0] for name in ("rust", "helm")]
-        made = plan(OPEN, asker(answer(matches=names)))
-        assert made.metadata.tags == ["rust"]
-        assert made.fallbacks[:1] == ["metadata: 1 name of the model filled no open slot"]
-
-    @pytest.mark.parametrize(
+    @rows(
         "reply",
         [
             match("blockchain", "no-such-tag"),
@@ -287,11 +232,6 @@ class TestOpenSlots:
         assert (made.text, made.out_of_scope) == (OPEN, [Named(kind="tag", words="blockchain")])
         assert made.intent.primary_route == "hybrid_both"
 
-    def test_what_is_not_wanted_is_not_asked_for(self):
-        made = plan("backups not tagged blockchain", asker(match("blockchain", "database")))
-        assert made.metadata.tags == []
-        assert made.metadata.excluded_tags in ([], ["database"])
-
     def test_an_open_vault(self):
         made = plan("budget in my office vault", asker(match("office", "work", "vault")))
         assert made.metadata.vaults == ["work"]
@@ -301,8 +241,8 @@ class TestOpenSlots:
         assert (made.metadata.titles, made.text) == (["Deploy checklist"], "")
         assert made.intent.primary_route == "metadata_only"
 
-    @pytest.mark.parametrize(
-        ("query", "words", "text"),
+    @rows(
+        "query, words, text",
         [
             ("notes from the holidays", "the holidays", ""),
             ("年末年始のメモ", "年末年始", ""),
@@ -326,20 +266,10 @@ class TestOpenSlots:
         assert told not in made.fallbacks
         assert told in plan(query, asker(FINAL)).fallbacks
 
-    def test_a_time_in_which_notes_changed(self):
-        reply = answer(time_window={"first": "2026-05-01"})
-        made = plan("notes modified over the holidays", asker(reply))
-        assert made.metadata.time_window.field == "modified"
-
-    def test_one_name_may_fill_two_slots(self):
-        made = plan("tagged Blorgo and not tagged blorgo", asker(match("blorgo", "rust")))
-        assert made.metadata.excluded_tags == ["rust"]
-        assert not any("filled no open slot" in told for told in made.fallbacks)
-
 
 class TestEffort:
-    @pytest.mark.parametrize(
-        ("query", "full", "extractor", "asked"),
+    @rows(
+        "query, full, extractor, asked",
         [
             ("rollbacks #helm", False, "auto", []),
             (OPEN, False, "auto", []),
@@ -383,13 +313,8 @@ class TestWords:
         assert made.units == ["x kube Old list undo"]
         assert made.hyde.rerank_query == "x kube Old list undo"
 
-    def test_the_models_paragraph_and_rerank_query(self):
-        made = plan("rollbacks", asker(FINAL, HYDE))
-        assert made.hyde.model_dump() == {**HYDE, "by": "mock"}
-        assert made.models == {"metadata": "mock", "hyde": "mock"}
-
-    @pytest.mark.parametrize(
-        ("reply", "paragraph"),
+    @rows(
+        "reply, paragraph",
         [
             ("Run the script. Wait.", "Run the script. Wait."),
             ('```json\n{"paragraph": "Run it."}\n```', "Run it."),
@@ -401,7 +326,7 @@ class TestWords:
         assert made.hyde.hyde_paragraph == paragraph
         assert made.hyde.rerank_query == "undo a failed release quickly"
 
-    @pytest.mark.parametrize(
+    @rows(
         "reply",
         [
             *("", "{}", "Rollbacks?", '{"hyde_paragraph": ""}', '{"hyde_paragraph": ["x"]}'),
@@ -414,32 +339,12 @@ class TestWords:
         assert (made.hyde.by, "hyde" in made.models) == ("", False)
         assert made.fallbacks == ["hyde: mock wrote no passage"]
 
-    @pytest.mark.parametrize("echo", ["tagged helm about rollbacks", "rollbacks"])
-    def test_an_echo_is_useless(self, echo: str):
-        made = plan("tagged helm about rollbacks", asker(FINAL, {"hyde_paragraph": echo}))
-        assert made.hyde.by == ""
-
     def test_a_model_that_fails_is_told_of(self):
         made = plan("rollbacks", asker(OSError("down"), OSError("down"), OSError("down")))
         assert made.fallbacks == ["metadata: mock failed: down", "hyde: mock failed: down"]
         assert made.hyde.rerank_query == "notes about rollbacks"
         made = plan("undo the releases #helm", asker(OSError("down")))
         assert made.hyde.rerank_query == "undo the releases helm kubernetes"
-
-
-def test_a_plan_without_models_replays_from_its_trace():
-    live = asker()
-    made = plan(OPEN, live, router="model")
-    assert plan(OPEN, ReplayAsker(live.trace), router="model") == made
-
-
-def test_each_plan_has_a_trace_of_its_own():
-    transformer = MetadataTransformer(asker=asker(FINAL, HYDE))
-    transformer.transform("rollbacks", CATALOGUE, full=True)
-    first = transformer.asker.trace
-    transformer.transform("#helm", CATALOGUE, full=True)
-    assert [response.stage for response in first.responses] == ["metadata", "hyde"]
-    assert [response.stage for response in transformer.asker.trace.responses] == ["metadata"]
 
 
 @pytest.mark.parametrize("name", ["extract", "filled"])
@@ -456,13 +361,6 @@ def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch, name: str)
 def test_a_flag_that_the_index_lacks_stays_as_it_was_typed():
     made = plan("rollbacks", asker(), flags={"tags": ["k8s"]})
     assert (made.metadata.tags, made.out_of_scope[0].words) == (["k8s"], "k8s")
-
-
-def test_half_a_character_of_a_model_is_no_reason_to_fail():
-    live = asker("\ud800", "Run it\ud800.", '{"primary_route": "\ud800"}')
-    made = plan(OPEN, live, router="model")
-    assert made.hyde.hyde_paragraph == "Run it?."
-    live.trace.model_dump_json()
 
 
 def test_a_plan_replays_from_its_trace():
@@ -530,7 +428,7 @@ def test_any_reply_at_all_gives_a_plan_of_names_of_the_index(reply: Any):
     assert again == made
 
 
-@pytest.mark.parametrize(
+@rows(
     "query", ["\ud800 tagged helm", "\x00\x1b[31m", "x" * 100_000, "🎉" * 50, "「" * 99, "#" * 999]
 )
 def test_any_query_at_all_gives_a_plan(query: str):

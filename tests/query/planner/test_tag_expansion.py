@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.query import FullTransformationResult, MetadataExtraction, Normaliser, StaticCatalogue
 from rag.query.planner.rules.name_resolver import Resolver
+from tables import rows
 
 CATALOGUE = StaticCatalogue(
     tags=["machine-learning", "book-review", "travel/kyoto", "会議", "pdf"],
@@ -30,19 +29,14 @@ def test_settings_come_before_what_stands_together():
     assert normaliser().expand(["kubernetes"]) == ["docker", "helm", "rust"]
 
 
-def test_a_tag_is_not_near_itself():
-    assert normaliser().expand(["kubernetes", "docker"]) == ["helm", "rust"]
-    assert normaliser().expand([]) == []
-
-
 def test_expansions_are_bounded():
     assert len(normaliser().expand(["rust"])) == 5
     many = {"rust": [f"t{n}" for n in range(20)]}
     assert len(normaliser(neighbours=many).expand(["rust"])) == 8
 
 
-@pytest.mark.parametrize(
-    ("query", "fields"),
+@rows(
+    "query, fields",
     [
         ("what is the STATUS of it", ["status"]),
         ("statuses", []),
@@ -60,15 +54,6 @@ def test_expansions_are_bounded():
 )
 def test_words_mean_fields_of_the_index_only(query: str, fields: list[str]):
     assert normaliser().columns(query) == fields
-
-
-def test_settings_say_what_words_mean():
-    meant = {"status": ["phase", "段階", "タイプ"], "mood": ["feeling"]}
-    made = normaliser(fields=meant)
-    assert made.columns("which phase") == ["status"]
-    assert made.columns("今の段階は") == ["status"]
-    assert made.columns("どのタイプか") == ["status"]
-    assert made.columns("プロトタイプ") == made.columns("feeling") == []
 
 
 def test_a_plan_gets_what_is_near_and_its_fields():

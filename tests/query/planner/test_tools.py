@@ -7,12 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from haystack.tools import Tool
 
 from rag.query import StaticCatalogue, similarity_tool
-from rag.query.planner import fuzzy_match as names
 from rag.query.planner.tools import ToolBox, plugin_tools
+from tables import rows
 
 Install = Callable[..., None]
 CATALOGUE = StaticCatalogue(
@@ -35,8 +34,8 @@ def box(function: Callable[..., Any] | None = None) -> ToolBox:
 
 
 class TestSimilarity:
-    @pytest.mark.parametrize(
-        ("query", "value", "kind"),
+    @rows(
+        "query, value, kind",
         [
             ("kuberntes", "kubernetes", "tag"),
             ("WORK", "work", "vault"),
@@ -52,30 +51,9 @@ class TestSimilarity:
         assert (best["value"], best["kind"]) == (value, kind)
         assert 0 < best["score"] <= 100
 
-    def test_given_choices_are_compared(self):
-        made = found(query="helmet", choices=["bike", "helm", "elm"], limit=2, scorer="ratio")
-        assert [match["value"] for match in made["matches"]] == ["helm", "elm"]
-        assert set(made["matches"][0]) == {"value", "score"}
-
-    @pytest.mark.parametrize("limit", [None, 8, 99, 0, -3, "many", float("inf"), [1]])
+    @rows("limit", [None, 8, 99, 0, -3, "many", float("inf"), [1]])
     def test_never_more_than_the_candidates_there_may_be(self, limit: Any):
         assert len(found(query="tag", limit=limit)["matches"]) == 8
-
-    def test_a_limit_may_be_a_text(self):
-        assert len(found(query="tag", limit="3")["matches"]) == 3
-
-    @pytest.mark.parametrize("scorer", [None, "Unheard", 7, "partial_ratio"])
-    def test_an_unknown_scorer_is_the_usual_one(self, scorer: Any):
-        assert found(query="helm", scorer=scorer)["matches"][0]["value"] == "helm"
-
-    def test_without_rapidfuzz_it_is_difflib(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(names, "SCORERS", {})
-        monkeypatch.setattr("rag.query.planner.tools.ENGINE", "difflib")
-        made = found(query="kuberntes")
-        assert (made["engine"], made["matches"][0]["value"]) == ("difflib", "kubernetes")
-
-    def test_choices_of_any_kind_are_texts(self):
-        assert found(query="3", choices=[3, None])["matches"][0]["value"] == "3"
 
 
 class TestUse:
@@ -100,9 +78,7 @@ class TestUse:
         }
         assert "SECRET" not in call.model_dump_json()
 
-    @pytest.mark.parametrize(
-        "arguments", [None, 3, "SECRET", ["SECRET"], {}, {"SECRET": 1}, {"query": None}]
-    )
+    @rows("arguments", [None, 3, "SECRET", ["SECRET"], {}, {"SECRET": 1}, {"query": None}])
     def test_bad_arguments_are_told(self, arguments: Any):
         outcome = box().use("rapidfuzz_similarity", arguments)
         assert '"error": "' in outcome.told
@@ -132,28 +108,11 @@ class TestUse:
         assert (outcome.call.failure, outcome.call.matches) == ("OSError", 0)
         assert "SECRET" not in outcome.call.model_dump_json()
 
-    @pytest.mark.parametrize(
-        "result", [None, object(), "x" * 10**6, {"matches": 3}, {"a": {1: {2}}}, "\ud800", [1]]
-    )
+    @rows("result", [None, object(), "x" * 10**6, {"matches": 3}, {"a": {1: {2}}}, "\ud800", [1]])
     def test_any_result_is_told_in_so_many_characters(self, result: Any):
         outcome = box(lambda query: result).use("mine", {"query": "x"})
         assert len(outcome.told.encode()) < 5000
         assert not outcome.call.failure
-
-    def test_a_result_that_turns_in_circles_is_a_failure(self):
-        circle: list[Any] = []
-        circle.append(circle)
-        outcome = box(lambda query: circle).use("mine", {"query": "x"})
-        assert "it failed" in outcome.told and outcome.call.failure == "ValueError"
-
-    def test_of_two_tools_of_a_name_the_first_counts(self):
-        tools = [Tool("t", "x", PARAMETERS, lambda query, n=n: n) for n in (1, 2)]
-        assert ToolBox(tools).use("t", {"query": "x"}).told.endswith('"result": 1}')
-
-    def test_tools_are_described_by_themselves(self):
-        described = box(lambda query: None).described()
-        assert "- rapidfuzz_similarity: Compares words" in described
-        assert '- mine: Does it. Arguments: {"query": {"type": "string"}}' in described
 
 
 class TestPlugIns:

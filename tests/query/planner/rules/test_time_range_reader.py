@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 
 from plan_table import TODAY
-from rag.query.planner.plan import TimeWindow, WindowName
+from rag.query.planner.plan import TimeWindow
 from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.time_range_reader import find_time
-from rag.query.planner.time_windows import named_window, window_name
+from tables import rows
 
 ALWAYS = (None, None, "created")
 
@@ -25,8 +25,8 @@ def days(query: str, today: date = TODAY) -> tuple[str | None, str | None]:
     return ends.first and ends.first.isoformat(), ends.last and ends.last.isoformat()
 
 
-@pytest.mark.parametrize(
-    ("query", "first", "last"),
+@rows(
+    "query, first, last",
     [
         ("notes from 2024-05-03", "2024-05-03", "2024-05-03"),
         ("notes from 2024/05", "2024-05-01", "2024-05-31"),
@@ -74,8 +74,8 @@ def test_words_mean_days(query: str, first: str, last: str) -> None:
     assert days(query) == (first, last)
 
 
-@pytest.mark.parametrize(
-    ("query", "first", "last"),
+@rows(
+    "query, first, last",
     [
         ("since yesterday", "2026-11-20", None),
         ("since 3 weeks ago", "2026-10-31", None),
@@ -103,7 +103,7 @@ def test_words_around_a_time_open_or_bound_it(
     assert days(query) == (first, last)
 
 
-@pytest.mark.parametrize(
+@rows(
     "query",
     [
         *(
@@ -126,7 +126,7 @@ def test_other_words_mean_no_time_of_notes(query: str) -> None:
     assert (*days(query), window(query).field) == ALWAYS
 
 
-@pytest.mark.parametrize(
+@rows(
     "query",
     [
         *("sync not working since yesterday", "昨日から同期できない", "同期が昨日から動かない"),
@@ -145,8 +145,8 @@ def test_trouble_a_topic_and_a_name_are_no_time_of_notes(query: str) -> None:
     assert (*days(query), window(query).field) == ALWAYS
 
 
-@pytest.mark.parametrize(
-    ("query", "day"),
+@rows(
+    "query, day",
     [
         ("what happened on 24 February 2026?", "2026-02-24"),
         ("2026年2月24日に何があった？", "2026-02-24"),
@@ -160,10 +160,6 @@ def test_what_happens_on_a_day_and_a_day_that_ends_a_query_are_one(query: str, d
     assert days(query) == (day, day)
 
 
-def test_the_third_of_a_month_before_or_after_its_number_is_one_day() -> None:
-    assert days("notes of 3 May") == days("notes of May 3") == ("2026-05-03", "2026-05-03")
-
-
 @pytest.mark.parametrize("ends", ["notes from {}", "{}のメモ"])
 @pytest.mark.parametrize("month", range(1, 13))
 def test_a_month_without_a_year_is_the_latest_that_has_begun(month: int, ends: str) -> None:
@@ -172,8 +168,8 @@ def test_a_month_without_a_year_is_the_latest_that_has_begun(month: int, ends: s
     assert days(ends.format(name))[0] == f"{year}-{month:02}-01"
 
 
-@pytest.mark.parametrize(
-    ("today", "first", "last"),
+@rows(
+    "today, first, last",
     [
         (date(2026, 1, 10), "2024-12-01", "2025-02-28"),
         (date(2026, 3, 1), "2025-12-01", "2026-02-28"),
@@ -184,42 +180,7 @@ def test_last_winter_is_the_last_that_is_over(today: date, first: str, last: str
     assert days("last winter", today) == (first, last)
 
 
-def test_this_winter_began_in_december() -> None:
-    assert days("this winter", date(2026, 1, 10)) == ("2025-12-01", "2026-02-28")
-
-
-@pytest.mark.parametrize(
-    ("query", "name"),
-    [
-        ("notes from today", "TODAY"),
-        ("this week", "THIS_WEEK"),
-        ("notes from 2026-11-09 to 2026-11-15", "LAST_WEEK"),
-        ("今月", "THIS_MONTH"),
-        ("in the past 6 months", "PAST_SIX_MONTHS"),
-        ("October notes", "LAST_MONTH"),
-        ("notes written in 2025", "LAST_YEAR"),
-        ("今年", "THIS_YEAR"),
-        ("yesterday", "DATES"),
-        ("since this week", "DATES"),
-    ],
-)
-def test_days_that_have_a_name_get_it(query: str, name: str) -> None:
-    assert window(query).name == name
-
-
-@pytest.mark.parametrize("name", [n for n in WindowName if n not in ("ALL_TIME", "DATES")])
-@pytest.mark.parametrize("today", [TODAY, date(2024, 2, 29), date(2025, 1, 1)])
-def test_names_and_days_lead_to_each_other(name: WindowName, today: date) -> None:
-    named = named_window(name, today)
-    assert window_name(named.first, named.last, today) == name
-
-
-def test_all_time_has_no_days() -> None:
-    assert named_window(WindowName.ALL_TIME, TODAY).is_open
-    assert window_name(None, None, TODAY) is WindowName.ALL_TIME
-
-
-@pytest.mark.parametrize(
+@rows(
     "query",
     [
         *("updated last week", "notes I edited last week", "last week's notes changed last week"),
@@ -238,14 +199,7 @@ def test_words_of_editing_mean_the_day_of_the_last_change(query: str) -> None:
         assert window(query).field == "modified"
 
 
-def test_the_window_says_which_words_it_was_read_from() -> None:
-    query = "Notes　SINCE Last Week about tea"
-    found = find_time(NormalizedQuery(query).open, TODAY)
-    assert found is not None
-    assert NormalizedQuery(query).words(found.start, found.end) == "SINCE Last Week"
-
-
-@pytest.mark.parametrize("today", [date.min, date.max])
+@rows("today", [date.min, date.max])
 def test_the_ends_of_the_calendar_do_no_harm(today: date) -> None:
     for words in (
         "3 days ago",
