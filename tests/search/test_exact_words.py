@@ -12,6 +12,7 @@ from rag.search.understanding.query_understanding import Understood
 from rag.stores import get_document_store
 from rag.text.bm25 import query_terms
 from rag.text.matches import find_matches
+from tables import rows
 
 PAD = "It says a few words more, so that its length is that of a note. "
 NOTES = {
@@ -51,8 +52,8 @@ def first(response: SearchResponse) -> str:
     return next((result.file_path for result in response.results), "")
 
 
-@pytest.mark.parametrize(
-    ("query", "note"),
+@rows(
+    "query, note",
     [
         ("geared", "wheel.md"),
         ("gear", "gear.md"),
@@ -92,7 +93,7 @@ def test_the_very_word_counts_once_for_a_note_with_many_sections(find: Find) -> 
     assert len(exact) == 1
 
 
-@pytest.mark.parametrize("phrase", ['"Fossa Industries"', '"company: Fossa"', '"French"'])
+@rows("phrase", ['"Fossa Industries"', '"company: Fossa"', '"French"'])
 def test_a_phrase_may_stand_in_the_front_matter(find: Find, phrase: str) -> None:
     assert first(find(phrase)) == "maren.md"
 
@@ -107,7 +108,7 @@ def test_the_line_of_an_address_is_named(find: Find) -> None:
     assert "example.com" in hit.content.split("\n")[hit.line - hit.line_start]
 
 
-@pytest.mark.parametrize("query", ["%%", "![[", "---", "=="])
+@rows("query", ["%%", "![[", "---", "=="])
 def test_marks_alone_find_nothing(find: Find, query: str) -> None:
     assert not find(query).results
 
@@ -139,16 +140,14 @@ class TestExplanations:
 
 
 class TestWhatIsNotThere:
-    @pytest.mark.parametrize(
-        "query", ["相撲", "コアラの飼育", "三味線", "gearbox numbat", "熊猫", "Wheelbarrow"]
-    )
+    @rows("query", ["相撲", "コアラの飼育", "三味線", "gearbox numbat", "熊猫", "Wheelbarrow"])
     def test_pieces_of_words_and_equal_beginnings_are_not_found(self, find: Find, query: str):
         assert not find(query).results
 
     def test_another_form_of_a_word_is_found(self, find: Find):
         assert first(find("plantings")) == "beds.md"
 
-    @pytest.mark.parametrize("word", ["abc999", "qqq123zzz", "48550"])
+    @rows("word", ["abc999", "qqq123zzz", "48550"])
     def test_words_with_digits_are_missing_and_never_corrected(self, find: Find, word: str):
         response = find(f"geared {word}")
         assert response.missing == {word: None}

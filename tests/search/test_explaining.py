@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.pipelines import create_search_pipeline, search
-from rag.search.components.note_ranker import Hits
-from rag.search.explanation import EXACT, PAIRS, explain
+from rag.search.explanation import EXACT, PAIRS
 from rag.stores import get_document_store
-from rag.support.json_reports import to_json
-from rag.text.bm25 import FIELDS, query_terms
+from rag.text.bm25 import FIELDS
 
 NOTES = {
     "deploy.md": "# Rolling back a deploy\n\nRolling back takes two minutes.\n\n"
@@ -119,32 +115,6 @@ def test_it_adds_up_whatever_is_asked(find, words):
         check(result)
 
 
-def test_without_being_asked_for_there_is_none(store):
-    (best, *_) = search(create_search_pipeline(store), "deploy").results
-    assert best.explanation is None
-
-
-def test_it_is_part_of_the_json(find):
-    best = find("deploy").results[0]
-    whole = asdict(best.explanation)
-    del whole["kept"]  # it and `variants` are there with variants of the query only
-    for chunk in whole["chunks"]:
-        del chunk["variants"]
-        for term in chunk["terms"]:
-            if not term["forms"]:  # those are there where they are others than the word asked for
-                del term["forms"]
-    assert to_json(best.explanation) == rounded(whole)
-
-
-def rounded(value):
-    """Return JSON whose fractions have six digits."""
-    if isinstance(value, dict):
-        return {name: rounded(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [rounded(inner) for inner in value]
-    return round(value, 6) if isinstance(value, float) else value
-
-
 def test_results_are_the_same_with_and_without(store, find):
     plain = search(create_search_pipeline(store), "rolling back a deploy").results
     assert [(r.file_path, r.scores) for r in plain] == [
@@ -177,12 +147,6 @@ def test_terms_are_named_as_a_reader_knows_them_the_heaviest_first(find):
     assert {("words", "deploy"), ("pairs", "roll back")} <= named
 
 
-def test_first_letters_are_named_as_such(find):
-    best = find("deploy administrators").results[0]
-    terms = {(term.field, term.term) for term in best.explanation.chunks[0].terms}
-    assert ("edges", "admini…") in terms
-
-
 def test_japanese_is_explained_by_its_grams(find):
     best = find("証明書の更新").results[0]
     assert set(best.explanation.fields) == {"grams", "pairs"}
@@ -191,33 +155,9 @@ def test_japanese_is_explained_by_its_grams(find):
     assert "の" not in terms
 
 
-def test_a_correction_appears_as_a_term(find):
-    best = find("bakcup").results[0]
-    terms = {term.term for chunk in best.explanation.chunks for term in chunk.terms}
-    assert "backup" in terms
-    assert "bakcup" not in terms
-
-
-def test_words_that_a_prefix_stands_for_appear_as_terms(find):
-    best = find("admini*").results[0]
-    terms = {term.term for chunk in best.explanation.chunks for term in chunk.terms}
-    assert "administrators" in terms
-
-
 def test_a_bonus_is_told_apart(find):
     best = find("backups").results[0]
     assert best.explanation.bonus > 0
     best = find("deploy").results[0]
     assert best.explanation.bonus > 0  # the file is called so
     assert find("backup runs").results[0].explanation.bonus == 0
-
-
-def test_a_note_found_by_its_name_alone_has_nothing_but_its_bonus(find):
-    best = find("!!!").results[0]
-    why = best.explanation
-    assert (best.file_path, why.total, why.bonus, why.fields) == ("!!!.md", 1.0, 1.0, {})
-
-
-def test_nothing_found_nothing_explained(find, store):
-    assert find("xylophone").results == []
-    assert explain(store, query_terms("deploy"), Hits()) == []

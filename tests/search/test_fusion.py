@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.search.score_fusion import Nearness, fuse
 from rag.search.weights import WEIGHTS
 from rag.stores.base.scored_chunk import Candidate
+from tables import rows
 
 NAMES = st.sampled_from([f"c{n}" for n in range(12)])
 COSINES = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 3))
@@ -30,10 +31,6 @@ def fused(words: dict[str, float], near: dict[str, float], nearness: Nearness) -
     return {c.id: c.score for c in fuse(found(**words), near, nearness)}
 
 
-def order(scores: dict[str, float]) -> list[str]:
-    return sorted(scores, key=lambda name: (-round(scores[name], 6), name))
-
-
 def test_a_chunk_gains_by_how_much_nearer_it_is_than_the_average():
     deviation = math.sqrt(0.02 / 3)
     nearness = Nearness(SAMPLE, 10.0)
@@ -47,13 +44,6 @@ def test_what_only_meaning_finds_gains_as_what_words_find_too():
     nearness = Nearness(SAMPLE, 10.0)
     scores = fused({"a": 3.0, "b": 0.0}, {"a": 0.4, "b": 0.4}, nearness)
     assert scores["a"] == pytest.approx(scores["b"] + 3.0)
-
-
-def test_it_says_what_of_a_score_is_meaning_and_how_near_that_was():
-    nearness = Nearness(SAMPLE, 10.0)
-    [both] = fuse(found(a=3.0), {"a": 0.4}, nearness)
-    gain = nearness.gain(0.4)
-    assert both == Candidate("a", "a", 0, 3.0 + gain, gain, 0.4)
 
 
 def test_without_an_embedding_a_chunk_gains_more_the_more_of_the_words_it_holds():
@@ -74,26 +64,13 @@ def test_meaning_counts_up_to_elevenfold_where_no_text_holds_much_of_the_query()
     assert gains == pytest.approx([gains[0], gains[0], 3.5 * gains[0], 11 * gains[0]])
 
 
-@pytest.mark.parametrize("sample", [[], [0.7], [0.7] * 9], ids=["none", "one", "alike"])
+@rows("sample", [[], [0.7], [0.7] * 9])
 def test_where_nothing_tells_chunks_apart_the_order_is_that_of_the_words(sample):
     nearness = Nearness(sample, 10.0)
     scores = fused({"a": 3.0, "b": 2.0, "c": 0.0}, {"a": 0.7, "c": 0.7}, nearness)
     assert scores["a"] - scores["b"] == pytest.approx(1.0)
     assert scores["b"] - scores["c"] == pytest.approx(2.0)
     assert scores["c"] > 0
-
-
-def test_nothing_is_nothing():
-    assert fuse([], {}, Nearness([], 4.0)) == []
-
-
-@given(WORDS, NEAR, SAMPLES, FULL)
-def test_nothing_is_lost_and_words_count_as_before(words, near, sample, full):
-    some = fuse(found(**words), near, Nearness(sample, full))
-    assert [c.id for c in some] == [*words]
-    for candidate in some:
-        assert candidate.meaning >= 0
-        assert candidate.score == words[candidate.id] + candidate.meaning
 
 
 @given(WORDS, NEAR, SAMPLES, FULL, st.floats(0.01, 100), st.floats(-5, 5))
@@ -117,17 +94,3 @@ def test_what_is_nearer_gains_no_less(sample, full, one, other):
     nearness = Nearness(sample, full)
     low, high = sorted((one, other))
     assert nearness.gain(low) <= nearness.gain(high)
-
-
-@given(WORDS, SAMPLES, FULL)
-def test_without_any_embedding_the_order_is_that_of_the_words(words, sample, full):
-    assert order(fused(words, {}, Nearness(sample, full))) == order(words)
-
-
-@given(NEAR, SAMPLES, FULL)
-def test_without_words_the_order_is_that_of_the_cosines(near, sample, full):
-    assume(near)
-    scores = fused(dict.fromkeys(near, 0.0), near, Nearness(sample, full))
-    by_cosine = sorted(near, key=lambda name: -near[name])
-    in_order = [scores[name] for name in by_cosine]
-    assert in_order == sorted(in_order, reverse=True)

@@ -96,18 +96,6 @@ def test_meaning_finds_what_words_do_not(find):
     assert paths(find("車"))[0] == "automobile.md"
 
 
-def test_the_vectors_of_what_was_found_are_read_once(settings, monkeypatch):
-    with get_document_store(settings) as store:
-        read, pipeline = [], create_search_pipeline(store, settings)
-        embeddings_of = store.embeddings_of
-        monkeypatch.setattr(
-            store, "embeddings_of", lambda ids: read.append(ids) or embeddings_of(ids)
-        )
-        with closing(pipeline):
-            found = search(pipeline, "car fuel")
-    assert read == [[result.chunk for result in found.results]]
-
-
 def test_words_find_what_they_found_before_and_better(find):
     for query in ("bitter", "Mondays", "緑茶", "winter tyres"):
         assert paths(find(query))[0] == paths(find(query, mode="lexical"))[0]
@@ -180,25 +168,6 @@ def test_explanations_add_up(find, mode, chunks):
             )
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "dense"])
-def test_scores_lie_below_1_and_fall(find, mode):
-    for query in QUERIES:
-        scores = [result.score for result in find(query, mode=mode, top_k=10).results]
-        assert scores == sorted(scores, reverse=True)
-        assert all(0 < score < 1 for score in scores)
-
-
-def test_the_same_query_finds_the_same(find, settings):
-    with get_document_store(settings) as store:
-        pipeline = create_search_pipeline(store, settings)
-        for query in QUERIES:
-            first = [(r.file_path, r.scores) for r in find(query, top_k=10).results]
-            assert first == [(r.file_path, r.scores) for r in find(query, top_k=10).results]
-            again = search(pipeline, query, top_k=10)
-            assert first == [(r.file_path, r.scores) for r in again.results]
-        pipeline.close()
-
-
 def test_each_search_asks_for_one_vector_and_the_store_once(find, thesaurus, monkeypatch):
     from rag.stores.edge.document_store import QdrantEdgeDocumentStore as Store
 
@@ -209,11 +178,6 @@ def test_each_search_asks_for_one_vector_and_the_store_once(find, thesaurus, mon
     find("car fuel")
     assert thesaurus.inputs()[before:] == ["car fuel"]
     assert asked == [1]
-
-
-def test_what_is_embedded_is_what_was_meant(find, thesaurus):
-    find("bittre")
-    assert thesaurus.inputs()[-1] == "bitter"
 
 
 @pytest.mark.parametrize("query", ["tag:garage", "vault:home"])
@@ -236,28 +200,6 @@ def test_by_words_it_finds_what_it_finds_without_ollama(find, settings):
             ]
 
 
-def test_a_model_that_tells_nothing_apart_spoils_no_order_of_chunks(
-    write_notes, embed, with_ollama, server
-):
-    class Dull(Model):
-        def vector(self, text: str) -> list[float]:
-            return [1.0, *[0.0] * (self.dimension - 1)]
-
-    server.models["bge-m3"] = Dull("bge-m3", 32)
-    embed(work=write_notes("work", NOTES))
-    with get_document_store(with_ollama()) as store:
-        pipeline = create_search_pipeline(store, with_ollama())
-
-        def places(query: str, mode: str) -> list[tuple[str, int]]:
-            found = search(pipeline, query, mode=mode, top_k=10, chunks=True).results
-            return [(result.file_path, result.position) for result in found]
-
-        orders = [(places(query, "lexical"), places(query, "hybrid")) for query in QUERIES]
-        pipeline.close()
-    for words, both in orders:
-        assert both[: len(words)] == words
-
-
 def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):
     with get_document_store(settings) as store:
         pipeline = create_search_pipeline(store, settings)
@@ -270,14 +212,6 @@ def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):
     again.get_component("retriever").document_store.close()
     again.get_component("loader").document_store.close()
     again.get_component("query_embedder").document_store.close()
-
-
-def test_without_settings_given_those_in_force_are_used(with_ollama, monkeypatch):
-    with get_document_store(with_ollama()) as store:
-        for enabled in ("true", "false"):
-            monkeypatch.setenv("RAG_OLLAMA__ENABLED", enabled)
-            embedder = create_search_pipeline(store).get_component("query_embedder")
-            assert embedder.config.ollama.enabled is (enabled == "true")
 
 
 def test_a_question_by_words_is_sent_nowhere(write_notes, embed, with_ollama, server):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +12,7 @@ from rag.search.matching_line import excerpt
 from rag.search.results import SearchResult
 from rag.stores import get_document_store
 from rag.text.bm25 import content_words
+from tables import rows
 
 STOCK = "".join(f"| gasket{n} | {n * 7} | shelf {n % 40} |\n" for n in range(400))
 NOTES = {
@@ -55,8 +54,8 @@ def line_of(result: SearchResult) -> str:
     return NOTES[result.file_path].split("\n")[result.line - 1]
 
 
-@pytest.mark.parametrize(
-    ("query", "line"),
+@rows(
+    "query, line",
     [
         ("quokka tape", "- The quokka tape stays."),
         ("restore tapes", "A restore needs the tape."),
@@ -127,31 +126,3 @@ def test_random_words_of_a_line_name_that_line(found) -> None:
         assert result.file_path == path
         held += all(word in content_words(line_of(result)) for word in query.split())
     assert held == 30
-
-
-@pytest.mark.shared
-def test_thirty_random_queries_of_the_help_vault_name_a_line_that_holds_them(
-    build_index, shared_data: Path
-) -> None:
-    vault = shared_data / "vaults" / "obsidian-help-en"
-    notes = {
-        file.relative_to(vault).as_posix(): file.read_text("utf-8") for file in vault.rglob("*.md")
-    }
-    rng = random.Random(22)
-    told = held = 0
-    with get_document_store(build_index({"help": notes})) as store:
-        pipeline = create_search_pipeline(store)
-        while told < 30:
-            path = rng.choice(sorted(notes))
-            lines = notes[path].split("\n")
-            number = rng.randrange(len(lines))
-            words = [w for w in content_words(lines[number]) if w.isalpha() and len(w) > 3]
-            # What a reader does not see, such as an address, is not looked for; nor front matter.
-            if number < 8 or len(words) < 3 or re.search(r"http|\[\[|\]\(", lines[number]):
-                continue
-            query = words[:3]
-            for result in search(pipeline, " ".join(query), top_k=10).results:
-                if result.file_path == path and result.line_start <= number + 1 <= result.line_end:
-                    told += 1
-                    held += {*query} <= {*content_words(lines[result.line - 1])}
-    assert held == told

@@ -72,13 +72,6 @@ class TestWhenNoMoreMayBeRead:
         assert {*found.notes} >= {*everything}
         assert found.notice == 'notes that may hold "cold water" are left out unread'
 
-    def test_the_rarest_phrase_is_read_first(self, store, names, monkeypatch):
-        monkeypatch.setattr(occurrences, "TEXTS", 1)
-        phrases = ["cold water", "clams and"]
-        frequent, rare = Occurrences(store, store.manifest(), phrases).wanted()
-        assert names(rare.notes) == ["a.md"]
-        assert frequent.notice and not rare.notice
-
     def test_a_phrase_in_too_many_notes_is_no_condition(self, store, monkeypatch):
         monkeypatch.setattr(occurrences, "RARE", 0)
         monkeypatch.setattr(occurrences, "ENTRIES", 0)
@@ -92,18 +85,3 @@ class TestWhenNoMoreMayBeRead:
         found = search(create_search_pipeline(store), '"cold" water -"cold water" -cold')
         assert len(found.results) > 2
         assert found.notices == understood.notices
-
-    def test_a_lone_character_is_looked_for_in_some_notes_and_excludes_none(
-        self, store, monkeypatch
-    ):
-        monkeypatch.setattr(occurrences, "TEXTS", 2)
-        [wanted] = Occurrences(store, store.manifest(), ["の"]).wanted()
-        assert wanted.counts and "in 2 passages only" in wanted.notice
-        [unwanted] = Occurrences(store, store.manifest(), [], ["の"]).unwanted()
-        assert (unwanted.notes, unwanted.counts) == ([], False)
-
-
-@pytest.mark.parametrize("phrases", [["cold water"], ["cold water", "有効期限"], ["を", "c++"]])
-def test_without_a_manifest_the_same_is_found(store, phrases, monkeypatch):
-    known = Occurrences(store, store.manifest(), phrases).wanted()
-    assert Occurrences(store, None, phrases).wanted() == known

@@ -11,9 +11,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.components.note_ranker import ChunkRetriever, NoteRanker
-from rag.search.score_fusion import Nearness
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.document_store import SAMPLE_SIZE as SIZE
 from rag.stores.base.scored_chunk import Candidate, Candidates
 
 QUERY = [1.0, 0.0]
@@ -73,22 +71,6 @@ def test_the_first_vectors_already_find_what_words_do_not(store):
     candidates = found(store, share=0.01)
     assert candidates["meant"].meaning > candidates["far 1"].meaning
     assert candidates["worded"].score > candidates["meant"].score
-
-
-def test_how_near_is_measured_against_the_chunks_that_have_an_embedding(store):
-    store.write_documents([chunk("near", cosine=0.9), *(chunk(f"none {n}") for n in range(99))])
-    cosines = [n / 100 for n in range(40)] + [0.9]
-    assert found(store)["near"].meaning == pytest.approx(
-        Nearness(cosines, FULL, covered=0.0).gain(0.9), rel=0.01
-    )
-
-
-def test_a_sample_is_of_those_that_have_an_embedding_and_no_larger_than_it_need_be(store):
-    store.write_documents([chunk(f"none {n}") for n in range(9)])
-    assert len(store.sample.ids()) == 40
-    store.write_documents([chunk(f"more {n}", cosine=0.2) for n in range(SIZE)])
-    assert len(store.sample.ids()) == SIZE
-    assert store.sample.ids() == store.sample.ids()
 
 
 def test_meaning_counts_for_the_best_section_of_a_note_alone():

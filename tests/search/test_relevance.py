@@ -12,6 +12,7 @@ from property_examples import examples
 from rag.pipelines import SearchResponse, create_search_pipeline, search
 from rag.search.relevance import Evidence, are_borne, in_order
 from rag.stores import get_document_store
+from tables import rows
 
 Find = Callable[..., SearchResponse]
 SUBJECTS = ("harbour", "lantern", "walnut", "violin", "glacier")
@@ -39,7 +40,7 @@ def test_a_note_that_holds_all_words_is_not(find: Find) -> None:
     assert (best.file_path, best.score > 0.6) == ("all.md", True)
 
 
-@pytest.mark.parametrize("title", ["Journey", "On harbours", "Note 7"])
+@rows("title", ["Journey", "On harbours", "Note 7"])
 def test_a_note_that_is_called_so_is_sure(find: Find, title: str) -> None:
     assert find(title).results[0].score > 0.8
 

@@ -6,7 +6,6 @@ The server is the client's own in-memory engine behind a real socket (`qdrant_se
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -22,12 +21,10 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from qdrant_server import QdrantServer
-from rag.config import IndexConfig, RAGConfig, StoreConfig
+from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError
-from rag.index import sync_mark
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
-from rag.indexing.run import IndexRun
 from rag.indexing.server_migration import copy_to_server
 from rag.pipelines import QueryFilters, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.run import open_store
@@ -77,7 +74,6 @@ QUERIES = [
     "Safety copies",
     "nothing of this kind",
 ]
-WORDS = ["deploy", "backup", "budget", "canary", "証明書", "更新", "roll"]
 FILTERS = [
     QueryFilters(vaults=["work"]),
     QueryFilters(vaults=["work", "日記"], tags=["ops"]),
@@ -167,23 +163,12 @@ def test_a_query_finds_the_same_notes_with_the_same_scores(
     assert_same_results(both, query, top_k=10)
 
 
-def test_the_queries_find_something(both: tuple[BaseDocumentStore, BaseDocumentStore]) -> None:
-    """What finds nothing in either store would compare equal too."""
-    pipeline = create_search_pipeline(both[1])
-    found = [query for query in QUERIES if search(pipeline, query).results]
-    assert len(found) >= len(QUERIES) - 1
-
-
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 @pytest.mark.parametrize("query", ["deploy backups 証明書", "tag:ops"])
 def test_filters_of_every_kind_select_the_same(
     both: tuple[BaseDocumentStore, BaseDocumentStore], query: str, filters: QueryFilters
 ) -> None:
     assert_same_results(both, query, filters=filters)
-
-
-def test_chunks_are_listed_alike(both: tuple[BaseDocumentStore, BaseDocumentStore]) -> None:
-    assert_same_results(both, "deploy step", top_k=20, chunks=True)
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -201,32 +186,6 @@ def test_any_words_are_scored_alike(
     one, other = (store.find_candidates(query) for store in both)
     assert [c.score for c in other] == near([c.score for c in one])
     assert {c.id for c in other} == {c.id for c in one}
-
-
-@pytest.mark.parametrize("filters", [None, {"field": "vault", "operator": "==", "value": "work"}])
-@pytest.mark.parametrize("text", ["deploy", "証明書の更新", ""])
-def test_words_and_vectors_asked_together_are_answered_alike(
-    both: tuple[BaseDocumentStore, BaseDocumentStore], text: str, filters: dict[str, Any] | None
-) -> None:
-    asked = encode_query(text)
-    query = SparseEmbedding(asked.indices, asked.values)
-    one, other = (store.find_lists([(query, 50), (direction(text), 50)], filters) for store in both)
-    for mine, theirs in zip(one, other, strict=True):
-        # Chunks that say the same score the same, but for the last digits of a float.
-        assert {c.id: c.score for c in theirs} == near({c.id: c.score for c in mine})
-        assert [c.score for c in theirs] == near([c.score for c in mine])
-        assert theirs[:1] == [c._replace(score=near(c.score)) for c in mine[:1]]
-    assert len(one[1]) >= 5
-
-
-def test_both_know_which_chunks_have_vectors(
-    both: tuple[BaseDocumentStore, BaseDocumentStore],
-) -> None:
-    one, other = both
-    assert other.embedding_dim == one.embedding_dim == SIZE
-    assert other.count_embedded() == one.count_embedded() == one.count_documents() - 1
-    lacking = [store.without_embedding() for store in both]
-    assert lacking[0] == lacking[1] and len(lacking[0]) == 1
 
 
 def test_questions_are_answered_alike(both: tuple[BaseDocumentStore, BaseDocumentStore]) -> None:
@@ -343,21 +302,6 @@ def test_a_collection_that_vanished_is_made_anew(
     assert points(remote) == before
 
 
-def test_made_anew_with_other_settings_nothing_of_the_old_index_stays(
-    on_server: tuple[RAGConfig, QdrantServer],
-    config: RAGConfig,
-    write_notes: Callable[..., Path],
-    refresh: Refresh,
-    points: Points,
-) -> None:
-    remote, _ = on_server
-    folder = write_notes("work", NOTES["work"])
-    refresh(config=replace(remote, index=IndexConfig(chunk_size=16, chunk_overlap=4)), work=folder)
-    refresh(config=remote, work=folder)
-    refresh(config=config, work=folder)
-    assert points(remote) == points(config)
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("after", range(6, 12))
 def test_a_run_that_broke_off_is_completed_by_the_next(
@@ -377,25 +321,6 @@ def test_a_run_that_broke_off_is_completed_by_the_next(
     refresh(config=remote, work=folder)
     refresh(config=config, work=folder)
     assert points(remote) == points(config)
-
-
-def test_after_a_restart_of_the_machine_it_is_completed_too_and_not_made_anew(
-    on_server: tuple[RAGConfig, QdrantServer],
-    write_notes: Callable[..., Path],
-    refresh: Refresh,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    remote, _ = on_server
-    folder = write_notes("work", NOTES["work"])
-    refresh(config=remote, work=folder)
-    (folder / "new.md").write_text("one more note")
-    with IndexRun(remote) as run:
-        run.index_vault("work", folder)
-        shutil.copytree(remote.data_dir, tmp_path / "left")  # as it was when the machine went down
-    monkeypatch.setattr(sync_mark, "boot", lambda: "started again")
-    report = refresh(config=replace(remote, data_dir=tmp_path / "left"), work=folder)
-    assert (report.notices, report.notes) == ([], len(NOTES["work"]) + 1)
 
 
 def test_while_the_server_is_away_a_search_fails_with_its_error(

@@ -6,6 +6,7 @@ import pytest
 
 from rag.search.understanding.subject_words import SpokenText, notes_holding, subject_words
 from rag.stores import get_document_store
+from tables import rows
 
 NOTES = {
     "harbour.md": "# Harbour\n\nThe ferries leave at nine. Tickets for cars.\n",
@@ -33,8 +34,8 @@ def titled(build_index):
         yield names
 
 
-@pytest.mark.parametrize(
-    ("text", "happened", "words"),
+@rows(
+    "text, happened, words",
     [
         ("the Ferry timetables", False, ["Ferry", "timetables"]),
         ("notes of Tanaka", True, ["notes", "Tanaka"]),
@@ -54,8 +55,8 @@ def test_words_name_the_subject(text: str, happened: bool, words: list[str]) -> 
     assert [word.text for word in subject_words(text, happened)] == words
 
 
-@pytest.mark.parametrize(
-    ("text", "happened", "files"),
+@rows(
+    "text, happened, files",
     [
         ("the ferry", False, ["harbour.md", "tickets.md"]),
         ("ferry tickets", False, ["harbour.md", "tickets.md"]),

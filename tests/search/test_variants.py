@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from haystack import Pipeline
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ollama_server import Model, OllamaServer, refused
+from ollama_server import Model, OllamaServer
 from property_examples import examples
-from rag.clients import OllamaGenerator
-from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, RoutesConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, UsageError
 from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
-from rag.query.models import QueryBundle
-from rag.query.registry import create_transformer
-from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.search.components.query_embedder import QueryEmbedder
-from rag.search.components.query_expander import VariantMaker, wanted_transforms
+from rag.search.components.query_expander import VariantMaker
 from rag.search.explanation import EXACT
-from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
+from rag.search.query_variants import Variant, Variants
 from rag.search.results import QueryFilters
 from rag.search.weights import WEIGHTS
-from rag.search.widening import Lists, widened, wider_depth
 from rag.stores import get_document_store
-from rag.stores.base.scored_chunk import Candidate, Candidates
-from rag.text.bm25 import BESIDE, encode_query, query_terms
+from tables import rows
 
 # The hard set: a question, a note that answers it in other words, and what a model might say.
 HARD = {
@@ -152,30 +141,12 @@ def test_each_result_names_what_found_it(find, server):
     ]
 
 
-def test_a_result_names_all_who_add_a_tenth_of_what_variants_add(find, server):
-    server.api.answer = by_query({"undo a release": ["rolling back", "of deploy", "rolling soup"]})
-    response = find("undo a release", "multi-query")
-    by = {result.file_path: result.found_by for result in response.results}
-    assert by["Rollback.md"] == ["multi-query 1", "multi-query 2"]
-
-
-def test_the_plain_search_tells_of_no_variants(find):
-    response = find("undo a release")
-    assert response.variants == [] and not any(r.found_by for r in response.results)
-
-
 def test_transforms_are_applied_side_by_side_to_the_query_itself(find, server):
     server.say({"queries": ["rolling back"]}, {"question": "press the key"})
     response = find("undo a release", "multi-query", "step-back")
     assert [v.label for v in response.variants] == ["multi-query", "step-back"]
     asked = [request.json["messages"][-1]["content"] for request in server.requests("/api/chat")]
     assert "rolling back" not in asked[-1] and "undo a release" in asked[-1]
-
-
-def test_the_same_text_again_and_the_query_again_count_once(find, server):
-    server.say({"queries": ["Rolling  back", "UNDO a release"]}, {"question": "rolling back"})
-    response = find("undo a release", "multi-query", "step-back")
-    assert [v.text for v in response.variants] == ["Rolling back"]
 
 
 def test_a_variant_s_text_is_plain_words(find, server):
@@ -200,37 +171,11 @@ def test_a_query_of_filters_alone_has_no_variants(find, server):
 # -- what they may not lose ----------------------------------------------------------------
 
 
-def test_the_best_of_the_query_is_among_what_is_shown_however_few(find, server):
-    server.api.answer = by_query({"press the key": ["rolling pasta latency topic"]})
-    assert "Undo.md" in paths(find("press the key", "multi-query", top_k=1))
-
-
 def test_the_best_of_the_query_stays_among_the_first_ten(find, server):
     plain = paths(find("press the key"))[0]
     server.api.answer = by_query({"press the key": ["rolling pasta latency topic"]})
     response = find("press the key", "multi-query", top_k=20)
     assert plain == "Undo.md" and plain in paths(response)[:10]
-
-
-@pytest.mark.parametrize(("top_k", "place"), [(50, 10), (10, 10), (3, 3), (1, 1)])
-def test_a_best_note_that_many_pass_is_put_at_the_tenth_place_or_the_last_shown(top_k, place):
-    plain = [Candidate("best", "best", 0, 2.0)]
-    wider = [*plain, *(Candidate(f"c{n}", f"c{n}", 0, 3.0) for n in range(30))]
-    hits = NoteRanker().run(Candidates(wider), plain=Candidates(plain), top_k=top_k)["hits"]
-    assert [hit.note for hit in hits].index("best") == place - 1
-    assert [hit.kept for hit in hits].count(True) == 1 and len(hits) == 31
-
-
-@pytest.mark.parametrize(("kept", "shown"), [(True, 2), (False, 1)])
-def test_the_best_note_is_not_set_aside_as_a_near_duplicate(build_index, kept, shown):
-    text = " ".join(f"word{n}" for n in range(60))
-    config = build_index({"v": {"A.md": f"# A\n\n{text} alpha\n", "B.md": f"# B\n\n{text}\n"}})
-    with get_document_store(config) as store:
-        first, second = store.all_documents()
-        hits = [Hit(d.id, d.meta["file_id"], 2.0, ()) for d in (first, second)]
-        hits[1] = hits[1]._replace(kept=kept)
-        found = DocumentLoader(store).run(Hits(hits))
-    assert len(found["documents"]) == shown
 
 
 @settings(
@@ -247,18 +192,6 @@ def test_whatever_a_model_says_the_best_note_stays(find, server, said, query):
     server.api.answer = by_query({query: said})
     found = paths(find(query, "multi-query", "decompose"))
     assert not best or best in found[:10]
-
-
-def test_notes_named_like_the_query_stay_first(find, server):
-    server.api.answer = by_query({"Latency": ["rolling pasta topic", "rolling pasta"]})
-    assert paths(find("Latency", "multi-query"))[0] == "Latency.md"
-
-
-def test_the_order_is_the_same_every_time(find, server):
-    server.api.answer = by_query({"topic": ["rolling pasta", "latency"]})
-    first = find("topic", "multi-query", top_k=20)
-    assert [find("topic", "multi-query", top_k=20).results for _ in range(3)] == [first.results] * 3
-    assert len(set(paths(first))) == len(first.results)
 
 
 def test_the_best_find_of_all_variants_gains_half_of_the_query_s_best(find, server):
@@ -283,34 +216,6 @@ def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
     for result in plain:
         for chunk in result.explanation.chunks:
             assert scores[result.file_path, chunk.line_start] == pytest.approx(chunk.score)
-
-
-def test_variants_together_weigh_less_than_the_query():
-    variants = Variants(Variant(f"{n}", "x", f"word{n}", WEIGHTS.variants / 4) for n in range(4))
-    assert sum(blended_words(variants).values) == pytest.approx(WEIGHTS.variants)
-    assert WEIGHTS.variants < 1
-
-
-def test_a_chunk_beyond_the_best_of_the_query_keeps_its_score_and_gains():
-    near, far = Candidate("near", "n", 0, 4.0), Candidate("far", "f", 0, 1.0)
-    lists = Lists([near], [], [far._replace(score=9.0)], [])
-    variants = Variants([Variant("v", "x", "text", 0.5)])
-    by_id = {c.id: c for c in widened([near], [far], lists, variants, 1.0, 1)}
-    assert by_id["near"].score == 4.0
-    assert by_id["far"].score == 1.0  # the only one of a list of one: it is its own floor
-    by_id = {c.id: c for c in widened([near], [far], lists, variants, 1.0, 10)}
-    assert (by_id["far"].score, by_id["far"].gains) == (3.0, (2.0, 0.0))
-
-
-def test_in_dense_mode_the_words_of_variants_count_nothing(index):
-    made = Variants([Variant("v", "x", "rolling", 0.5, vector=[1.0] + [0.0] * 63)])
-    query = SparseEmbedding(encode_query("topic").indices, encode_query("topic").values)
-    with get_document_store(index) as store:
-        found = ChunkRetriever(store, 100).run(
-            query, query_embedding=[0.0] * 63 + [1.0], mode="dense", variants=made
-        )
-    assert found["candidates"] and not any(c.gains[0] for c in found["candidates"])
-    assert wider_depth(100) == 50
 
 
 # -- explanations ----------------------------------------------------------------------------
@@ -355,27 +260,11 @@ def test_hyde_is_sought_by_meaning_only(find, server):
     assert max(gained, key=lambda path: gained[path]) == "Rollback.md"
 
 
-def test_what_gains_nothing_is_no_result(find, server):
-    server.api.answer = by_query({"zebra": ["Rolling back a deploy is quick."]})
-    response = find("zebra", "hyde", mode="hybrid", top_k=50)
-    assert len(response.results) < len(NOTES)
-    assert all(result.score > 0 for result in response.results)
-
-
 def test_hyde_without_embeddings_says_so_once_and_asks_no_model(find, server):
     before = len(server.requests("/api/chat"))
     response = find("undo a release", "hyde")
     assert response.notices == ["hyde has no effect: the search is by words"]
     assert len(server.requests("/api/chat")) == before
-    assert paths(response) == paths(find("undo a release"))
-
-
-def test_hyde_when_the_embedder_fails_says_so_too(find, server):
-    server.say({"document": "Rolling back a deploy."})
-    server.fail("/api/embed", status=500, times=None)
-    response = find("undo a release", "hyde", mode="auto")
-    assert response.mode == "lexical"
-    assert response.notices.count("hyde has no effect: the search is by words") == 1
     assert paths(response) == paths(find("undo a release"))
 
 
@@ -392,31 +281,6 @@ def test_when_variants_cannot_be_embedded_the_query_keeps_its_meaning(index, ser
     assert found["notice"].startswith("variants without an embedding: 2 of 2")
 
 
-def test_the_vector_of_several_is_the_mean_of_their_directions():
-    near = [
-        Variant("a", "x", "", 0.3, vector=[2.0, 0.0]),
-        Variant("b", "x", "", 0.3, vector=[0, 5]),
-    ]
-    assert blended_vector(near) == pytest.approx([0.5**0.5, 0.5**0.5])
-    assert blended_vector([]) is None
-    opposite = [near[0], near[0]._replace(vector=[-2.0, 0.0])]
-    assert blended_vector(opposite) is None
-
-
-def test_a_blend_of_words_scores_what_the_variants_score_together(index):
-    variants = [Variant("a", "x", "rolling deploy", 0.3), Variant("b", "x", "rolling pasta", 0.1)]
-    with get_document_store(index) as store:
-        blended = {c.id: c.score for c in store.find_candidates(blended_words(variants))}
-        expected: dict[str, float] = {}
-        for variant in variants:
-            terms = [t for t in query_terms(variant.text) if t.field not in BESIDE]
-            total = sum(t.weight for t in terms)
-            query = SparseEmbedding([t.dimension for t in terms], [t.weight for t in terms])
-            for c in store.find_candidates(query):
-                expected[c.id] = expected.get(c.id, 0) + variant.weight * c.score / total
-    assert blended == pytest.approx(expected, rel=1e-4)
-
-
 # -- without a model -------------------------------------------------------------------------
 
 
@@ -426,15 +290,6 @@ def test_without_ollama_it_says_so_once_and_searches(find, index):
     [notice] = response.notices
     assert notice.startswith("searched without multi-query, step-back, decompose: ")
     assert "switched off" in notice
-    assert paths(response) == paths(find("undo a release"))
-
-
-def test_when_nothing_listens_it_says_so_once_and_searches(find, index):
-    with refused() as url:
-        gone = replace(index, ollama=replace(index.ollama, url=url))
-        response = find("undo a release", "multi-query", "step-back", config=gone)
-    [notice] = response.notices
-    assert "Ollama does not answer" in notice and "ollama serve" in notice
     assert paths(response) == paths(find("undo a release"))
 
 
@@ -460,13 +315,6 @@ def test_an_unknown_transform_is_a_usage_error_with_the_nearest_names(find):
     with pytest.raises(UsageError, match="multi-qury") as raised:
         find("words", "multi-qury")
     assert "multi-query" in raised.value.hint
-
-
-def test_none_stands_alone():
-    assert wanted_transforms(["none"]) == wanted_transforms([]) == []
-    assert wanted_transforms(["hyde", "step_back", "hyde"]) == ["hyde", "step-back"]
-    with pytest.raises(UsageError, match="none stands beside"):
-        wanted_transforms(["none", "hyde"])
 
 
 def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
@@ -510,65 +358,12 @@ def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
     return make
 
 
-def test_a_plug_in_s_own_error_is_told(plug_in):
-    def refuse(query: Any) -> Any:
-        raise ConfigError("no dictionary is configured")
-
-    assert plug_in(refuse)[1] == ["searched without mine: no dictionary is configured"]
-
-
-def test_a_plug_in_may_yield_its_variants_with_their_reasons(plug_in):
-    variants, notices = plug_in(
-        lambda query: (QueryBundle(query_str=t, metadata={"fallback": "why"}) for t in ("a1", "b2"))
-    )
-    assert [v.text for v in variants] == ["a1", "b2"] and notices == ["mine: why"]
-
-
-@pytest.mark.parametrize(
-    "odd", [None, 7, ["text"], [SimpleNamespace(query_str="no metadata")], "text"]
-)
-def test_whatever_a_plug_in_gives_that_is_no_query_is_told(plug_in, odd):
-    variants, [notice] = plug_in(lambda query: odd)
-    assert not variants and notice.startswith("searched without mine: it failed (")
-
-
-def test_a_plug_in_that_would_end_the_program_is_told(plug_in):
-    def leave(query: Any) -> Any:
-        raise SystemExit(9)
-
-    assert plug_in(leave)[1] == ["searched without mine: it failed (SystemExit(9))"]
-
-
 def test_a_plug_in_that_hangs_is_given_up(plug_in, monkeypatch):
     monkeypatch.setattr("rag.search.components.query_expander._GRACE", 0.0)
     over = threading.Event()
     variants, notices = plug_in(lambda query: list([over.wait(60)][:0]), transform_timeout=0.2)
     over.set()
     assert not variants and notices == ["searched without mine: it took longer than 0.2 s"]
-
-
-def test_a_plug_in_that_never_ends_yielding_is_cut(plug_in):
-    variants, _ = plug_in(lambda query: (QueryBundle(query_str=f"n{n}") for n in count()))
-    assert len(variants) == 16
-
-
-def test_for_a_plug_in_alone_no_server_is_asked(plug_in, server):
-    before = len(server.requests())
-    variants, notices = plug_in(
-        lambda query: [QueryBundle(query_str="other")], enabled=True, url=server.url
-    )
-    assert [v.text for v in variants] == ["other"] and not notices
-    assert len(server.requests()) == before
-
-
-def test_the_model_is_described_once_for_all_transforms_of_a_query(index, server):
-    names = ["multi-query", "step-back", "decompose"]
-    maker = VariantMaker(index.ollama)
-    maker.make("words", names)
-    shown, listed = (len(server.requests(path)) for path in ("/api/show", "/api/tags"))
-    maker.make("words", names)
-    assert len(server.requests("/api/show")) == shown + 1
-    assert len(server.requests("/api/tags")) == listed + 1
 
 
 def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, server):
@@ -580,18 +375,7 @@ def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, s
     assert notices[1:] == [f"searched without {name}: {late}" for name in ("step-back", "hyde")]
 
 
-def test_a_transform_may_take_more_than_a_minute_where_that_is_configured(index, monkeypatch):
-    given = []
-    monkeypatch.setattr(
-        "rag.search.components.query_expander.create_transformer",
-        lambda name, generator, timeout: given.append((generator.timeout, timeout)) or Mine(list),
-    )
-    VariantMaker(replace(index.ollama, transform_timeout=90.0)).make("words", ["hyde"])
-    assert given == [(pytest.approx(90.0, abs=5), given[0][0])]
-    assert create_transformer("hyde", OllamaGenerator(), 90.0)._generate_fn.timeout == 90.0
-
-
-@pytest.mark.parametrize(("names", "takes"), [(["hyde"], "it takes"), (["hyde", "x"], "they take")])
+@rows("names, takes", [(["hyde"], "it takes"), (["hyde", "x"], "they take")])
 def test_without_a_model_the_next_command_is_named(names, takes):
     names = [name.replace("x", "step-back") for name in names]
     _, [notice] = VariantMaker(OllamaConfig(enabled=False)).make("words", names)
@@ -655,17 +439,6 @@ def test_a_wrong_name_in_the_settings_is_an_error_that_names_the_setting(index):
             assert "expander" not in pipeline.graph
 
 
-def test_what_transforms_took_is_told(find, server, index):
-    server.say({"queries": ["rolling back"]}, {"queries": ["rolling back"]}, "Roll it back. [1]")
-    assert find("undo a release", "multi-query").timings["transforms"] > 0
-    assert find("undo a release").timings == {}
-    with (
-        get_document_store(index) as store,
-        closing(create_qa_pipeline(store, index, transforms=["multi-query"])) as pipeline,
-    ):
-        assert ask(pipeline, "undo a release").timings["transforms"] > 0
-
-
 def test_a_question_of_filters_alone_is_not_transformed(index, server):
     before = len(server.requests("/api/chat"))
     with (
@@ -690,27 +463,3 @@ def test_ask_draws_on_what_variants_found(index, server):
             pipeline.remove_component(name)
         answer = ask(pipeline, "How do we undo a release?", top_k=10)
     assert [v.text for v in answer.variants] == ["rolling back a deploy"]
-
-
-def test_a_plain_search_does_not_wait_for_what_it_does_not_use():
-    script = (
-        "import sys; from rag.config import RAGConfig;"
-        " from rag.pipelines import create_search_pipeline;"
-        " from rag.stores import get_document_store;"
-        " create_search_pipeline(get_document_store(RAGConfig()), RAGConfig());"
-        " print([m for m in sys.modules if m in"
-        " ('rag.query.models', 'rag.search.components.query_expander',"
-        " 'rag.search.components.query_router')])"
-    )
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
-
-
-def test_a_rule_of_no_transform_puts_in_no_expander(index):
-    rules = {"ops": {"keywords": ["pod"], "transforms": ["none"]}}
-    config = replace(index, routes=RoutesConfig("keyword", rules=rules))
-    with (
-        get_document_store(config) as store,
-        closing(create_search_pipeline(store, config)) as pipeline,
-    ):
-        assert "expander" not in pipeline.graph

@@ -80,9 +80,15 @@ def titles() -> Callable[[RAGConfig], set[str]]:
 
 @pytest.fixture(scope="session")
 def build_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Vaults], RAGConfig]:
-    """Write vaults and index them, for tests that only read: `build_index({vault: notes})`."""
+    """Write vaults and index them, for tests that only read: `build_index({vault: notes})`.
+
+    The same vaults are indexed once.
+    """
+    built: dict[str, RAGConfig] = {}
 
     def build(vaults: Vaults) -> RAGConfig:
+        if made := built.get(key := repr(vaults)):
+            return made
         base = tmp_path_factory.mktemp("index")
         config = RAGConfig(
             data_dir=base / "data",
@@ -97,6 +103,7 @@ def build_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Vaults], 
                     file.write_text(text, "utf-8")
                 run.index_vault(vault, base / "vaults" / vault)
             run.publish()
+        built[key] = config
         return config
 
     return build

@@ -116,11 +116,6 @@ class TestTheIndexStandsInTheWay:
         assert "rag index --embed" in notice
         assert server.inputs() == []
 
-    @pytest.mark.parametrize("mode", WANTED)
-    def test_of_another_model_the_rest_is_refused(self, embedder, mode):
-        with embedder(embedding_model="all-minilm") as component:
-            assert isinstance(refusal(component, mode), IndexUnavailableError)
-
     def test_of_another_prefix_auto_says_so(self, embedder):
         with embedder(document_prefix="passage: ") as component:
             assert "another version of bge-m3" in by_words(component)
@@ -138,10 +133,6 @@ class TestTheIndexStandsInTheWay:
         assert "another version of bge-m3" in said
         assert server.inputs() == []
 
-    def test_a_model_spelt_out_is_the_same(self, embedder):
-        with embedder(embedding_model="bge-m3:latest") as component:
-            assert component.run("alpha", "auto")["mode"] == "hybrid"
-
     @pytest.mark.parametrize("mode", ["auto", "hybrid"])
     def test_of_an_index_embedded_in_part_it_says_how_much_is(self, embedder, mode):
         with embedder("part") as component:
@@ -149,11 +140,6 @@ class TestTheIndexStandsInTheWay:
         assert found["mode"] == "hybrid"
         assert found["embedding"]
         assert found["notice"].startswith("2 of 3 chunks have embeddings: the others are ranked")
-
-    def test_dense_searches_the_embedded_part_in_silence(self, embedder):
-        with embedder("part") as component:
-            found = component.run("alpha", "dense")
-        assert (found["mode"], found["notice"]) == ("dense", "")
 
     def test_chunks_that_the_model_does_not_read_lack_none(self, embedder):
         with embedder("english", embedding_model="all-minilm") as component:
@@ -187,9 +173,6 @@ class TestTheQueryStandsInTheWay:
         assert (output["mode"], output["embedding"]) == ("lexical", None)
         assert "all-minilm does not read this script" in output["notice"]
 
-    def test_dense_measures_the_model_as_it_is(self, english):
-        assert english.run("緑茶", "dense")["mode"] == "dense"
-
     def test_a_multilingual_model_reads_all(self, embedder):
         with embedder() as component:
             assert component.run("緑茶", "auto")["mode"] == "hybrid"
@@ -202,9 +185,13 @@ class TestTheServerStandsInTheWay:
             for mode in WANTED:
                 assert isinstance(refusal(component, mode), ConnectionError)
 
-    @pytest.mark.parametrize("path", ["/api/embed", "/api/tags"])
     @pytest.mark.parametrize(
-        "kind", ["endless", "garbage", "deep", "deep_error", "html", "status", "drop", "cut"]
+        ("path", "kind"),
+        [
+            *((path, kind) for path in ("/api/embed", "/api/tags") for kind in ("garbage", "drop")),
+            ("/api/embed", "endless"),
+            ("/api/tags", "status"),
+        ],
     )
     def test_ill(self, embedder, server, path, kind):
         server.fail(path, kind, times=None)
@@ -212,29 +199,16 @@ class TestTheServerStandsInTheWay:
             assert "search is by words" in by_words(component)
             assert refusal(component, "hybrid").exit_code == 4
 
-    @pytest.mark.parametrize("kind", ["missing", "overflow", "dimension", "nan", "zero", "none"])
+    @pytest.mark.parametrize("kind", ["missing", "dimension", "nan"])
     def test_of_no_use(self, embedder, server, kind):
         server.fail("/api/embed", kind, times=None)
         with embedder() as component:
             assert "search is by words" in by_words(component)
             assert refusal(component, "dense").exit_code == 4
 
-    def test_well_again_it_is_used_again(self, embedder, server):
-        server.fail("/api/embed", "status", times=1)
-        with embedder() as component:
-            by_words(component)
-            assert component.run("alpha", "auto")["mode"] == "hybrid"
-
     def test_another_one_steps_in(self, embedder, server):
         with refused() as gone, embedder(urls=[gone, server.url], retries=1) as component:
             assert component.run("alpha", "auto")["mode"] == "hybrid"
-
-    def test_a_proxy_that_cannot_be_used_does_not_end_a_search_by_words(
-        self, embedder, monkeypatch
-    ):
-        monkeypatch.setenv("HTTP_PROXY", "socks9://nowhere")
-        with embedder(url="http://ollama.example:11434") as component:
-            assert "search is by words" in by_words(component)
 
 
 def test_the_model_is_verified_once_and_the_connection_kept(embedder, server):
@@ -266,18 +240,3 @@ def test_it_serialises_with_its_settings(embedder):
         assert again.run("alpha")["mode"] == "hybrid"
         again.close()
         again.document_store.close()
-
-
-@pytest.mark.parametrize("closed", [1, 2])
-def test_closing_it_twice_does_no_harm(embedder, closed):
-    with embedder() as component:
-        component.run("alpha")
-        for _ in range(closed):
-            component.close()
-
-
-def test_of_a_long_query_the_beginning_is_embedded_and_that_is_said(embedder, server):
-    with embedder(query_prefix="q: ") as component:
-        output = component.run("アルファ " * 800, "auto")
-    assert [len(text) for text in server.inputs()] == [len("q: ") + 1000]
-    assert (output["mode"], "the first 1,000 characters" in output["notice"]) == ("hybrid", True)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from haystack import Pipeline
-from haystack.dataclasses import ChatMessage
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError
 from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
-from rag.search.components.query_router import EXAMPLES, QueryRouter
 from rag.search.results import QueryFilters
 from rag.stores import get_document_store
+from tables import rows
 
 MODELS = [Model("bge-m3", 64), "llama3.2"]
 
@@ -38,18 +36,26 @@ VAULTS = {
 }
 
 
-@pytest.fixture
-def index(server: OllamaServer, tmp_path: Path, write_notes: Callable[..., Path]) -> RAGConfig:
-    ollama = OllamaConfig(url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0)
-    config = RAGConfig(data_dir=tmp_path / "data", ollama=ollama)
-    with IndexRun(config) as run:
-        for vault, notes in VAULTS.items():
-            run.index_vault(vault, write_notes(vault, notes))
-        run.publish()
-        run.embed()
-    yield config
+@pytest.fixture(scope="module")
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer(MODELS) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def quiet(server: OllamaServer) -> Iterator[None]:
+    yield
     server.heal()
     server.api.queue.clear()
+
+
+@pytest.fixture(scope="module")
+def index(server: OllamaServer, build_index: Callable[..., RAGConfig]) -> RAGConfig:
+    ollama = OllamaConfig(url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0)
+    config = replace(build_index(VAULTS), ollama=ollama)
+    with IndexRun(config) as run:
+        run.embed()
+    return config
 
 
 @pytest.fixture
@@ -80,7 +86,7 @@ def paths(response: SearchResponse) -> list[str]:
     return [result.file_path for result in response.results]
 
 
-@pytest.mark.parametrize("query", ["restart a POD", "ｋｕｂｅｃｔｌ pie", "障害 pie"])
+@rows("query", ["restart a POD", "ｋｕｂｅｃｔｌ pie", "障害 pie"])
 def test_a_keyword_takes_its_route(find, query):
     response = find(query)
     assert (response.route, response.mode, paths(response)) == ("ops", "lexical", ["Pods.md"])
@@ -90,10 +96,6 @@ def test_a_query_without_a_keyword_takes_none(find):
     response = find("apple")
     assert (response.route, response.mode) == ("", "hybrid")
     assert paths(response)[0] == "Pie.md"
-
-
-def test_or_the_default_one(find):
-    assert (find("apple", default="ops").route, paths(find("apple", default="ops"))) == ("ops", [])
 
 
 def test_a_route_s_transforms_are_those_of_its_queries_only(find, server):
@@ -149,27 +151,6 @@ def test_the_query_is_embedded_once_and_the_examples_once_for_all(find, server):
     assert request.inputs == ["apple pies"]
 
 
-def test_with_transforms_only_their_variants_are_embedded_besides(find, server):
-    server.say({"question": "baking"}, {"question": "baking"})
-    find("apple pie", classifier="embedding")
-    before = len(server.requests("/api/embed"))
-    response = find("apple pie", classifier="embedding")
-    asked = [request.inputs for request in server.requests("/api/embed")[before:]]
-    assert asked == [["apple pie"], ["baking"]]
-    assert [variant.text for variant in response.variants] == ["baking"]
-
-
-def test_another_model_makes_the_examples_anew(find, index, server):
-    find("apple pie", classifier="embedding", transforms=[])
-    server.models["bge-m3:latest"] = Model("bge-m3", 48)
-    try:
-        response = find("apple pie", classifier="embedding", transforms=[])
-    finally:
-        server.models["bge-m3:latest"] = Model("bge-m3", 64)
-    assert response.route == "food"
-    assert (index.data_dir / EXAMPLES).exists()
-
-
 def test_too_far_from_all_examples_takes_the_default(find):
     assert find("xylophone", classifier="embedding", min_similarity=0.9).route == ""
 
@@ -189,8 +170,8 @@ def test_without_embeddings_it_says_so_once_and_takes_the_default(find, index, s
 # -- mistakes --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("routes", "named"),
+@rows(
+    "routes, named",
     [
         ({"rules": {"a": {"keywords": ["x"], "vaults": ["enginer"]}}}, "enginer"),
         ({"rules": {"a": {"keywords": ["x"], "transforms": ["hide"]}}}, "hide"),
@@ -215,48 +196,7 @@ def test_a_plug_in_classifies_and_may_fail(find, monkeypatch):
     assert response.route == "" and any("KeyError" in notice for notice in response.notices)
 
 
-def test_the_generator_of_a_plug_in_is_closed_and_opens_again(index, server, monkeypatch):
-    class Plugin:
-        def __init__(self, generator: Any) -> None:
-            self.generator = generator
-
-        def classify(self, query: Any) -> str:
-            return self.generator.run([ChatMessage.from_user("?")])["replies"][0].text
-
-    made = []
-    monkeypatch.setattr("rag.search.components.query_router.classifier_names", lambda: ["mine"])
-    monkeypatch.setattr(
-        "rag.search.components.query_router.create_classifier",
-        lambda _, generator: made.append(generator) or Plugin(generator),
-    )
-    server.say("ops", "ops")
-    with get_document_store(index) as store:
-        router = QueryRouter(store, RoutesConfig("mine", rules=RULES), index.ollama)
-        for _ in range(2):
-            assert router.run("words", "auto")["route"] == "ops"
-            assert made[0]._chat_model is not None
-            router.close()
-            assert made[0]._chat_model is None
-    assert len(made) == 1
-
-
-def test_a_question_of_filters_alone_takes_no_route(index):
-    config = replace(index, routes=RoutesConfig("embedding", rules=RULES))
-    with get_document_store(config) as store, closing(create_qa_pipeline(store, config)) as made:
-        answer = ask(made, "vault:home")
-    assert answer.route == "" and not any("classified" in n for n in answer.notices)
-
-
-def test_the_caller_of_ask_may_keep_the_mode(index):
-    config = replace(index, routes=RoutesConfig("keyword", rules=RULES))
-    off = replace(config, ollama=replace(index.ollama, enabled=False))
-    with get_document_store(off) as store, closing(create_qa_pipeline(store, off)) as made:
-        assert ask(made, "restart the pod", mode="hybrid").route == "ops"
-        with pytest.raises(ConfigError, match="hybrid search"):
-            ask(made, "restart the pod", mode="hybrid", keep_mode=True)
-
-
-@pytest.mark.parametrize("classifier", ["keyword", "embedding"])
+@rows("classifier", ["keyword", "embedding"])
 def test_a_routed_pipeline_serialises(index, classifier):
     config = replace(index, routes=RoutesConfig(classifier, rules=RULES))
     with get_document_store(config) as store:
