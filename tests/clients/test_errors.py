@@ -5,14 +5,12 @@ from __future__ import annotations
 import builtins
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
 import ollama
 import pytest
 
-from ollama_faults import KINDS
 from ollama_server import OllamaServer, refused
 from rag.clients.ollama.chat import generate_response
 from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
@@ -27,6 +25,7 @@ from rag.exceptions import (
     TooLongError,
     UnfinishedError,
 )
+from tables import rows
 
 Settings = Callable[..., OllamaConfig]
 HERE, ELSEWHERE = "http://127.0.0.1:11434", "http://ollama.example:11434"
@@ -165,21 +164,6 @@ def test_a_server_that_is_not_there(
     assert "`ollama serve`" in caught.value.hint
 
 
-@pytest.mark.parametrize("act", [whole_index, query])
-def test_vectors_of_another_length_than_the_index_has(
-    server: OllamaServer, settings: Settings, act: Callable[[OllamaConfig], None]
-) -> None:
-    server.fail("/api/embed", "dimension", times=None)
-    with pytest.raises(ModelError, match="vectors of 7 numbers where 768 are due"):
-        list(embed_texts(["one", "two"], settings(), dimension=768, backoff=0.01))
-
-
-def test_every_fault_of_the_test_server_is_in_the_tables() -> None:
-    source = Path(__file__).read_text("utf-8")
-    harmless = {"slow_stream", "content_type", "huge", "counts"}  # to /api/embed at least
-    assert [kind for kind in KINDS if f'"{kind}"' not in source and kind not in harmless] == []
-
-
 @pytest.mark.parametrize(
     "wording",
     [
@@ -200,8 +184,8 @@ def test_all_wordings_of_too_long(wording: str, status: int) -> None:
     assert wording in found.error.details
 
 
-@pytest.mark.parametrize(
-    ("error", "message", "hint"),
+@rows(
+    "error, message, hint",
     [
         (httpx.ConnectTimeout("t"), "does not answer", "listens to the network"),
         (httpx.PoolTimeout("t"), "does not answer", "listens to the network"),
@@ -221,12 +205,6 @@ def test_failures_that_the_test_server_cannot_cause(
     found = diagnose(error, ELSEWHERE, "m").error
     assert (found.exit_code, found.__cause__) == (4, error)
     assert message in found.message and hint in found.hint
-
-
-def test_a_host_without_an_address_is_told_from_a_closed_port() -> None:
-    name = httpx.ConnectError("[Errno -2] Name or service not known")
-    name.__cause__ = __import__("socket").gaierror(-2, "Name or service not known")
-    assert "no host of the name ollama.example" in diagnose(name, ELSEWHERE).error.message
 
 
 def test_what_a_server_says_is_one_short_printable_line() -> None:

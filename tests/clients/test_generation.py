@@ -12,17 +12,13 @@ import pytest
 from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
-from ollama_server import Model, OllamaServer, Reply
+from ollama_server import OllamaServer, Reply
 from rag.clients.chat.answering import Delta
 from rag.clients.chat.reasoning_splitter import ThinkSplitter
 from rag.clients.ollama.chat import ChatModel, generate_response
 from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.config import OllamaConfig
 from rag.exceptions import (
-    ConfigError,
-    ConnectionError,
-    ModelError,
-    ModelMissingError,
     TooLongError,
     UnfinishedError,
 )
@@ -55,14 +51,6 @@ def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
     assert request.options == {"num_ctx": 8192, "temperature": 0}
     asked = {name: request.json[name] for name in ("think", "truncate", "shift", "keep_alive")}
     assert asked == {"think": False, "truncate": False, "shift": False, "keep_alive": "10m"}
-
-
-def test_the_context_is_no_larger_than_what_the_model_reads(settings: Settings) -> None:
-    with OllamaServer([Model("small", context=1024, capabilities=("completion",))]) as server:
-        chat = ChatModel(settings(url=server.url), "small")
-        assert (chat.window, chat.respond("one").num_ctx) == (1024, 1024)
-        assert len(server.requests("/api/show")) == 1
-        chat.close()
 
 
 def test_the_generation_server_is_asked_and_no_other(
@@ -99,11 +87,6 @@ def test_the_counts_and_the_reason_of_the_end(server: OllamaServer, chat: ChatMo
     assert 0 < response.seconds < 5 and response.load_seconds > 0
 
 
-def test_an_answer_that_reached_its_limit_says_so(chat: ChatModel) -> None:
-    response = chat.respond("one two three", options={"num_predict": 2})
-    assert (response.text, response.finish_reason) == ("one two", "length")
-
-
 def test_reasoning_is_asked_for_and_kept_apart(server: OllamaServer, settings: Settings) -> None:
     chat = ChatModel(settings(), "qwen3")
     server.say(Reply("Nine.", thinking="let me see"), Reply("Nine.", thinking="let me see"))
@@ -111,11 +94,6 @@ def test_reasoning_is_asked_for_and_kept_apart(server: OllamaServer, settings: S
     assert (response.text, response.thinking) == ("Nine.", "let me see")
     assert chat.respond("?").thinking == ""
     chat.close()
-
-
-def test_a_model_that_cannot_reason_says_so_when_it_is_asked_to(chat: ChatModel) -> None:
-    with pytest.raises(ModelError, match="cannot do what was asked"):
-        chat.respond("?", think=True)
 
 
 def test_reasoning_that_is_written_into_the_answer_is_taken_out(
@@ -207,18 +185,6 @@ def test_what_fails_before_the_first_word_is_sent_again(
     assert len(server.requests("/api/chat")) == 2
 
 
-def test_a_huge_answer_arrives_whole(server: OllamaServer, chat: ChatModel) -> None:
-    server.fail("/api/chat", "huge", size=500_000)
-    assert len(chat.respond("one").text) == 500_000
-
-
-def test_without_a_chat_model_there_is_nobody_to_ask(settings: Settings) -> None:
-    with pytest.raises(ConfigError, match="no chat model"):
-        generate_response("one", settings(chat_model=""))
-    with pytest.raises(ModelMissingError, match="no model nobody"):
-        generate_response("one", settings(), model="nobody")
-
-
 # -- the component ---------------------------------------------------------------------
 
 
@@ -250,16 +216,6 @@ def test_the_component_works_in_an_event_loop_and_in_yaml(settings: Settings) ->
     assert json.loads(reply.text) == {}
 
 
-def test_the_component_raises_what_the_function_raises(
-    server: OllamaServer, settings: Settings
-) -> None:
-    server.fail("/api/chat", "unfinished")
-    generator = OllamaGenerator(settings())
-    with pytest.raises(ConnectionError, match="broke off"):
-        generator.run([ChatMessage.from_user("one two three")])
-    generator.close()
-
-
 def test_the_component_takes_a_schema_for_one_answer(
     server: OllamaServer, settings: Settings
 ) -> None:
@@ -273,50 +229,3 @@ def test_the_component_takes_a_schema_for_one_answer(
     generator.close()
     sent = [request.json["format"] for request in server.requests("/api/chat")]
     assert sent == [other, other, own]
-
-
-def test_the_component_gives_up_after_its_timeout(server: OllamaServer, settings: Settings) -> None:
-    server.fail("/api/chat", "endless", seconds=0.01, times=None)
-    generator = OllamaGenerator(settings(), timeout=0.3)
-    started = time.monotonic()
-    with pytest.raises(UnfinishedError, match="took too long"):
-        generator.run([ChatMessage.from_user("one")])
-    generator.close()
-    assert time.monotonic() - started < 3
-
-
-def test_the_components_timeout_is_in_its_yaml(settings: Settings) -> None:
-    pipeline = Pipeline()
-    pipeline.add_component("chat", OllamaGenerator(settings(), timeout=2.5))
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-    assert again.get_component("chat").timeout == 2.5
-    with pytest.raises(ValueError, match="timeout must be positive"):
-        OllamaGenerator(timeout=0)
-
-
-def test_the_components_stand_where_ollama_haystacks_are_wanted(settings: Settings) -> None:
-    from haystack_integrations.components.embedders.ollama import (
-        OllamaDocumentEmbedder,
-        OllamaTextEmbedder,
-    )
-    from haystack_integrations.components.generators.ollama import OllamaChatGenerator
-
-    from rag.clients import OllamaChunkEmbedder, OllamaQueryEmbedder
-
-    assert isinstance(OllamaGenerator(settings()), OllamaChatGenerator)
-    assert isinstance(OllamaQueryEmbedder(settings()), OllamaTextEmbedder)
-    assert isinstance(OllamaChunkEmbedder(settings()), OllamaDocumentEmbedder)
-
-
-def test_a_listener_that_fails_ends_the_stream(server: OllamaServer, settings: Settings) -> None:
-    server.fail("/api/chat", "endless", seconds=0.01, times=None)
-    generator = OllamaGenerator(settings(), timeout=20)
-
-    def fail(_: object) -> None:
-        raise BrokenPipeError
-
-    started = time.monotonic()
-    with pytest.raises(BrokenPipeError):
-        generator.run([ChatMessage.from_user("one")], fail)
-    generator.close()
-    assert time.monotonic() - started < 3

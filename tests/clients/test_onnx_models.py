@@ -45,11 +45,6 @@ def failures(provider: OnnxEmbeddings) -> list[str]:
     return [why for batch in batches for _, why in batch.failures]
 
 
-def assert_query_fails(config: ModelsConfig, why: str) -> None:
-    with closing(embedding_provider(config)) as provider, pytest.raises(ModelError, match=why):
-        provider.embed_query(["bread"])
-
-
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return embedder(tmp_path / "small")
@@ -68,13 +63,6 @@ def test_is_told_by_its_folder_and_by_vectors_of_fixed_texts(model) -> None:
         brief, whole = provider.identity(), provider.identity(whole=True)
         assert (whole.model, whole.dimension) == ("small", DIMENSION)
         assert whole.digest.startswith(f"{brief.digest}~")
-
-
-@pytest.mark.parametrize("place", ["model.onnx", "."])
-def test_is_named_by_its_file_or_its_folder(model, place) -> None:
-    provider = embedding_provider(settings(model.parent / place))
-    provider.check_configured()
-    assert provider.model == "small"
 
 
 def test_files_of_a_repository_lie_above_the_folder_of_the_graph(tmp_path) -> None:
@@ -125,12 +113,6 @@ class TestWhatTheFolderSays:
             long, short = embedded(provider, "bread flour oven oven", "bread flour")
         assert np.allclose(long, short)
 
-    @pytest.mark.parametrize("text", ["", "[]", "{", '{"prompts": 3}', "\0"])
-    def test_nothing_where_its_files_are_damaged(self, model, text) -> None:
-        for name in ("config.json", "config_sentence_transformers.json"):
-            (model.parent / name).write_text(text)
-        assert embedding_provider(settings(model)).identity().limit == 512
-
     def test_settings_count_more(self, model) -> None:
         say(model.parent, "1_Pooling/config.json", pooling_mode_mean_tokens=True)
         chosen = settings(model, pooling="last", dimension=4)
@@ -146,10 +128,6 @@ class TestWhatIsWrong:
     def test_there_is_no_such_file(self, model, tmp_path, path) -> None:
         with pytest.raises(ConfigError, match="there is no file"):
             embedding_provider(settings(tmp_path / path)).check_configured()
-
-    def test_the_settings_name_none(self) -> None:
-        with pytest.raises(ConfigError, match=r"embedding\.path is empty"):
-            embedding_provider(ModelsConfig(embedding=EmbeddingConfig("onnx"))).check_configured()
 
     def test_there_is_no_tokenizer(self, model) -> None:
         (model.parent / "tokenizer.json").unlink()
@@ -171,11 +149,6 @@ class TestWhatIsWrong:
                 provider.embed_query(["bread"])
             assert "cannot be loaded" in failures(provider)[0]
 
-    @pytest.mark.parametrize("content", ["", "{}", "[1", '{"model": {"type": "Strange"}}'])
-    def test_the_tokenizer_is_none(self, model, content) -> None:
-        (model.parent / "tokenizer.json").write_text(content)
-        assert_query_fails(settings(model), "holds no tokenizer")
-
     @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
     def test_the_vectors_are_no_numbers(self, tmp_path, value) -> None:
         rows = np.full((len(WORDS), DIMENSION), value, np.float32)
@@ -183,17 +156,6 @@ class TestWhatIsWrong:
             with pytest.raises(ModelError, match="no numbers, or zero"):
                 provider.embed_query(["bread"])
             assert "no numbers, or zero" in failures(provider)[0]
-
-    def test_it_wants_what_is_not_known(self, tmp_path) -> None:
-        model = embedder(tmp_path / "images", inputs=("input_ids", "pixel_values"))
-        assert_query_fails(settings(model), "wants pixel_values, which is not known")
-
-    def test_tokens_are_beyond_its_table(self, tmp_path) -> None:
-        model = embedder(tmp_path / "short", np.ones((3, DIMENSION), np.float32))
-        assert_query_fails(settings(model), "model.onnx failed")
-
-    def test_its_vectors_are_shorter_than_the_settings_say(self, model) -> None:
-        assert_query_fails(settings(model, dimension=99), "have 8 numbers")
 
     def test_the_process_is_killed(self, model) -> None:
         with closing(embedding_provider(settings(model))) as provider:

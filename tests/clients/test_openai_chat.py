@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage, StreamingChunk
-from haystack.tools import Tool
 
-from event_loop import in_a_loop
-from ollama_server import Model, Reply, refused
+from ollama_server import Model, Reply
 from openai_server import CHAT, OpenAIServer
 from rag.clients.factory import chat_provider
 from rag.clients.ollama.providers import OllamaChat
@@ -31,6 +28,7 @@ from rag.exceptions import (
     TooLongError,
     UnfinishedError,
 )
+from tables import rows
 
 NAME = "llama3.2"
 SCHEMA = {
@@ -39,7 +37,6 @@ SCHEMA = {
     "required": ["score"],
 }
 ASKED = [ChatMessage.from_user("When do holds expire?")]
-Settings = Callable[..., ModelsConfig]
 
 
 def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsConfig:
@@ -84,31 +81,10 @@ def test_without_a_name_the_first_model_that_is_no_embedder_answers(server: Open
     assert chat_provider(settings(server, "auto")).find_chat_model(5.0) == NAME
 
 
-def test_what_fails_names_the_model_that_was_chosen() -> None:
-    with (
-        OpenAIServer([Model("moondream", capabilities=("vision",))]) as server,
-        closing(ChatModel(settings(server, "auto"))) as chat,
-        pytest.raises(ModelError, match="moondream at"),
-    ):
-        say(chat)
-
-
 def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server: OpenAIServer) -> None:
     with pytest.raises(ModelMissingError, match="no model nobody") as caught:
         chat_provider(settings(server, "nobody")).find_chat_model(5.0)
     assert "chat.model" in caught.value.hint and NAME in caught.value.hint
-
-
-def test_a_server_with_embedders_alone_writes_nothing() -> None:
-    with OpenAIServer(["nomic-embed-text"]) as server, pytest.raises(ModelError, match="writes"):
-        chat_provider(settings(server, "auto")).find_chat_model(5.0)
-
-
-def test_a_server_that_lists_no_models_is_believed_to_have_the_named_one() -> None:
-    with OpenAIServer([NAME], lists=False) as server:
-        assert chat_provider(settings(server)).find_chat_model(5.0) == NAME
-        with pytest.raises(ModelError):
-            chat_provider(settings(server, "auto")).find_chat_model(5.0)
 
 
 def test_without_a_server_or_a_model_nobody_is_asked() -> None:
@@ -134,24 +110,14 @@ def test_nobody_writes_where_the_provider_is_none() -> None:
             ask()
 
 
-@pytest.mark.parametrize(
-    ("tells", "window"),
+@rows(
+    "tells, window",
     [("props", 512), ("max_model_len", 512), ("loaded", 512), ("info", 512), ("", 8192)],
 )
 def test_the_window_is_what_the_server_gives_the_model(tells: str, window: int) -> None:
     model = Model("small", context=512, capabilities=("completion",))
     with OpenAIServer([model], tells=tells) as server:
         assert chat_provider(settings(server, "small")).context_window() == window
-
-
-def test_the_window_is_no_larger_than_the_settings_say(server: OpenAIServer) -> None:
-    assert chat_provider(settings(server, max_context=600)).context_window() == 600
-
-
-def test_the_window_of_a_server_that_is_away_is_that_of_the_settings() -> None:
-    with refused() as nowhere:
-        config = ModelsConfig(chat=ChatConfig("openai", nowhere, NAME))
-        assert chat_provider(config).context_window() == 8192
 
 
 # -- what is asked for -----------------------------------------------------------------
@@ -167,11 +133,6 @@ def test_the_answer_streams_with_its_counts(server: OpenAIServer, chat: ChatMode
     assert (body["stream"], body["stream_options"]) == (True, {"include_usage": True})
     assert (body["temperature"], body["max_tokens"]) == (0, 50)
     assert body["messages"] == [{"role": "user", "content": "When?"}]
-
-
-def test_an_answer_that_reached_its_limit_says_so(chat: ChatModel) -> None:
-    response = say(chat, "one two three", options={"num_predict": 2})
-    assert (response.text, response.finish_reason) == ("one two", "length")
 
 
 def test_a_schema_shapes_the_answer(server: OpenAIServer, chat: ChatModel) -> None:
@@ -191,8 +152,8 @@ def test_a_server_without_schemas_is_asked_without_and_only_once() -> None:
         assert kinds == ["json_schema", "json_object", None, None]
 
 
-@pytest.mark.parametrize(
-    ("field", "instead"),
+@rows(
+    "field, instead",
     [
         ("max_tokens", {"max_completion_tokens": 9}),
         ("stream_options", {}),
@@ -252,30 +213,6 @@ def test_an_error_in_the_stream_is_told(server: OpenAIServer, chat: ChatModel) -
     assert caught.value.partial == "one"
 
 
-def test_a_server_that_tells_no_counts_is_no_trouble() -> None:
-    with OpenAIServer([NAME], counts=False) as server:
-        chat = ChatModel(settings(server))
-        response = say(chat, "one two")
-        chat.close()
-        assert (response.text, response.prompt_tokens, response.tokens) == ("one two", None, None)
-
-
-def test_an_answer_that_comes_whole_is_no_trouble() -> None:
-    with OpenAIServer([NAME], streams=False) as server:
-        chat = ChatModel(settings(server))
-        response = say(chat, "one two")
-        chat.close()
-        assert (response.text, response.finish_reason) == ("one two", "stop")
-        assert response.prompt_tokens
-
-
-def test_characters_that_end_lines_elsewhere_stay_in_the_text(
-    server: OpenAIServer, chat: ChatModel
-) -> None:
-    server.say(Reply(chunks=["a\u2028b", "\x85c\x0b"]))
-    assert say(chat).text == "a\u2028b\x85c\x0b"
-
-
 def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
     model = Model("small", context=64, capabilities=("completion",))
     with OpenAIServer([model]) as server:
@@ -286,34 +223,11 @@ def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
         assert "LM Studio" in caught.value.hint and len(bodies(server)) == 1
 
 
-def test_one_that_is_told_in_the_stream_is_too(server: OpenAIServer, chat: ChatModel) -> None:
-    server.say("one")
-    server.api.breaks = "Context size has been exceeded."  # LM Studio, with status 200
-    with pytest.raises(TooLongError):
-        say(chat)
-
-
-def test_an_answer_without_a_word_is_told(server: OpenAIServer, chat: ChatModel) -> None:
-    server.say("")  # as LM Studio answers a prompt that is too long
-    with pytest.raises(ModelError, match="wrote nothing") as caught:
-        say(chat)
-    assert "Context Length" in caught.value.hint and len(bodies(server)) == 1
-
-
 def test_a_server_that_asks_to_wait_is_waited_for(server: OpenAIServer, chat: ChatModel) -> None:
     server.fail(CHAT, status=429, retry_after=1)
     assert say(chat, "one").text == "one"
     first, second = server.requests(CHAT)
     assert second.time - first.time >= 1
-
-
-def test_one_that_asks_for_more_than_there_is_time_is_not(server: OpenAIServer) -> None:
-    chat = ChatModel(settings(server))
-    server.fail(CHAT, status=429, retry_after=30, times=None)
-    with pytest.raises(ModelError, match="again in 30 s"):
-        say(chat, seconds=5.0)
-    chat.close()
-    assert len(bodies(server)) == 1
 
 
 def test_a_request_that_fails_is_sent_again(server: OpenAIServer, chat: ChatModel) -> None:
@@ -345,24 +259,6 @@ def test_it_is_haystack_s_generator_with_our_transport(server: OpenAIServer) -> 
     thoughts = [chunk.reasoning.reasoning_text for chunk in chunks if chunk.reasoning]
     assert "".join(thoughts) == "let me see"
     assert reply.meta["finish_reason"] == "stop" and reply.meta["usage"]["prompt_tokens"]
-
-
-def test_it_runs_in_a_loop_and_again_when_it_was_closed(server: OpenAIServer) -> None:
-    generator = OpenAIGenerator(settings(server))
-    for _ in "12":
-        assert in_a_loop(generator, messages=ASKED)["replies"][0].text == ASKED[0].text
-        generator.close()
-
-
-def test_it_calls_tools(server: OpenAIServer) -> None:
-    tool = Tool("look_up", "Look up a word.", {"type": "object"}, function=str)
-    generator = OpenAIGenerator(settings(server), tools=[tool])
-    server.say(Reply("", tool_calls=[("look_up", {"word": "hold"})]))
-    [reply] = generator.run(ASKED)["replies"]
-    generator.close()
-    [call] = reply.tool_calls
-    assert (call.tool_name, call.arguments) == ("look_up", {"word": "hold"})
-    assert bodies(server)[0]["tools"][0]["function"]["name"] == "look_up"
 
 
 def test_it_serialises_without_any_key(server: OpenAIServer, monkeypatch) -> None:
@@ -406,15 +302,6 @@ def test_what_goes_wrong_is_told_in_the_meta(server: OpenAIServer) -> None:
     assert isinstance(reply.meta[FAILURE], ConnectionError) and not reply.text
 
 
-def test_a_prompt_that_is_refused_for_its_length_is_a_failure_of_that_kind() -> None:
-    model = Model("small", context=512, capabilities=("completion",))
-    with OpenAIServer([model]) as server:
-        generator = answerer(settings(server, "small"))
-        [reply] = generator.run("word " * 600)["replies"]
-        generator.close()
-        assert isinstance(reply.meta[FAILURE], TooLongError) and reply.meta["model"] == "small"
-
-
 def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server: OpenAIServer) -> None:
     class Listener:
         keeps_partial = True
@@ -432,17 +319,6 @@ def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server: OpenAISe
     with pytest.raises(KeyboardInterrupt):
         generator.run(ASKED, listener)
     generator.close()
-
-
-def test_a_small_window_leaves_a_third_for_the_answer_and_all_for_reasoning() -> None:
-    model = Model("small", context=600, capabilities=("completion",))
-    with OpenAIServer([model]) as server:
-        for think in (False, True):
-            generator = answerer(settings(server, "small"), 1024, think)
-            generator.run(ASKED)
-            generator.close()
-        plain, reasoning = (body["max_tokens"] for body in bodies(server))
-        assert plain == 200 and 500 < reasoning < 600
 
 
 def test_an_answer_without_end_is_ended(server: OpenAIServer) -> None:

