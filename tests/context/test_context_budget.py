@@ -16,6 +16,7 @@ from rag.context import (
     default_chat_budget,
     default_rag_budget,
 )
+from tables import rows
 
 RETRIEVAL, MEMORY, SYSTEM = SourceType.RETRIEVAL, SourceType.MEMORY, SourceType.SYSTEM
 
@@ -33,7 +34,7 @@ class TestTheBudget:
         made = BudgetAllocation(source=RETRIEVAL, max_tokens=1)
         assert (made.priority, made.overflow_strategy) == (5, "truncate")
 
-    @pytest.mark.parametrize(
+    @rows(
         "fields",
         [
             {"max_tokens": 0},
@@ -42,7 +43,6 @@ class TestTheBudget:
             {"overflow_strategy": "compress"},
             {"source": "web"},
         ],
-        ids=str,
     )
     def test_an_allocation_refuses(self, fields: dict[str, object]):
         with pytest.raises(ValueError, match="validation error"):
@@ -52,22 +52,9 @@ class TestTheBudget:
         budget = TokenBudget(total_tokens=100)
         assert (budget.allocations, budget.reserve_tokens, budget.shared_pool) == ([], 0, 100)
 
-    @pytest.mark.parametrize("fields", [{"total_tokens": 0}, {"reserve_tokens": -1}], ids=str)
-    def test_a_budget_refuses(self, fields: dict[str, int]):
-        with pytest.raises(ValueError, match="validation error"):
-            TokenBudget(**{"total_tokens": 10, **fields})
-
     def test_more_allocated_than_there_is_raises_value_error(self):
         with pytest.raises(ValueError, match="110 tokens are allocated"):
             TokenBudget(total_tokens=100, allocations=[allocation(60), allocation(50, MEMORY)])
-
-    def test_the_reserve_counts_as_taken(self):
-        with pytest.raises(ValueError, match="allocated and reserved"):
-            TokenBudget(total_tokens=100, allocations=[allocation(60)], reserve_tokens=41)
-
-    def test_a_source_has_one_allocation(self):
-        with pytest.raises(ValueError, match="two allocations"):
-            TokenBudget(total_tokens=100, allocations=[allocation(10), allocation(20)])
 
     def test_the_shared_pool_is_what_is_left(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(60)], reserve_tokens=15)
@@ -90,11 +77,6 @@ class TestTheBudget:
         assert budget.total_tokens == size
         assert budget.shared_pool >= 0
 
-    @pytest.mark.parametrize("make", [default_chat_budget, default_rag_budget])
-    def test_the_ready_made_budgets_need_a_window(self, make):
-        with pytest.raises(ValueError, match="max_tokens must be positive"):
-            make(0)
-
 
 class TestInThePipeline:
     def test_truncate_keeps_the_best_items_while_they_fit(self):
@@ -103,20 +85,11 @@ class TestInThePipeline:
         assert contents(result.window.items) == ["a", "b"]
         assert contents(result.overflow_items) == ["c"]
 
-    def test_truncate_keeps_a_smaller_item_behind_one_that_does_not_fit(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(25)])
-        result = built(budget, item("a", score=0.9, token_count=30), item("b"))
-        assert contents(result.window.items) == ["b"]
-
     def test_drop_keeps_none_of_a_source_that_exceeds_its_cap(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(25, strategy="drop")])
         result = built(budget, item("a"), item("b"), item("c"), item("m", "memory"))
         assert contents(result.window.items) == ["m"]
         assert result.diagnostics["budget_overflow_by_source"] == {"retrieval": 3}
-
-    def test_drop_keeps_all_of_a_source_that_does_not(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(20, strategy="drop")])
-        assert len(built(budget, item("a"), item("b")).window) == 2
 
     def test_sources_without_an_allocation_compete_for_the_whole_window(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(90)])
@@ -132,18 +105,6 @@ class TestInThePipeline:
         result = built(budget, item("r", token_count=3), max_tokens=10)
         assert contents(result.window.items) == ["r"]
 
-    def test_an_item_that_has_no_room_takes_from_no_cap(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(9)])
-        large, small = item("large", score=0.9, token_count=8), item("small", token_count=4)
-        memory = item("m", "memory", priority=8, token_count=5)
-        result = built(budget, memory, large, small, max_tokens=10)
-        assert contents(result.window.items) == ["m", "small"]
-
-    def test_they_compete_by_priority(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
-        items = [item("r", priority=9, token_count=60), item("m", "memory", token_count=50)]
-        assert contents(built(budget, *items, max_tokens=100).window.items) == ["r"]
-
     def test_a_budget_holds_in_a_larger_window(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
         assert len(built(budget, item("m", "memory", token_count=100)).window) == 1
@@ -153,12 +114,6 @@ class TestInThePipeline:
         budget = TokenBudget(total_tokens=100, reserve_tokens=40)
         assert len(built(budget, item("m", "memory", token_count=60)).window) == 1
         assert len(built(budget, item("m", "memory", token_count=61)).window) == 0
-
-    def test_a_system_prompt_needs_no_allocation(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(100)])
-        pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief.")
-        result = pipeline.build("q", [item("r", token_count=100)])
-        assert contents(result.window.items) == ["Be brief."]
 
     def test_a_system_prompt_takes_from_the_window(self):
         budget = TokenBudget(total_tokens=12, allocations=[allocation(1)])
@@ -172,35 +127,14 @@ class TestInThePipeline:
         pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief, be very brief.")
         assert contents(pipeline.build("q").window.items) == []
 
-    def test_a_smaller_item_may_follow(self):
-        budget = TokenBudget(total_tokens=25)
-        large = item("large", "tool", priority=9, token_count=30)
-        assert contents(built(budget, large, item("small", "user")).window.items) == ["small"]
-
     def test_a_source_within_its_cap_does_not_take_from_the_pool(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
         result = built(budget, item("r"), item("m", "memory"))
         assert result.diagnostics["shared_pool_usage"] == 10
         assert result.diagnostics["token_usage_by_source"] == {"retrieval": 10, "memory": 10}
 
-    def test_the_window_is_what_the_reserve_leaves(self):
-        budget = TokenBudget(total_tokens=1000, reserve_tokens=300)
-        result = built(budget)
-        assert result.window.max_tokens == 700
-
-    @pytest.mark.parametrize("size", [300, 200])
+    @rows("size", [300, 200])
     def test_a_reserve_that_leaves_nothing_is_a_pipeline_execution_error(self, size: int):
         budget = TokenBudget(total_tokens=1000, reserve_tokens=300)
         with pytest.raises(PipelineExecutionError, match="reserve leaves nothing"):
             built(budget, max_tokens=size)
-
-    def test_items_are_left_out_by_count_and_not_by_token(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(10)])
-        result = built(budget, item("a"), item("b", token_count=40), item("m", "memory"))
-        assert result.diagnostics["budget_overflow_by_source"] == {"retrieval": 1}
-        assert result.diagnostics["items_overflow"] == 1
-
-    def test_without_a_budget_no_source_overflows_one(self):
-        result = ContextPipeline(5, Words()).build("q", [item()])
-        assert result.diagnostics["budget_overflow_by_source"] == {}
-        assert result.diagnostics["items_overflow"] == 1

@@ -6,6 +6,7 @@ import pytest
 
 from context_parts import said
 from rag.context import MemoryContextEnricher
+from tables import rows
 
 TALK = [said(str(n), "user", n) for n in range(7)]
 
@@ -15,19 +16,8 @@ def test_the_newest_five_are_added_oldest_first():
     assert enriched == "q\n\nConversation context: 2; 3; 4; 5; 6"
 
 
-def test_how_many_can_be_said():
-    assert MemoryContextEnricher(max_items=1).enrich("q", TALK).endswith("context: 6")
-
-
 def test_no_memory_leaves_the_query_alone():
     assert MemoryContextEnricher().enrich("q", []) == "q"
-
-
-def test_memory_of_white_space_alone_adds_nothing():
-    blank = [said(text, "user", n) for n, text in enumerate((" ", "\n\t", "\u3000"))]
-    assert MemoryContextEnricher().enrich("q", blank) == "q"
-    enriched = MemoryContextEnricher(max_items=1).enrich("q", [said("x", "user", 0), *blank])
-    assert enriched == "q\n\nConversation context: x"
 
 
 def test_the_template_is_ones_own():
@@ -42,17 +32,7 @@ def test_braces_in_query_and_memory_are_only_text():
     assert enriched == "{context} {0} {\n\nConversation context: } {query} {x!r}"
 
 
-def test_braces_of_the_template_are_doubled():
-    enricher = MemoryContextEnricher(template='{{"q": "{query}", "c": "{context}"}}')
-    assert enricher.enrich("a", TALK[:1]) == '{"q": "a", "c": "0"}'
-
-
-@pytest.mark.parametrize("template", ["{question}", "{}", "{query} {", "{query.x}", "{query:d}"])
+@rows("template", ["{question}", "{}", "{query} {", "{query.x}", "{query:d}"])
 def test_a_template_with_anything_else_is_a_value_error(template: str):
     with pytest.raises(ValueError, match="the template may hold"):
         MemoryContextEnricher(template=template)
-
-
-def test_it_adds_at_least_one_item():
-    with pytest.raises(ValueError, match="max_items must be at least 1"):
-        MemoryContextEnricher(max_items=0)

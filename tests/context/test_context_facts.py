@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -39,13 +38,6 @@ def test_a_fact_comes_back_as_it_was(path: Path):
     fact = MemoryEntry(content="日本語 \n\u2028\x85\x0b ok", tags=["a"], metadata={"n": [1.5]})
     FactFile(str(path)).add(fact)
     assert FactFile(path).list_all() == [fact]
-
-
-def test_facts_are_one_readable_line_each_the_oldest_first(path: Path):
-    for text in ("一", "two"):
-        FactFile(path).add(MemoryEntry(content=text))
-    lines = path.read_text("utf-8").splitlines()
-    assert ["一" in lines[0], '"two"' in lines[1], len(lines)] == [True, True, 2]
 
 
 def test_only_their_owner_may_read_them(path: Path):
@@ -90,19 +82,6 @@ def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path: Path)
     assert len(lines) == len(STRANGE) + 2
 
 
-def test_a_fact_after_a_broken_off_line_is_not_lost(path: Path):
-    FactFile(path).add(MemoryEntry(content="a"))
-    path.write_bytes(path.read_bytes() + b'{"id": "2", "cont')
-    FactFile(path).add(MemoryEntry(content="b"))
-    assert texts(path) == ["a", "b"]
-
-
-def test_what_cannot_be_written_as_utf8_is_marked(path: Path):
-    fact = MemoryEntry(content="x").model_copy(update={"content": "bad \udcff"})
-    FactFile(path).add(fact)
-    assert texts(path) == ["bad ?"]
-
-
 def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path, monkeypatch):
     monkeypatch.setattr("rag.support.file_locks.lock.__defaults__", (0.05,))
     fact = MemoryEntry(content="x")
@@ -117,12 +96,6 @@ def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path
     assert texts(path) == ["x", "x"]
 
 
-def test_metadata_that_json_does_not_know_is_a_storage_error(path: Path):
-    with pytest.raises(StorageError, match="cannot be written"):
-        FactFile(path).add(MemoryEntry(content="x", metadata={"a": object()}))
-    assert texts(path) == []
-
-
 def test_a_folder_in_its_place_is_a_storage_error(path: Path):
     path.mkdir(parents=True)
     for use in (FactFile(path).list_all, lambda: FactFile(path).add(MemoryEntry(content="x"))):
@@ -130,12 +103,6 @@ def test_a_folder_in_its_place_is_a_storage_error(path: Path):
             use()
     with pytest.raises(StorageError):
         FactFile(path).delete("x")
-
-
-def test_a_file_in_the_place_of_its_folder_is_a_storage_error(path: Path):
-    path.parent.write_text("")
-    with pytest.raises(StorageError):
-        FactFile(path).add(MemoryEntry(content="x"))
 
 
 def start(path: Path, program: str) -> subprocess.Popen[str]:
@@ -158,29 +125,6 @@ def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path: Path)
     writers = [start(path, program) for _ in range(3)]
     assert [writer.communicate(timeout=60) and writer.returncode for writer in writers] == [0, 0, 0]
     assert sorted(texts(path)) == sorted(f"kept {n}" for n in range(40) for _ in range(3))
-
-
-def test_a_writer_that_is_killed_leaves_whole_facts_and_no_lock(path: Path):
-    writer = start(
-        path,
-        """
-        first = MemoryEntry(content="first")
-        f.add(first)
-        print("ready", flush=True)
-        while True:
-            fact = MemoryEntry(content="x" * 5000)
-            f.add(fact)
-            f.delete(fact.id)
-        """,
-    )
-    assert writer.stdout
-    assert writer.stdout.readline() == "ready\n"
-    writer.send_signal(signal.SIGKILL)
-    writer.communicate(timeout=60)
-    FactFile(path).add(MemoryEntry(content="last"))
-    kept = texts(path)
-    assert (kept[0], kept[-1]) == ("first", "last")
-    assert set(kept[1:-1]) <= {"x" * 5000}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 from pydantic import ValidationError
@@ -12,11 +12,10 @@ from rag.context import (
     ContextItem,
     ContextResult,
     ContextWindow,
-    ConversationTurn,
     PipelineDiagnostics,
-    QueryBundle,
     SourceType,
 )
+from tables import rows
 
 
 def test_an_item_has_the_documented_defaults():
@@ -25,21 +24,12 @@ def test_an_item_has_the_documented_defaults():
     assert made.created_at.tzinfo is not None
 
 
-def test_two_items_have_two_ids():
-    assert item().id != item().id
-    assert len(item().id) == 36
-
-
 def test_an_item_does_not_change():
     with pytest.raises(ValidationError):
         item().score = 1.0  # type: ignore[misc]
 
 
-def test_a_copy_of_an_item_may_differ():
-    assert item(score=0.2).model_copy(update={"score": 0.4}).score == 0.4
-
-
-@pytest.mark.parametrize(
+@rows(
     "fields",
     [
         {"score": -0.1},
@@ -52,51 +42,10 @@ def test_a_copy_of_an_item_may_differ():
         {"created_at": datetime(2026, 1, 1)},
         {"content": None},
     ],
-    ids=str,
 )
 def test_an_item_refuses(fields: dict[str, object]):
     with pytest.raises(ValidationError):
         ContextItem.model_validate({"content": "x", "source": "retrieval", **fields})
-
-
-def test_the_bounds_themselves_are_allowed():
-    assert item(score=0.0, priority=1, token_count=0)
-    assert item(score=1.0, priority=10)
-
-
-def test_a_source_is_its_name():
-    assert [*SourceType] == ["retrieval", "memory", "system", "user", "tool", "conversation"]
-    assert ContextItem(content="x", source="memory").source is SourceType.MEMORY  # type: ignore
-
-
-def test_an_item_survives_json():
-    made = item("日本語", metadata={"a": [1]})
-    assert ContextItem.model_validate_json(made.model_dump_json()) == made
-
-
-def test_a_query_has_the_documented_defaults():
-    query = QueryBundle(query_str="x")
-    assert (query.embedding, query.metadata, query.chat_history) == (None, {}, [])
-
-
-def test_a_turn_has_the_documented_defaults():
-    turn = ConversationTurn(role="user", content="x")
-    assert (turn.token_count, turn.metadata) == (0, {})
-    assert turn.timestamp.tzinfo is not None
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"role": "robot"}, {"token_count": -1}, {"timestamp": datetime(2026, 1, 1)}],
-    ids=str,
-)
-def test_a_turn_refuses(fields: dict[str, object]):
-    with pytest.raises(ValidationError):
-        ConversationTurn.model_validate({"role": "user", "content": "x", **fields})
-
-
-def test_a_turn_takes_an_aware_time():
-    assert ConversationTurn(role="tool", content="", timestamp=datetime(2026, 1, 1, tzinfo=UTC))
 
 
 class TestWindow:
@@ -105,11 +54,6 @@ class TestWindow:
         assert (window.items, window.max_tokens, window.used_tokens) == ([], 8192, 0)
         assert (window.metadata, window.remaining_tokens, window.utilization) == ({}, 8192, 0.0)
         assert len(window) == 0
-
-    @pytest.mark.parametrize("size", [0, -1])
-    def test_it_must_have_room(self, size: int):
-        with pytest.raises(ValueError, match="max_tokens"):
-            ContextWindow(max_tokens=size)
 
     def test_an_item_that_fits_is_added(self):
         window = ContextWindow(max_tokens=10)
@@ -135,11 +79,6 @@ class TestWindow:
         assert contents(window.items) == ["top", "better", "worse", "low"]
         assert over == []
 
-    def test_equal_items_keep_their_order(self):
-        window = ContextWindow(max_tokens=100)
-        window.add_items_by_priority([item("a"), item("b"), item("c")])
-        assert contents(window.items) == ["a", "b", "c"]
-
     def test_it_returns_what_does_not_fit(self):
         window = ContextWindow(max_tokens=15)
         over = window.add_items_by_priority([item("second", score=0.1), item("first", score=0.2)])
@@ -150,18 +89,6 @@ class TestWindow:
         large = item("large", priority=9, token_count=20)
         over = window.add_items_by_priority([large, item("small")])
         assert (contents(window.items), contents(over)) == (["small"], ["large"])
-
-    def test_items_it_is_made_with_take_room(self):
-        window = ContextWindow(items=[item(), item()], max_tokens=25)
-        assert window.used_tokens == 20
-        assert window.add_item(item()) is False
-
-    def test_what_is_said_to_be_used_is_believed(self):
-        assert ContextWindow(items=[item()], used_tokens=99, max_tokens=100).remaining_tokens == 1
-
-    def test_a_window_that_is_too_full_is_full(self):
-        window = ContextWindow(max_tokens=10, used_tokens=30)
-        assert (window.remaining_tokens, window.utilization) == (0, 1.0)
 
     def test_the_example_of_the_documentation(self):
         window = ContextWindow(max_tokens=4096)

@@ -26,6 +26,7 @@ from rag.context import (
     retriever_step,
 )
 from rag.exceptions import RAGError
+from tables import rows
 
 
 def pipeline(max_tokens: int = 1000) -> ContextPipeline:
@@ -50,11 +51,6 @@ class TestMaking:
         assert (made.max_tokens, made.budget, made.steps, made.system_items) == (8192, None, [], [])
         assert isinstance(made.formatter, GenericTextFormatter)
 
-    @pytest.mark.parametrize("size", [0, -1])
-    def test_it_needs_room(self, size: int):
-        with pytest.raises(ValueError, match="max_tokens must be positive"):
-            ContextPipeline(max_tokens=size)
-
     def test_what_adds_to_it_returns_it(self):
         made, budget, formatter = pipeline(), TokenBudget(total_tokens=10), AnthropicFormatter()
         assert made.add_step(PipelineStep("s", lambda items, query: items)) is made
@@ -66,24 +62,13 @@ class TestMaking:
         assert made.with_query_enricher(MemoryContextEnricher()) is made
         assert (made.budget, made.formatter) == (budget, formatter)
 
-    @pytest.mark.parametrize("name", ["max_tokens", "formatter", "steps", "system_items", "budget"])
+    @rows("name", ["max_tokens", "formatter", "steps", "system_items", "budget"])
     def test_what_it_is_made_of_cannot_be_set(self, name: str):
         with pytest.raises(AttributeError):
             setattr(pipeline(), name, None)
 
-    @pytest.mark.parametrize("name", ["steps", "system_items"])
-    def test_its_lists_are_copies(self, name: str):
-        made = pipeline().add_system_prompt("x")
-        made.add_step(PipelineStep("s", lambda items, query: items))
-        getattr(made, name).clear()
-        assert len(getattr(made, name)) == 1
-
-    def test_a_step_must_be_one(self):
-        with pytest.raises(TypeError, match="function is no PipelineStep"):
-            pipeline().add_step(lambda items, query: items)  # type: ignore[arg-type]
-
-    @pytest.mark.parametrize(
-        ("name", "kind"),
+    @rows(
+        "name, kind",
         [
             ("with_memory", "MemoryProvider"),
             ("with_budget", "TokenBudget"),
@@ -95,32 +80,10 @@ class TestMaking:
         with pytest.raises(TypeError, match=f"str is no {kind}"):
             getattr(pipeline(), name)("openai")
 
-    def test_a_tokenizer_counts_tokens(self):
-        with pytest.raises(TypeError, match="is no Tokenizer"):
-            ContextPipeline(tokenizer=len)  # type: ignore[arg-type]
-
     def test_system_prompts_come_before_what_is_as_important(self):
         made = ContextPipeline(10).add_system_prompt("s")
         found = ContextItem(content="d", source="tool", score=1.0, priority=10, token_count=10)
         assert [i.content for i in made.build("q", [found]).window.items] == ["s"]
-
-    def test_a_step_that_changes_the_query_changes_its_copy(self):
-        query = QueryBundle(query_str="q")
-        made = pipeline()
-
-        @made.step
-        def rename(items, query):
-            query.query_str = "other"
-            return items
-
-        made.build(query)
-        assert query.query_str == "q"
-
-    def test_a_source_may_be_a_plain_text(self):
-        found = ContextItem(content="d", source="tool", token_count=1)
-        copied = found.model_copy(update={"source": "retrieval"})
-        told = pipeline().build("q", [copied]).diagnostics
-        assert told["token_usage_by_source"] == {"retrieval": 1}
 
 
 class TestDecorators:
@@ -169,28 +132,6 @@ class TestDecorators:
         with pytest.raises(TypeError):
             pipeline().step(name="n")(fn)
 
-    def test_a_synchronous_function_is_no_asynchronous_step(self):
-        with pytest.raises(TypeError, match="sync function: use step"):
-            pipeline().async_step(lambda items, query: items)
-
-    def test_a_callable_object_goes_by_its_class(self):
-        class Boost:
-            async def __call__(self, items, query):
-                return items
-
-        made = pipeline()
-        made.async_step(Boost())
-        assert made.steps[0].name == "Boost"
-
-    @pytest.mark.parametrize("kind", ["step", "async_step"])
-    def test_what_cannot_be_called_is_a_type_error(self, kind: str):
-        with pytest.raises(TypeError, match="must be a function, not str"):
-            getattr(pipeline(), kind)("boost")
-
-    def test_no_other_policy_is_known(self):
-        with pytest.raises(ValueError, match="on_error"):
-            pipeline().step(lambda items, query: items, on_error="retry")  # type: ignore[arg-type]
-
 
 class TestStages:
     @both
@@ -224,29 +165,11 @@ class TestStages:
         run(pipeline().add_step(PipelineStep("s", lambda i, q: seen.append(q) or i)), query)
         assert seen == [query]
 
-    @both
-    @pytest.mark.parametrize("query", [None, 7, ["q"]])
-    def test_a_query_is_nothing_else(self, run: Run, query: object):
-        with pytest.raises(ValueError, match="query_str"):
-            run(pipeline(), query)
-
-    def test_an_empty_memory_that_is_false_is_asked_all_the_same(self):
-        class Sized(Remembered):
-            def __len__(self) -> int:
-                return 0
-
-        made = pipeline().with_memory(Sized(item("m", "memory")))
-        assert build(made).diagnostics["memory_items"] == 1
-
     def test_tokens_are_counted_where_an_item_has_no_count(self):
         made = pipeline().add_step(retriever_step("r", Shelf(item("two words", token_count=0))))
         assert [one.token_count for one in build(made).window.items] == [2]
         made = pipeline().add_step(retriever_step("r", Shelf(item("two words", token_count=7))))
         assert [one.token_count for one in build(made).window.items] == [7]
-
-    def test_without_a_tokenizer_japanese_counts_too(self):
-        made = ContextPipeline().add_system_prompt("証明書の更新を先に行ってください。")
-        assert build(made).window.used_tokens > 10
 
     def test_items_go_in_by_priority_and_score_until_the_room_is_used(self):
         shelf = Shelf(item("c", score=0.1), item("b", score=0.9), item("a", priority=6))
@@ -260,27 +183,12 @@ class TestStages:
         made.add_step(filter_step("f", lambda one: one.source == SourceType.RETRIEVAL))
         assert contents(run(made).window.items) == ["s"]
 
-    def test_a_system_prompt_that_a_step_changed_is_not_doubled(self):
-        made = pipeline().add_system_prompt("old")
-        made.step(lambda items, query: [i.model_copy(update={"content": "new"}) for i in items])
-        assert contents(build(made).window.items) == ["new"]
-
-    @pytest.mark.parametrize("run", [ContextPipeline.build, ContextPipeline.abuild])
+    @rows("run", [ContextPipeline.build, ContextPipeline.abuild])
     def test_what_was_found_already_goes_before_the_steps(self, run):
         made = pipeline().add_step(filter_step("f", lambda one: one.content != "bad"))
         result = run(made, "q", [item("good"), item("bad")])
         result = asyncio.run(result) if asyncio.iscoroutine(result) else result
         assert contents(result.window.items) == ["good"]
-
-    def test_what_was_found_already_goes_behind_what_is_remembered(self):
-        made, seen = pipeline().with_memory(Remembered(item("m", "memory"))), []
-        made.step(lambda items, query: seen.extend(contents(items)) or items, name="look")
-        made.build("q", [item("found")])
-        assert seen == ["m", "found"]
-
-    def test_one_pipeline_builds_again_and_again(self):
-        made = pipeline().add_system_prompt("s").add_step(retriever_step("r", Shelf(item("a"))))
-        assert build(made).window == build(made).window
 
     def test_builds_at_the_same_time_do_not_meet(self):
         made = pipeline()
@@ -315,22 +223,6 @@ class TestEnriching:
         made, seen = self.made(MemoryContextEnricher())
         assert run(made).diagnostics["query_enriched"] is False
         assert seen == ["q"]
-
-    def test_the_rest_of_the_query_stays(self):
-        made, seen = pipeline().with_memory(Remembered(said("x", "user", 0))), []
-        made.with_query_enricher(MemoryContextEnricher())
-        made.step(lambda i, q: seen.append(q) or i, name="s")
-        made.build(QueryBundle(query_str="q", embedding=[1.0], metadata={"a": 1}))
-        assert (seen[0].embedding, seen[0].metadata) == ([1.0], {"a": 1})
-
-    def test_an_enricher_must_give_a_text(self):
-        class Silent:
-            def enrich(self, query, context_items):
-                return None
-
-        made, _ = self.made(Silent(), said("x", "user", 0))
-        with pytest.raises(TypeError, match="gave NoneType, not a query"):
-            build(made)
 
 
 class TestErrors:
@@ -391,30 +283,6 @@ class TestErrors:
         with pytest.raises(TypeError, match="step 'wait' is asynchronous"):
             build(made)
 
-    @both
-    def test_a_step_that_gives_no_list_is_a_type_error(self, run: Run):
-        with pytest.raises(TypeError, match="not a list"):
-            run(pipeline().add_step(PipelineStep("s", lambda items, query: None)))  # type: ignore
-
-    def test_a_cancelled_build_is_cancelled_and_not_skipped(self):
-        made = pipeline()
-
-        @made.async_step(on_error="skip")
-        async def wait(items, query):
-            raise asyncio.CancelledError
-
-        with pytest.raises(asyncio.CancelledError):
-            abuild(made)
-
-    def test_a_memory_that_fails_ends_the_run(self):
-        class Broken:
-            def get_context_items(self):
-                raise OSError("gone")
-
-        with pytest.raises(PipelineExecutionError, match="'memory' failed") as caught:
-            build(pipeline().with_memory(Broken()))
-        assert caught.value.diagnostics["failed_step"] == "memory"
-
     def test_an_enricher_that_fails_ends_the_run(self):
         class Broken:
             def enrich(self, query, context_items):
@@ -437,20 +305,7 @@ class TestErrors:
             build(pipeline().with_formatter(Broken()))
         assert isinstance(caught.value.__cause__, KeyError)
 
-    def test_a_formatter_error_of_its_own_passes(self):
-        error = FormatterError("mine")
-
-        class Broken:
-            format_type = "own"
-
-            def format(self, window):
-                raise error
-
-        with pytest.raises(FormatterError) as caught:
-            build(pipeline().with_formatter(Broken()))
-        assert caught.value is error
-
-    @pytest.mark.parametrize("name", ["PipelineExecutionError", "RetrieverError", "FormatterError"])
+    @rows("name", ["PipelineExecutionError", "RetrieverError", "FormatterError"])
     def test_the_errors_descend_from_rag_error(self, name: str):
         from rag import context
 
@@ -481,12 +336,3 @@ class TestDiagnostics:
             "shared_pool_usage": 32,
             "budget_overflow_by_source": {},
         }
-
-    def test_the_loop_of_the_documentation_runs(self):
-        d = build(pipeline().add_step(retriever_step("r", Shelf(item())))).diagnostics
-        lines = [
-            f"{step['name']}: {step['items_after']} items in {step['time_ms']:.1f}ms"
-            for step in d.get("steps", [])
-        ]
-        assert lines[0].startswith("r: 1 items in ")
-        assert f"{d.get('token_utilization', 0):.1%}" == "1.0%"

@@ -21,16 +21,12 @@ from hypothesis import strategies as st
 from context_parts import contents, item
 from rag.config import OllamaConfig, RAGConfig
 from rag.context import (
-    AsyncReranker,
-    AsyncRetriever,
     ContextPipeline,
     HaystackReranker,
     HaystackRetriever,
     OpenAIFormatter,
     PipelineExecutionError,
     QueryBundle,
-    Reranker,
-    Retriever,
     RetrieverError,
     async_reranker_step,
     async_retriever_step,
@@ -49,6 +45,7 @@ from rag.stores import (
     QdrantEdgeSparseRetriever,
     get_document_store,
 )
+from tables import rows
 
 TEXTS = ["roll back a deploy", "roll the dough", "certificates expire"]
 QUERY = QueryBundle(query_str="roll back")
@@ -79,20 +76,6 @@ class Finding:
         return {"documents": self.documents}
 
 
-@component
-class Ranking:
-    """Gives documents another score, backwards."""
-
-    def __init__(self, scores: list[float | None]) -> None:
-        self.scores = scores
-
-    @component.output_types(documents=list[Document])
-    def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        pairs = zip(documents[::-1], self.scores, strict=True)
-        made = [Document(id=d.id, content=d.content, meta=d.meta, score=s) for d, s in pairs]
-        return {"documents": made}
-
-
 def found(retriever: HaystackRetriever, query: QueryBundle = QUERY, top_k: int = 10):
     """Retrieve both ways, which come to the same."""
     one = retriever.retrieve(query, top_k)
@@ -116,12 +99,6 @@ class TestScores:
         assert fitted_scores([None, None]) == [1.0, 0.5]
         assert fitted_scores([0.9, None]) == [1.0, 0.5]
         assert fitted_scores([float("nan")]) == [1.0]
-
-    def test_scores_of_another_order_give_way_to_the_place(self):
-        assert fitted_scores([0.1, 0.9]) == [1.0, 0.5]
-
-    def test_none_have_none(self):
-        assert fitted_scores([]) == []
 
     @given(st.lists(st.none() | st.floats()))
     def test_any_scores_become_ones_within_0_and_1_in_the_order_given(self, scores):
@@ -150,28 +127,12 @@ class TestDocuments:
         result = ContextPipeline().with_formatter(OpenAIFormatter()).build("q", [made])
         assert result.formatted_output == {"messages": [{"role": "user", "content": "obey"}]}
 
-    def test_their_meta_is_a_copy(self):
-        document = Document(content="x", meta={"a": 1})
-        to_items([document])[0].metadata["a"] = 2
-        assert document.meta == {"a": 1}
-
-    def test_one_without_text_is_empty(self):
-        assert contents(to_items([Document(content=None)])) == [""]
-
 
 class TestRetrieving:
-    def test_a_wrapped_one_is_a_retriever_of_both_kinds(self, store):
-        made = HaystackRetriever(InMemoryBM25Retriever(store))
-        assert isinstance(made, Retriever)
-        assert isinstance(made, AsyncRetriever)
-
     def test_one_that_takes_text_is_given_it(self, store):
         items = found(HaystackRetriever(InMemoryBM25Retriever(store)))
         assert contents(items)[0] == "roll back a deploy"
         assert (items[0].id, items[0].source, items[0].score) == ("0", "retrieval", 1.0)
-
-    def test_top_k_is_handed_on(self, store):
-        assert len(found(HaystackRetriever(InMemoryBM25Retriever(store)), top_k=1)) == 1
 
     def test_one_without_top_k_is_cut(self):
         assert (
@@ -220,12 +181,6 @@ class TestRetrieving:
             )
             assert contents(found(words, top_k=1)) == ["near"]
 
-    def test_a_component_may_be_run_with_what_inputs_makes(self, store):
-        made = HaystackRetriever(
-            InMemoryBM25Retriever(store), lambda q, k: {"query": "certificates", "top_k": k}
-        )
-        assert contents(found(made, top_k=1)) == [TEXTS[2]]
-
     def test_the_programs_own_search_can_be_wrapped(self, tmp_path: Path, write_notes):
         config = RAGConfig(data_dir=tmp_path / "data", ollama=OllamaConfig(enabled=False))
         folder = write_notes("work", {"a.md": "# Rollback\n\nRoll back.", "b.md": "# Other\n\nNo."})
@@ -245,33 +200,10 @@ class TestRetrieving:
         twice = [Document(id="1", content="a", score=0.9), Document(id="1", content="a", score=0.1)]
         assert [i.score for i in found(HaystackRetriever(Finding(twice)))] == [0.9]
 
-    def test_it_is_warmed_up(self):
-        finding = Finding([])
-        found(HaystackRetriever(finding))
-        assert finding.warm == 2
-
-    @pytest.mark.parametrize("source", [object(), None, "retriever", len])
+    @rows("source", [object(), None, "retriever", len])
     def test_what_does_not_run_is_a_type_error(self, source):
         with pytest.raises(TypeError, match="no Haystack component or pipeline"):
             HaystackRetriever(source)
-
-    @pytest.mark.parametrize("source", [Pipeline(), MockTextEmbedder(), Ranking([])])
-    def test_what_cannot_be_run_without_inputs_is_a_value_error(self, source):
-        with pytest.raises(ValueError, match="inputs must say what"):
-            HaystackRetriever(source)
-
-    def test_one_that_gives_no_documents_is_a_retriever_error(self):
-        made = HaystackRetriever(MockTextEmbedder(), lambda q, k: {"text": q.query_str})
-        with pytest.raises(RetrieverError, match="MockTextEmbedder gave no documents"):
-            made.retrieve(QUERY)
-
-    def test_a_pipeline_that_gives_documents_twice_is_a_retriever_error(self):
-        pipeline = Pipeline()
-        for name in "ab":
-            pipeline.add_component(name, Finding([]))
-        made = HaystackRetriever(pipeline, lambda q, k: {n: {"query": ""} for n in "ab"})
-        with pytest.raises(RetrieverError, match="more than one list of documents"):
-            made.retrieve(QUERY)
 
 
 class TestFailing:
@@ -279,12 +211,6 @@ class TestFailing:
         pipeline = Pipeline()
         pipeline.add_component("finding", Finding([], error))
         return HaystackRetriever(pipeline, lambda q, k: {"finding": {"query": q.query_str}})
-
-    def test_what_a_component_raises_is_raised_as_it_is(self):
-        error = OSError("gone")
-        with pytest.raises(OSError, match="gone") as caught:
-            HaystackRetriever(Finding([], error)).retrieve(QUERY)
-        assert caught.value is error
 
     def test_an_error_of_ours_comes_out_of_a_pipeline_as_it_was(self):
         error = ConnectionError("no answer")
@@ -295,7 +221,7 @@ class TestFailing:
         with pytest.raises(ConnectionError):
             asyncio.run(made.aretrieve(QUERY))
 
-    @pytest.mark.parametrize("asynchronous", [False, True])
+    @rows("asynchronous", [False, True])
     def test_in_a_step_any_other_is_a_pipeline_execution_error(self, asynchronous: bool):
         made = self.pipeline_of(OSError("gone"))
         if asynchronous:
@@ -309,11 +235,7 @@ class TestFailing:
 
 
 class TestRanking:
-    def test_a_wrapped_one_is_a_reranker_of_both_kinds(self):
-        assert isinstance(HaystackReranker(Ranking([])), Reranker)
-        assert isinstance(HaystackReranker(Ranking([])), AsyncReranker)
-
-    @pytest.mark.parametrize("make", [reranker_step, async_reranker_step])
+    @rows("make", [reranker_step, async_reranker_step])
     def test_its_order_is_the_windows(self, make):
         found = [item("a", score=0.9, metadata={"n": 1}), item("b", score=0.1, metadata={"n": 2})]
         ranker = HaystackReranker(MetaFieldRanker("n", weight=1.0))
@@ -325,24 +247,3 @@ class TestRanking:
         ranked = HaystackReranker(LostInTheMiddleRanker()).rerank(QUERY, found)
         assert contents(ranked) == ["a", "c", "d", "b"]
         assert [one.score for one in ranked] == [1.0, 0.75, 0.5, 0.25]
-
-    def test_items_keep_what_a_document_has_no_place_for(self):
-        first = item("a", "tool", priority=6, token_count=3, metadata={"m": 1})
-        (ranked,) = HaystackReranker(Ranking([7.0])).rerank(QUERY, [first])
-        assert ranked == first.model_copy(update={"score": 1.0})
-
-    def test_scores_are_fitted(self):
-        ranked = HaystackReranker(Ranking([4.0, 1.0])).rerank(QUERY, [item("a"), item("b")])
-        assert [(one.content, one.score) for one in ranked] == [("b", 1.0), ("a", 0.25)]
-
-    def test_top_k_cuts(self):
-        given = [item("a"), item("b")]
-        assert contents(HaystackReranker(Ranking([1.0, 0.5])).rerank(QUERY, given, 1)) == ["b"]
-
-    def test_without_items_it_is_not_asked(self):
-        ranker = HaystackReranker(Ranking([1.0]))
-        assert ranker.rerank(QUERY, []) == asyncio.run(ranker.arerank(QUERY, [])) == []
-
-    def test_what_takes_no_documents_is_a_type_error(self):
-        with pytest.raises(TypeError, match="no Haystack component for documents"):
-            HaystackReranker(MockTextEmbedder())
