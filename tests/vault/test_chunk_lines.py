@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Chunk, chunk_note, read_note
 from rag.vault.chunk_lines import ChunkLines, chunk_lines, joined_line, merged_text
+from tables import rows
 
 LINES = st.sampled_from(
     [
@@ -49,23 +49,15 @@ def test_chunks_of_a_note_give_its_lines_once_each(
     assert [line for line in found if line != ["#", "Heading"]] == kept
 
 
-@pytest.mark.parametrize("block", [TABLE, FENCE])
+@rows("block", [TABLE, FENCE])
 def test_parts_of_a_long_block_are_the_block_again(block: str) -> None:
     assert merged(f"# All\n\nBefore.\n\n{block}\n\nBehind.", 150, 20) == (
         f"# All\n\nBefore.\n\n{block}\n\nBehind."
     )
 
 
-def test_a_part_of_a_long_block_keeps_what_frames_it() -> None:
-    note = read_note(FENCE.encode(), "v", "a.md", 0.0)
-    middle = [lines_of(chunk) for chunk in chunk_note(note, 150, 0, len)][1:3]
-    text = merged_text(middle)
-    assert text.startswith("```sh\nrun --number") and text.endswith("\n```")
-    assert text.count("```") == 2
-
-
-@pytest.mark.parametrize(
-    ("known", "more", "line"),
+@rows(
+    "known, more, line",
     [
         ("", "One.", "One."),
         ("One. Two.", "Two. Three.", "One. Two. Three."),

@@ -16,6 +16,7 @@ from rag.vault import Chunk, Note, chunk_note, note_id, read_note
 from rag.vault import chunking as cutting
 from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
+from tables import rows
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 VAULTS = SHARED / "vaults"
@@ -63,10 +64,6 @@ def test_each_section_knows_the_headings_above_it() -> None:
     assert [chunk.position for chunk in found] == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_section_begins_with_its_heading() -> None:
-    assert texts("# 題\n\ntext") == ["# 題\n\ntext"]
-
-
 def test_a_setext_heading_begins_a_section_with_both_its_lines() -> None:
     found = chunks("a\n\n題名\n====\n本文\n\nSub\n---\nb")
     assert [(chunk.heading, chunk.text) for chunk in found] == [
@@ -76,28 +73,15 @@ def test_a_setext_heading_begins_a_section_with_both_its_lines() -> None:
     ]
 
 
-def test_levels_may_be_skipped() -> None:
-    found = chunks("#### 深い\na\n## Up\nb\n##### Down\nc")
-    assert [chunk.heading for chunk in found] == [("深い",), ("Up",), ("Up", "Down")]
-
-
 def test_a_heading_with_nothing_but_headings_below_makes_no_chunk_of_its_own() -> None:
     assert texts("# 親\n\n## 子\ntext") == ["## 子\ntext"]
 
 
-def test_a_heading_with_nothing_below_at_all_is_kept() -> None:
-    assert texts("# 一\n## 空\n# Two\ntext\n## Last") == ["## 空", "# Two\ntext", "## Last"]
-
-
-@pytest.mark.parametrize("source", ["", "\n\n", "---\ntags: [空]\n---\n", "\u3000\n\u00a0\n"])
+@rows("source", ["", "\n\n", "---\ntags: [空]\n---\n", "\u3000\n\u00a0\n"])
 def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
     (chunk,) = chunks(source)
     assert (chunk.heading, chunk.text) == ((), "")
     assert 1 <= chunk.line_start == chunk.line_end <= max(1, source.count("\n"))
-
-
-def test_a_hash_in_a_fence_begins_no_section() -> None:
-    assert texts("# 題\n```sh\n# comment\n```\n") == ["# 題\n```sh\n# comment\n```"]
 
 
 # Lines
@@ -111,25 +95,7 @@ def test_lines_are_those_of_the_file_below_front_matter() -> None:
     assert spans("---\ntitle: 題\ntags:\n  - a\n---\n\n# 見出し\n本文\n") == [(7, 8)]
 
 
-def test_lines_are_those_of_the_file_with_windows_line_ends() -> None:
-    source = "---\r\ntitle: x\r\n---\r\n# 一\r\n\r\na\r\n# 二\r\nb\r\n"
-    assert spans(source) == [(4, 6), (7, 8)]
-    assert texts(source)[0] == "# 一\n\na"
-
-
-def test_front_matter_that_is_no_mapping_is_text_of_the_note() -> None:
-    assert spans("---\n- a\n---\nbody") == [(1, 4)]
-
-
-def test_a_byte_order_mark_moves_no_line() -> None:
-    assert spans(b"\xef\xbb\xbf---\na: b\n---\ntext\n") == [(4, 4)]
-
-
 # Cutting
-
-
-def test_what_fits_is_one_chunk() -> None:
-    assert texts("一段落。\n\nanother", size=len("一段落。\n\nanother")) == ["一段落。\n\nanother"]
 
 
 def test_a_long_section_is_cut_between_paragraphs() -> None:
@@ -139,8 +105,8 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("paragraph", "size", "expected"),
+@rows(
+    "paragraph, size, expected",
     [
         ("One two. Three four. Five six.", 21, ["One two. Three four.", "Five six."]),
         ("一つ目の文。二つ目の文！三つ目の文？", 12, ["一つ目の文。二つ目の文！", "三つ目の文？"]),
@@ -153,29 +119,17 @@ def test_a_long_paragraph_is_cut_between_lines_and_sentences(
     assert texts(paragraph, size) == expected
 
 
-def test_a_long_sentence_is_cut_at_spaces() -> None:
-    words = "word " * 40
-    assert all(text.split() == ["word"] * len(text.split()) for text in texts(words, 32))
-
-
 def test_a_line_without_any_break_is_cut_anyway_and_all_of_it_is_kept() -> None:
     found = chunks("あ" * 1000, size=100)
     assert "".join(chunk.text for chunk in found) == "あ" * 1000
     assert {(chunk.line_start, chunk.line_end) for chunk in found} == {(1, 1)}
 
 
-def test_a_cut_section_keeps_its_heading_path_and_its_lines() -> None:
-    found = chunks("# 題\n" + "".join(f"{n} 行目の文です。\n\n" for n in range(10)), size=40)
-    assert {chunk.heading for chunk in found} == {("題",)}
-    assert [chunk.line_start for chunk in found] == sorted({chunk.line_start for chunk in found})
-    assert (found[0].line_start, found[-1].line_end) == (1, 20)
-
-
 FENCE = "```py\n" + "".join(f"x{n} = {n}\n\n" for n in range(20)) + "```"
 TABLE = "| 名前 | 値 |\n|---|---|\n" + "".join(f"| a{n} | {n} |\n" for n in range(20)).rstrip()
 
 
-@pytest.mark.parametrize("block", [FENCE, TABLE], ids=["fence", "table"])
+@rows("block", [FENCE, TABLE])
 def test_a_fence_or_table_that_fits_a_chunk_is_not_cut(block: str) -> None:
     found = texts(f"前の文。\n\n{block}\n\nafter", size=len(block))
     assert found == ["前の文。", block, "after"]
@@ -214,41 +168,6 @@ def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
     assert [text.split("\n")[-1] for text in found] == [row.strip(), "| y |", row.strip()]
 
 
-def test_a_row_that_no_chunk_holds_is_cut_like_text() -> None:
-    found = texts("| a |\n|---|\n| " + "word " * 100 + "|\n", size=60)
-    assert max(map(len, found)) <= 120
-    assert sum(text.count("word") for text in found) == 100
-
-
-def test_a_header_that_fills_half_a_chunk_is_not_repeated() -> None:
-    header = f"| {'name ' * 10}|\n|---|\n"
-    parts = chunks(header + "| value |\n" * 20, size=100)
-    assert len(parts) > 2
-    assert {chunk.repeated for chunk in parts} == {0}
-
-
-def test_a_table_of_five_thousand_rows_makes_chunks_of_the_usual_size() -> None:
-    rows = "".join(f"| item {n} | {n * 7} | shelf {n % 40} |\n" for n in range(5_000))
-    found = note("# 題\n\n| name | price | place |\n|---|---|---|\n" + rows)
-    cut = chunk_note(found, 512, 50, count_tokens)
-    assert max(count_tokens(chunk.text) for chunk in cut) <= 512
-    held = next(chunk for chunk in cut if "| item 4321 |" in chunk.text)
-    assert held.text.startswith("| name | price | place |\n|---|---|---|\n")
-    number = held.text.split("\n").index("| item 4321 | 30247 | shelf 1 |")
-    assert held.line_start + number - held.repeated == 5 + 4321
-
-
-def test_fences_one_after_the_other_may_be_parted() -> None:
-    assert texts("```\n一一一一\n```\n```\ntwo two\n```", size=16) == [
-        "```\n一一一一\n```",
-        "```\ntwo two\n```",
-    ]
-
-
-def test_a_fence_that_is_never_closed_is_cut_like_text() -> None:
-    assert max(map(len, texts("```\n" + "code line\n" * 50, size=60))) <= 60
-
-
 def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
     source = "一つ目の文。二つ目の文。三つ目の文。四つ目の文。"
     assert texts(source, size=18, overlap=6) == [
@@ -263,25 +182,13 @@ def test_the_overlap_never_reaches_into_another_section_or_a_fence() -> None:
     assert [chunk.text.startswith(("次の文", "# 二")) for chunk in found[-2:]] == [True, True]
 
 
-def test_an_overlap_that_fits_only_by_rounding_is_left_out() -> None:
-    first, last = "a" * 69 + ". " + "b" * 10 + ".", "c" * 84
-    found = chunk_note(note(f"{first}\n\n{last}"), 9, 8, lambda text: round(len(text) / 10))
-    assert [chunk.text for chunk in found] == [first, last]
-
-
-@pytest.mark.parametrize(("size", "overlap"), [(0, 0), (-1, 0), (10, 10), (10, -1)])
+@rows("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, -1)])
 def test_sizes_that_make_no_sense_are_refused(size: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="chunk size"):
         chunks("a", size, overlap)
 
 
 # Identity
-
-
-def test_ids_are_uuids_and_stay_the_same() -> None:
-    first, again = chunks("# 一\na\n# 二\nb"), chunks("# 一\na\n# 二\nb")
-    assert [chunk.id for chunk in first] == [chunk.id for chunk in again]
-    assert all(uuid.UUID(chunk.id).version == 5 for chunk in first)
 
 
 def test_a_chunk_keeps_its_id_when_text_elsewhere_changes() -> None:
@@ -300,15 +207,6 @@ def test_ids_differ_by_vault_and_path() -> None:
     notes = [note("a", "a.md", "v"), note("a", "b.md", "v"), note("a", "a.md", "w")]
     assert len({chunk_note(each, 9, 0, len)[0].id for each in notes}) == 3
     assert len({note_id(each.vault, each.path) for each in notes}) == 3
-
-
-def test_no_character_in_a_heading_makes_two_ids_one() -> None:
-    found = chunks("# a\x1fb\nx\n# a\ny\n## b\nz")
-    assert len({chunk.id for chunk in found}) == 3
-
-
-def test_a_path_that_was_not_utf_8_has_an_id() -> None:
-    assert chunk_note(note("a", "caf\udce9.md"), 9, 0, len)[0].id
 
 
 # Any note at all
@@ -417,22 +315,6 @@ def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(
         assert cost <= 2 * sizes[0]
 
 
-@many
-@given(NOTES, SIZES, MEASURES)
-def test_a_chunk_begins_or_ends_inside_a_fence_or_table_only_where_that_fills_one(
-    found: Note, sizes: tuple[int, int], measure: Measure
-) -> None:
-    solid = [
-        (first, last)
-        for first, last in solid_spans(found)
-        if measure("\n".join(found.lines[first - 1 : last])) <= sizes[0] - 2
-    ]
-    for chunk in chunk_note(found, *sizes, measure):
-        for first, last in solid:
-            assert not first < chunk.line_start <= last
-            assert not first <= chunk.line_end < last
-
-
 CELLS = st.lists(st.sampled_from(["語", "word", "1", "`x`", ""]), min_size=2, max_size=2)
 
 
@@ -456,7 +338,7 @@ def test_every_row_of_a_table_is_in_one_chunk_and_in_order(
 # Large notes
 
 
-@pytest.mark.parametrize(
+@rows(
     "part",
     [
         "## 見出し Heading\n\nText with a [[link|x]]. 日本語の文。二つ目の文。\n\n- 項目\n\n",
@@ -468,7 +350,6 @@ def test_every_row_of_a_table_is_in_one_chunk_and_in_order(
         "| a | b |\n|---|---|\n" + "| row | 語 |\n" * 600,
         "```py\n" + "code = 1\n" * 880 + "```\n",
     ],
-    ids=["usual", "sentences", "words", "character", "lines", "fences", "table", "fence"],
 )
 def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
     def measured(characters: int) -> int:
@@ -483,15 +364,6 @@ def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
         return total
 
     assert 0 < measured(160_000) < 2.5 * measured(80_000)
-
-
-def test_a_note_of_five_megabytes_is_read_and_cut_whole() -> None:
-    part = "## 見出し\n\n" + "日本語の文です。An English sentence. " * 40 + "\n\n```\ncode\n```\n\n"
-    found = note(part * (5_000_000 // len(part.encode())))
-    cut = chunk_note(found, 500, 50, count_tokens)
-    assert sum(len(line) for line in found.lines) > 2_500_000
-    assert len(cut) >= len(found.outline.headings)
-    assert cut[-1].line_end == len(found.lines) - 1
 
 
 # Real vaults

@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault.note import read_note
-from rag.vault.properties import MOST_VALUES, properties_of, property_meta, searchable_fields
+from rag.vault.properties import properties_of, property_meta, searchable_fields
+from tables import rows
 
 
-@pytest.mark.parametrize(
-    ("value", "texts"),
+@rows(
+    "value, texts",
     [
         ("open", ["open"]),
         (3, ["3"]),
@@ -32,7 +32,7 @@ def test_a_value_becomes_texts(value: Any, texts: list[str]):
     assert searchable_fields({"status": value}) == {"status": texts}
 
 
-@pytest.mark.parametrize("value", [None, "", {"a": 1}, [], [None, {}], "x" * 101])
+@rows("value", [None, "", {"a": 1}, [], [None, {}], "x" * 101])
 def test_what_is_no_text_or_too_long_a_one_is_left_out(value: Any):
     assert searchable_fields({"status": value}) == {}
 
@@ -40,11 +40,6 @@ def test_what_is_no_text_or_too_long_a_one_is_left_out(value: Any):
 def test_names_are_in_lower_case_and_those_of_notes_themselves_are_left_out():
     fields = {"Status": "open", "status": "new", "Title": "T", "tags": ["a"], "Aliases": "b"}
     assert searchable_fields(fields) == {"status": ["open", "new"]}
-
-
-def test_a_note_has_so_many_values_and_no_more():
-    found = searchable_fields({"people": list(range(100)), "status": "open"})
-    assert sum(map(len, found.values())) == MOST_VALUES
 
 
 def test_each_property_has_the_line_that_it_begins_in():
@@ -62,10 +57,6 @@ def test_each_property_has_the_line_that_it_begins_in():
         (6, "attendees: Ana, Kenji"),
         (10, "担当者: 佐藤, 田中"),
     ]
-
-
-def test_properties_of_an_index_without_their_lines_are_those_of_the_first():
-    assert [one.line for one in properties_of({"properties": ["a: 1", "b: 2"]})] == [1, 1]
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.vault import Note, chunk_note, limits, read_note
+from tables import rows
 
 
 def read(text: str) -> Note:
@@ -26,19 +27,13 @@ def test_only_the_first_lines_are_read() -> None:
     assert note.problems == ["more than 300,000 lines: only the first 300,000 are kept"]
 
 
-@pytest.mark.parametrize("text", [words(1200, "#"), f"---\ntags: [{words(1200)}]\n---\n"])
+@rows("text", [words(1200, "#"), f"---\ntags: [{words(1200)}]\n---\n"])
 def test_tags_are_kept_up_to_their_number(text: str) -> None:
     note = read(text.replace(" ", ", ") if text.startswith("---") else text)
     if text.startswith("---"):
         note = read("---\ntags: [" + words(1200).replace(" ", ", ") + "]\n---\n")
     assert note.tags == [f"w{number}" for number in range(limits.MOST_TAGS)]
     assert note.problems == ["more than 1,000 tags: only the first 1,000 are kept"]
-
-
-def test_the_parents_of_tags_count() -> None:
-    note = read(" ".join(f"#t{number}/a/b" for number in range(400)))
-    assert len(note.tags) == limits.MOST_TAGS
-    assert note.tags[:4] == ["t0/a/b", "t0/a", "t0", "t1/a/b"]
 
 
 @pytest.mark.parametrize(
@@ -55,13 +50,6 @@ def test_a_tag_too_long_or_too_deep_is_left_out(tag: str, problem: str, note: st
     assert found.problems == [problem]
 
 
-def test_a_tag_as_long_and_as_deep_as_may_be_is_kept() -> None:
-    deep = "/".join("a" * 5 for _ in range(limits.MOST_TAG_LEVELS))
-    note = read(f"#{deep} #{'b' * limits.LONGEST_TAG}")
-    assert len(note.tags) == limits.MOST_TAG_LEVELS + 1
-    assert note.problems == []
-
-
 def test_aliases_are_kept_up_to_their_number_and_length() -> None:
     names = ", ".join(["a" * 201, *(f"n{number}" for number in range(1200))])
     note = read(f"---\naliases: [{names}]\n---\n")
@@ -72,24 +60,11 @@ def test_aliases_are_kept_up_to_their_number_and_length() -> None:
     ]
 
 
-@pytest.mark.parametrize("link", ["[[w{}]]", "[a](w{}.md)"])
+@rows("link", ["[[w{}]]", "[a](w{}.md)"])
 def test_links_are_kept_up_to_their_number(link: str) -> None:
     note = read("\n".join(link.format(number) for number in range(limits.MOST_LINKS + 9)))
     assert len(note.links) == limits.MOST_LINKS
     assert note.problems == ["more than 10,000 links: only the first 10,000 are kept"]
-
-
-def test_a_link_too_long_is_left_out() -> None:
-    note = read(f"[[{'a' * 1001}]] [[kept]]")
-    assert [*note.links] == ["kept"]
-    assert note.problems == ["a link is longer than 1,000 characters: it is left out"]
-
-
-@pytest.mark.parametrize("heading", ["# h{}\n", "h{}\n=\n\n"])
-def test_headings_past_their_number_are_text(heading: str) -> None:
-    note = read("".join(heading.format(number) for number in range(limits.MOST_HEADINGS + 5)))
-    assert len(note.outline.headings) == limits.MOST_HEADINGS
-    assert note.problems == ["more than 10,000 headings: only the first 10,000 are kept"]
 
 
 def test_the_beginning_of_a_long_heading_is_kept() -> None:
@@ -98,20 +73,14 @@ def test_the_beginning_of_a_long_heading_is_kept() -> None:
     assert note.problems == ["a heading is longer than 500 characters: only its first 500 are kept"]
 
 
-def test_the_beginning_of_a_long_title_is_kept() -> None:
-    note = read("---\ntitle: " + "a" * 600 + "\n---\n")
-    assert note.title == "a" * limits.LONGEST_TITLE
-    assert note.problems == ["a title is longer than 500 characters: only its first 500 are kept"]
-
-
 def test_of_long_front_matter_the_beginning_is_read() -> None:
     note = read("---\ntags: [kept]\n" + "a: b\n" * 400 + "c: " + "d" * 60_000 + "\n---\n# Body")
     assert (note.tags, note.title) == (["kept"], "Body")
     assert note.problems == ["front matter: only its first 50,000 characters are read"]
 
 
-@pytest.mark.parametrize(
-    ("block", "problem"),
+@rows(
+    "block, problem",
     [
         ("a: " + "[" * 40 + "]" * 40, "front matter: nested deeper than 32 levels"),
         ("a: &a [*a]", "front matter: an alias stands within what it names"),
@@ -123,33 +92,7 @@ def test_what_front_matter_holds_besides_what_is_refused_is_kept(block: str, pro
     assert note.problems == [problem]
 
 
-def test_a_reason_that_quotes_all_of_a_note_is_cut_short() -> None:
-    note = read("---\na: 1:" + "9" * 30_000 + "\nb: !!int " + "x" * 30_000 + "\n---\n")
-    assert all(len(problem) < 300 for problem in note.problems)
-
-
 def test_chunks_past_their_number_are_left_out() -> None:
     note, chunks = cut("a\n\n" * (limits.MOST_CHUNKS + 5), size=1)
     assert len(chunks) == limits.MOST_CHUNKS
     assert note.problems == ["more than 4,500 chunks: only the first 4,500 are kept"]
-
-
-@pytest.mark.parametrize("block", ["```\n{}```\n", "| a | b |\n|---|---|\n{}"])
-def test_past_the_most_pieces_the_rows_of_a_fence_or_table_are_cut_at_any_space(block: str) -> None:
-    rows = limits.MOST_PIECES + 1_000
-    note, chunks = cut(block.format("| one |\n" * rows), size=500)
-    assert note.problems == [
-        "more than 50,000 paragraphs, rows and sentences: the rest is cut at any space"
-    ]
-    assert sum(chunk.count("one") for chunk in chunks) == rows
-    assert max(len(chunk.split()) for chunk in chunks) <= 1_000
-
-
-@pytest.mark.parametrize("piece", ["ab.\n\n", "ab. "])
-def test_past_the_most_pieces_the_text_is_cut_in_halves(piece: str) -> None:
-    note, chunks = cut(piece * (limits.MOST_PIECES + 20_000))
-    assert note.problems == [
-        "more than 50,000 paragraphs, rows and sentences: the rest is cut at any space"
-    ]
-    assert sum(chunk.count("a") for chunk in chunks) == limits.MOST_PIECES + 20_000
-    assert all(len(chunk.split()) <= 50 for chunk in chunks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.vault import Note, normalize_tags, read_note
+from tables import rows
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 VAULTS = SHARED / "vaults"
@@ -33,28 +33,16 @@ def test_an_empty_file_is_a_note_named_after_itself() -> None:
     assert (empty.title, empty.lines, empty.problems) == ("My note", [], [])
 
 
-def test_front_matter_may_be_all_there_is() -> None:
-    only = note("---\ntitle: 題名\ntags: [a]\n---\n")
-    assert (only.title, only.tags, only.body_line) == ("題名", ["a"], 4)
-    assert only.lines[only.body_line :] == []
-
-
 def test_a_byte_order_mark_does_not_hide_the_front_matter() -> None:
     marked = note(b"\xef\xbb\xbf---\ntitle: " + "題名".encode() + b"\n---\n# H\n")
     assert (marked.title, marked.problems) == ("題名", [])
     assert marked.lines[0] == "---"
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@rows("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_is_known_by_its_byte_order_mark(encoding: str) -> None:
     wide = note("\ufeff---\ntitle: 題名\n---\n本文 text\n".encode(encoding))
     assert (wide.title, wide.lines[-1], wide.problems) == ("題名", "本文 text", [])
-
-
-def test_utf_16_that_is_cut_short_is_read_and_reported() -> None:
-    cut = note("\ufeff# 題名\nab".encode("utf-16-le")[:-1])
-    assert cut.title == "題名"
-    assert cut.problems[0].startswith("not UTF-16: byte")
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_and_reported() -> None:
@@ -70,32 +58,17 @@ def test_a_nul_becomes_a_space_and_is_reported() -> None:
     assert binary.problems == ["holds NUL characters; is it a text file?"]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@rows("end", ["\n", "\r\n", "\r"])
 def test_all_line_ends_count_alike(end: str) -> None:
     windows = note(end.join(["---", "title: 題名", "---", "# 見出し", "", "#tag"]) + end)
     assert (windows.title, windows.tags, windows.body_line) == ("題名", ["tag"], 3)
     assert windows.lines == ["---", "title: 題名", "---", "# 見出し", "", "#tag"]
 
 
-def test_only_line_ends_end_lines() -> None:
-    odd = note("a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n二")
-    assert len(odd.lines) == 2
-
-
-def test_a_line_of_no_break_or_ideographic_spaces_is_blank() -> None:
-    kinds = note("a\n\u00a0\n\u3000\nb").outline.kinds
-    assert [bool(kind) for kind in kinds] == [True, False, False, True]
-
-
 def test_zero_width_characters_do_not_hide_headings_or_tags() -> None:
     marked = note("---\ntags: [日\u200b記]\n---\n# 題\u200b名\n\u200b#料\ufeff理")
     assert marked.tags == ["日記", "料理"]
     assert marked.outline.headings[0].level == 1
-
-
-def test_text_is_kept_as_it_is_written() -> None:
-    written = "ＰＤＦ ﾌﾟﾗｸﾞｲﾝ か\u3099 a\u00a0b\u200bc"
-    assert note(written).lines == [written]
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -106,28 +79,11 @@ def test_no_bytes_make_reading_fail(raw: bytes) -> None:
         assert len(found.outline.kinds) == len(found.lines)
 
 
-def test_reading_takes_time_in_proportion_to_the_text() -> None:
-    part = (
-        "## 見出し Heading\n\nText with [[links|x]], #tags and `code`.\n日本語の文。二つ目。\n\n"
-        "```sh\n# comment\n```\n\n| a | b |\n|---|---|\n| 1 | [[x\\|y]] |\n\n%% note %%\n\n"
-    )
-
-    def cost(times: int) -> float:
-        raw = (part * times).encode()
-        start = time.process_time()
-        note(raw)
-        return time.process_time() - start
-
-    cost(100)
-    small, large = min(cost(3000), cost(3000)), cost(24000)  # 5 MB
-    assert large < 8 * small * 4  # were it quadratic, 64 times
-
-
 # Title
 
 
-@pytest.mark.parametrize(
-    ("source", "title"),
+@rows(
+    "source, title",
     [
         ("---\ntitle: From front matter\n---\n# H1", "From front matter"),
         ("---\ntitle: '  題\t名 '\n---\n", "題 名"),
@@ -151,8 +107,8 @@ def test_the_title_is_front_matter_else_first_h1_else_file_name(source: str, tit
 # Aliases and tags
 
 
-@pytest.mark.parametrize(
-    ("field", "aliases"),
+@rows(
+    "field, aliases",
     [
         ("aliases:", []),
         ("aliases: []", []),
@@ -168,8 +124,8 @@ def test_aliases_may_be_null_scalar_or_mixed(field: str, aliases: list[str]) -> 
     assert note(f"---\n{field}\n---\n").aliases == aliases
 
 
-@pytest.mark.parametrize(
-    ("field", "tags"),
+@rows(
+    "field, tags",
     [
         ("tags:", []),
         ("tags: 日記", ["日記"]),
@@ -188,8 +144,8 @@ def test_tags_of_front_matter_and_text_are_joined() -> None:
     assert note("---\ntags: [Work]\n---\n#work #仕事 text").tags == ["work", "仕事"]
 
 
-@pytest.mark.parametrize(
-    ("tags", "expected"),
+@rows(
+    "tags, expected",
     [
         (["a/b/c"], ["a/b/c", "a/b", "a"]),
         (["仕事/会議", "仕事/報告"], ["仕事/会議", "仕事", "仕事/報告"]),
@@ -203,19 +159,11 @@ def test_nested_tags_count_for_their_parents(tags: list[str], expected: list[str
     assert normalize_tags(tags) == expected
 
 
-@settings(deadline=None, max_examples=examples(200))
-@given(st.lists(st.text(st.one_of(st.sampled_from("/# \u200b"), st.characters()), max_size=8)))
-def test_normalised_tags_stay_as_they_are(tags: list[str]) -> None:
-    once = normalize_tags(tags)
-    assert set(normalize_tags(once)) == set(once)
-    assert all(tag and len(set(once)) == len(once) for tag in once)
-
-
 # Dates
 
 
-@pytest.mark.parametrize(
-    ("field", "created"),
+@rows(
+    "field, created",
     [
         ("created: 2024-01-02", "2024-01-02"),
         ("created: 02.01.2024", "2024-01-02"),
@@ -234,28 +182,16 @@ def test_created_is_front_matter_else_the_files_date(field: str, created: str) -
     assert (found.created, found.problems) == (created, [])
 
 
-def test_modified_is_front_matter_else_the_files_date() -> None:
-    assert note("---\n更新日: 2024-06-01\n---\n").modified == "2024-06-01"
-    assert note("text").modified == "2024-05-31T12:00:00"
-
-
 def test_the_files_birth_counts_before_its_last_change() -> None:
     found = read_note(b"", "v", "a.md", NOON.timestamp(), NOON.timestamp() - 60)
     assert (found.created, found.modified) == ("2024-05-31T11:59:00", "2024-05-31T12:00:00")
 
 
-@pytest.mark.parametrize("written", ["2024-02-30", "明日", "[2024-01-01]", "{{date}}"])
+@rows("written", ["2024-02-30", "明日", "[2024-01-01]", "{{date}}"])
 def test_an_impossible_date_is_reported_and_the_files_is_taken(written: str) -> None:
     found = note(f"---\ntitle: T\ndate: {written}\n---\n")
     assert (found.title, found.created) == ("T", "2024-05-31T12:00:00")
     assert any("'date' is not a date" in problem for problem in found.problems)
-
-
-@pytest.mark.parametrize("mtime", [1e18, -1e18])
-def test_a_files_date_out_of_range_is_reported_once(mtime: float) -> None:
-    found = read_note(b"# T\n", "v", "a.md", mtime)
-    assert (found.title, found.created, found.modified) == ("T", "", "")
-    assert len(found.problems) == 1
 
 
 # Links
@@ -267,15 +203,6 @@ def test_links_out_are_kept_once_each() -> None:
         "A": 1,
         "c.md": 2,
     }
-
-
-def test_problems_are_words_for_people() -> None:
-    found = note(b"---\ntitle: Foo: bar\n---\n\xff\n")
-    assert found.title == "Foo: bar"
-    assert found.problems == [
-        "not UTF-8: byte 24 was replaced by \ufffd",
-        "front matter: mapping values are not allowed in this context (line 2)",
-    ]
 
 
 # Real vaults

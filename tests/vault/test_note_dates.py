@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import read_note
 from rag.vault.note_dates import date_in_name
+from tables import rows
 
 NOON = datetime(2024, 5, 31, 12).timestamp()
 
 
-@pytest.mark.parametrize(
-    ("name", "day"),
+@rows(
+    "name, day",
     [
         ("2026-11-18", "2026-11-18"),
         ("20261118", "2026-11-18"),
@@ -39,8 +39,8 @@ def test_a_name_may_hold_a_day(name: str, day: str) -> None:
     assert date_in_name(name) == day
 
 
-@pytest.mark.parametrize(
-    ("name", "first"),
+@rows(
+    "name, first",
     [
         ("2026-W47", "2026-11-16"),
         ("2026W47", "2026-11-16"),
@@ -54,7 +54,7 @@ def test_a_week_and_a_month_count_as_their_first_day(name: str, first: str) -> N
     assert date_in_name(name) == first
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         "2026-13-40",
@@ -90,12 +90,6 @@ def test_every_day_of_two_centuries_is_read_in_each_spelling(day: date) -> None:
         assert date_in_name(f"x {name} y") == day.isoformat()
 
 
-@given(st.text(max_size=40) | st.text("0123456789-年月日W_. ", max_size=25))
-def test_any_name_gives_a_day_within_the_years_or_none(name: str) -> None:
-    found = date_in_name(name)
-    assert found == "" or 1899 <= date.fromisoformat(found).year <= 2100
-
-
 def created(source: str, path: str) -> str:
     return read_note(source.encode(), "v", path, NOON).created
 
@@ -110,16 +104,3 @@ def test_front_matter_always_counts_more_than_the_name() -> None:
 
 def test_front_matter_that_is_no_date_leaves_the_name_to_count() -> None:
     assert created("---\ndate: soon\n---\n", "2026-11-18.md") == "2026-11-18"
-
-
-def test_the_files_time_counts_where_the_name_holds_no_day() -> None:
-    assert created("text", "2026/notes.md") == "2024-05-31T12:00:00"
-
-
-def test_a_name_says_nothing_about_the_last_change() -> None:
-    assert read_note(b"text", "v", "2026-11-18.md", NOON).modified == "2024-05-31T12:00:00"
-
-
-def test_a_note_without_any_time_has_no_date_and_no_problem() -> None:
-    note = read_note(b"text", "v", "a.md", None)
-    assert (note.created, note.modified, note.problems) == ("", "", [])

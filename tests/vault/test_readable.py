@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostile import FRAGMENTS
 from property_examples import examples
-from rag.vault.markdown import Kind
 from rag.vault.readable import readable_lines
+from tables import rows
 
 
 def read(text: str) -> list[tuple[int, str]]:
     return [(line.number, line.text) for line in readable_lines(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@rows(
+    "text, expected",
     [
         ("- [ ] call **Ana**", "call Ana"),
         ("  * [x] done", "done"),
@@ -41,9 +40,7 @@ def test_the_marks_of_a_line_go(text: str, expected: str) -> None:
     assert read(text) == [(0, expected)]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "---", "* * *", "<!-- a\nb\n-->", "%%\nhidden\n%%", "```", "> ", "- "]
-)
+@rows("text", ["", "---", "* * *", "<!-- a\nb\n-->", "%%\nhidden\n%%", "```", "> ", "- "])
 def test_what_lays_out_and_says_nothing_is_no_line(text: str) -> None:
     assert read(text) == []
 
@@ -56,10 +53,6 @@ def test_code_is_shown_as_it_is_written_and_its_fences_are_not() -> None:
         (5, "# no heading"),
         (7, "After."),
     ]
-
-
-def test_code_in_a_quote_is_shown_without_quote_marks() -> None:
-    assert read("> ```\n> ls -l\n> ```\n> after") == [(1, "ls -l"), (3, "after")]
 
 
 def test_a_row_of_a_table_names_its_columns() -> None:
@@ -76,23 +69,9 @@ def test_a_row_of_a_table_names_its_columns() -> None:
     assert [row.text[start:end] for start, end in row.names] == ["Name", "Port"]
 
 
-def test_a_row_without_its_header_is_shown_by_its_cells() -> None:
-    assert read("| redis | 6379 |") == [(0, "redis, 6379")]
-
-
-def test_a_table_in_a_quote_is_a_table() -> None:
-    assert read("> | a | b |\n> |---|---|\n> | 1 | 2 |") == [(0, "a, b"), (2, "a: 1, b: 2")]
-
-
 def test_a_wrapped_line_goes_on_and_an_item_does_not() -> None:
     lines = readable_lines("one\ntwo\n- three\n  four\n\nfive")
     assert [line.goes_on for line in lines] == [False, True, False, True, False]
-
-
-def test_a_heading_with_an_underline_is_one_line() -> None:
-    (heading, text) = readable_lines("Title\n=====\nText")
-    assert (heading.number, heading.text, heading.kind) == (0, "Title", Kind.HEADING)
-    assert text.number == 2
 
 
 @settings(deadline=None, max_examples=examples(200))

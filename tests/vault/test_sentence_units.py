@@ -18,10 +18,6 @@ def texts(content: str) -> list[str]:
     return [unit.text for unit in sentence_units(content)]
 
 
-def test_each_sentence_of_a_paragraph_is_one() -> None:
-    assert texts(f"{LONG} {LATER}") == [LONG, LATER]
-
-
 def test_a_sentence_that_goes_on_in_the_next_line_is_one() -> None:
     assert texts(LONG.replace("seven and", "seven\nand")) == [LONG]
 
@@ -30,12 +26,6 @@ def test_short_ones_go_together_and_the_rest_with_the_last() -> None:
     assert texts(
         "- rope\n- pitch\n- a spare anchor for the outer mooring, and its chain\n- oil"
     ) == ["rope pitch a spare anchor for the outer mooring, and its chain oil"]
-
-
-def test_fewer_japanese_characters_say_enough() -> None:
-    first = "潮が変わる前に引き船を出すので、港の事務所は朝の七時に開く。"
-    second = "遅れた船は夕方の潮を待つことになり、暗くなることもある。"
-    assert texts(first + second) == [first, second]
 
 
 def test_a_row_of_a_table_has_the_names_of_its_columns() -> None:
@@ -48,11 +38,6 @@ def test_a_row_of_a_table_has_the_names_of_its_columns() -> None:
 def test_headings_and_marks_are_left_out_and_lines_counted_from_the_first() -> None:
     content = f"# Hours\n\n> **{LONG}**\n\n{LATER}"
     assert [tuple(unit) for unit in sentence_units(content)] == [(2, LONG), (4, LATER)]
-
-
-def test_a_sentence_that_begins_a_line_has_that_line() -> None:
-    units = sentence_units(f"{LONG}\n{LATER}\n{LONG}")
-    assert [unit.line for unit in units] == [0, 1, 2]
 
 
 def test_each_is_embedded_with_the_title_and_the_heading_above_it() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Note
 from rag.vault.formats.base import base_lines
 from rag.vault.readers import reader_of
+from tables import rows
 
 TICKETS = """filters:
   and:
@@ -45,8 +45,8 @@ def test_a_base_holds_the_names_of_views_properties_and_formulas() -> None:
     assert not note.problems
 
 
-@pytest.mark.parametrize(
-    ("source", "problem"),
+@rows(
+    "source, problem",
     [
         ("views: [", "not a base: "),
         ("- a\n- b", "not a base: a list"),
@@ -59,11 +59,6 @@ def test_what_is_no_base_is_a_note_without_text_and_a_problem(source: str, probl
     note = read(source)
     assert (note.title, note.lines) == ("Tickets", [])
     assert note.problems[0].startswith(problem)
-
-
-@pytest.mark.parametrize("source", ["", "views: 5\nproperties: [a]\nformulas: x", "views: [1, {}]"])
-def test_parts_of_wrong_types_are_left_out(source: str) -> None:
-    assert (read(source).lines, read(source).problems) == ([], [])
 
 
 @given(st.text(max_size=200) | st.text("views: []{}-&*\n#", max_size=60))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Note, chunk_note, read_note
 from rag.vault.formats.drawing import blank_drawing
+from tables import rows
 
 TODAY = """---
 excalidraw-plugin: parsed
@@ -68,37 +68,16 @@ def test_the_users_text_and_the_text_elements_are_indexed() -> None:
     assert [*read(TODAY).links] == ["Rollback"] and read(TODAY).tags == ["excalidraw", "ops"]
 
 
-@pytest.mark.parametrize("source", [TODAY, OLDER, TODAY.rpartition("```")[0]])
+@rows("source", [TODAY, OLDER, TODAY.rpartition("```")[0]])
 def test_the_drawing_and_the_plugins_notice_are_not(source: str) -> None:
     text = words(read(source))
     for part in ("N4KAk", "bGdo", "dataonly", "compressed-json", "Drawing", "EXCALIDRAW", "%%"):
         assert part not in text
 
 
-def test_json_of_the_user_is_indexed() -> None:
-    assert '{"mine": 1}' in words(read(TODAY))
-
-
-def test_lines_keep_their_numbers() -> None:
-    chunks = chunk_note(read(TODAY), 512, 0, len)
-    line = TODAY.split("\n").index("Deploy first ^abc123") + 1
-    assert [chunk.line_start <= line <= chunk.line_end for chunk in chunks] == [True]
-
-
-def test_a_drawing_is_called_as_its_file_is() -> None:
-    assert read(TODAY).title == "Sketch"
-    assert read(OLDER, "Plan.md").title == "Plan"
-    assert read("# Excalidraw Data\n", "Sketch.excalidraw.md").title == "Sketch"
-
-
 def test_an_own_heading_and_front_matter_are_its_title_as_of_any_note() -> None:
     assert read("# My sketch\n\n# Excalidraw Data\n").title == "My sketch"
     assert read("---\ntitle: Named\n---\n# Excalidraw Data\n").title == "Named"
-
-
-def test_other_notes_keep_what_looks_like_a_drawing() -> None:
-    plain = read("# Drawing\n```json\n{}\n```\n", "Notes.md")
-    assert plain.title == "Drawing" and "```json" in words(plain)
 
 
 @given(st.lists(st.sampled_from([*TODAY.split("\n"), *OLDER.split("\n"), "~~~json", "#"])))
