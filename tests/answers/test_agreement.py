@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.answers.agreement import Doubt, context_of, doubt
 from rag.answers.clauses import source_clauses
+from tables import rows
 
 
 def why(source: str, said: str, question: str = "", title: str = "Note") -> Doubt:
@@ -13,8 +12,8 @@ def why(source: str, said: str, question: str = "", title: str = "Note") -> Doub
     return doubt(said, [source_clauses(title, source)], context_of(question, answered=not question))
 
 
-@pytest.mark.parametrize(
-    ("source", "said", "expected"),
+@rows(
+    "source, said, expected",
     [
         ("The pass lasts 5 days.", "The pass lasts 5 hours.", "number"),
         ("A ticket costs 9 euros.", "A ticket costs 8 euros.", "number"),
@@ -29,8 +28,8 @@ def test_numbers_agree_with_their_units(source: str, said: str, expected: Doubt)
     assert why(source, said) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "said", "expected"),
+@rows(
+    "source, said, expected",
     [
         ("Pets are not allowed in the flat.", "Pets are allowed in the flat.", "negation"),
         ("Pets are not allowed in the flat.", "You cannot keep pets in the flat.", ""),
@@ -48,8 +47,8 @@ def test_no_is_not_yes(source: str, said: str, expected: Doubt) -> None:
     assert why(source, said) == expected
 
 
-@pytest.mark.parametrize(
-    ("said", "question", "expected"),
+@rows(
+    "said, question, expected",
     [
         ("Yes, pets are not allowed.", "Are pets allowed?", "negation"),
         ("No, pets are not allowed.", "Are pets allowed?", ""),
@@ -60,8 +59,8 @@ def test_yes_and_no_go_with_what_follows(said: str, question: str, expected: Dou
     assert why("Pets are not allowed.", said, question) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "said", "expected"),
+@rows(
+    "source, said, expected",
     [
         ("The oak is taller than the elm.", "The elm is taller than the oak.", "comparison"),
         ("The oak is taller than the elm.", "The oak is taller than the elm.", ""),
@@ -84,8 +83,8 @@ TEAM = "Amara leads the migration, Jonas writes the tests."
 FERRIES = "| Route | Fare |\n|---|---|\n| Lindholm | 9 euros |\n| Skarvik | 24 euros |"
 
 
-@pytest.mark.parametrize(
-    ("source", "said", "expected"),
+@rows(
+    "source, said, expected",
     [
         (TEAM, "Jonas leads the migration.", "belonging"),
         (TEAM, "Amara leads the migration.", ""),
@@ -103,24 +102,8 @@ def test_names_and_numbers_stay_with_what_they_belong_to(
     assert why(source, said) == expected
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It opens at 6, at 7, at 8 or at 9, not at 10 and never without a key, then it closes.",
-        "「鍵」、「錠」、「鍵なし」、または単に「鍵束」などと呼ばれ、呼ばれないこともある。",
-    ],
-)
-def test_a_sentence_of_the_source_is_borne_out_as_it_is(sentence: str) -> None:
-    assert why(f"First of all. {sentence} That is all.", sentence) == ""
-
-
-def test_a_clause_may_say_what_two_sentences_of_the_source_say() -> None:
-    source = "The knee was operated on 9 January. Dr. Halloran did the surgery."
-    assert why(source, "The knee was operated on 9 January by Dr. Halloran.") == ""
-
-
-@pytest.mark.parametrize(
-    ("source", "said", "expected"),
+@rows(
+    "source, said, expected",
     [
         ("The date was moved from 15 April to 2 May.", "The date is 15 April.", "outdated"),
         ("The date was moved from 15 April to 2 May.", "The date is 2 May.", ""),
@@ -133,8 +116,8 @@ def test_what_was_changed_is_said_as_it_is_now(source: str, said: str, expected:
     assert why(source, said) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "said", "question", "expected"),
+@rows(
+    "source, said, question, expected",
     [
         (
             "The rent is 640 euros. The deposit is 900 euros.",
@@ -159,8 +142,8 @@ def test_the_first_sentence_answers_what_was_asked(
     assert why(source, said, question) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
+@rows(
+    "source, said",
     [
         ("The market opens at 8.", "The market is bankrupt and abolished."),
         ("朝市は8時に始まる。", "朝市は廃止されました。"),

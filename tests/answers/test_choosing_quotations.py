@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.answers.quotation.evidence import Evidence, Passage, evidence
+from rag.answers.quotation.evidence import Passage
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Choice, choose, ranked_units
 from rag.vault.sentence_units import sentence_units
@@ -18,11 +18,6 @@ def passages(*contents: str) -> list[Passage]:
 
 def chosen(text: str, *contents: str, most: int = 3) -> list[Choice]:
     return [one.best for one in choose(question(text), passages(*contents), most)[0]]
-
-
-def only(text: str, content: str) -> Evidence:
-    [(_, found)] = evidence(question(text), Passage("Note", content, 1))
-    return found
 
 
 def test_the_unit_that_holds_the_words_comes_first() -> None:
@@ -48,32 +43,9 @@ def test_a_question_on_what_no_note_holds_finds_nothing() -> None:
     assert found == [] and confidence < 0.3
 
 
-def test_no_passages_are_no_answer() -> None:
-    assert choose(question("Who?"), [], 3) == ([], 0.0)
-
-
-def test_a_unit_within_the_first_is_not_quoted_again() -> None:
-    found = chosen("What do I need for the dal?", "For the dal you need:\n- salt\n- water")
-    assert [one.unit.text for one in found] == ["For the dal you need:\n- salt\n- water"]
-
-
 def test_what_says_the_same_is_quoted_once() -> None:
     same = "We keep backups for ninety days."
     assert len(chosen("How long do we keep backups?", same, same)) == 1
-
-
-def test_no_more_are_quoted_than_wanted() -> None:
-    texts = [f"Backups are kept in the {place} room." for place in ("red", "blue", "green")]
-    assert len(chosen("Where are backups kept?", *texts, most=1)) == 1
-
-
-def test_names_that_no_note_holds_are_counted() -> None:
-    assert only("Did we ask Ostrander?", "We did ask.").absent_names == 1.0
-    assert only("Did we ask Ostrander?", "We did ask Ostrander.").absent_names == 0.0
-
-
-def test_a_verb_is_found_in_its_irregular_forms() -> None:
-    assert only("Are backups kept?", "We keep backups.").absent == 0.0
 
 
 def test_the_nearest_sentence_in_meaning_tells_where_words_do_not() -> None:
@@ -98,11 +70,3 @@ def test_notes_that_say_the_same_are_named_with_the_first() -> None:
     )
     assert [other.passage for other in found[0].also] == [1]
     assert [one.best.passage for one in found] == [0, 2]
-
-
-def test_further_units_stand_in_the_order_of_the_notes() -> None:
-    text = "Backups go to tape.\n\nThe tapes lie in the cellar."
-    found = chosen("Where do the backup tapes lie?", text, "Backup tapes are blue.")
-    assert [(one.passage, one.unit.first) for one in found[1:]] == sorted(
-        (one.passage, one.unit.first) for one in found[1:]
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from rag.answers.prompt_texts import Source, cut, render
 from rag.answers.quotation.cut_points import cut_points
 from rag.answers.quotation.units import quotable_units
 from rag.text.token_estimate import count_tokens
+from tables import rows
 
 PARTS = [
     "# Embedding\n\n",
@@ -29,7 +29,7 @@ def pieces(content: str) -> list[str]:
     return [content[a:b].strip() for a, b in zip([0, *points], points, strict=False)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "whole",
     [
         "To embed a note:\n\n```md\n![[note]]\n![[other]]\n```",
@@ -44,19 +44,6 @@ def pieces(content: str) -> list[str]:
 def test_what_belongs_together_is_not_parted(whole: str) -> None:
     found = pieces(f"Before it.\n\n{whole}\n\nBehind it.")
     assert found == ["Before it.", whole, "Behind it."]
-
-
-def test_sentences_before_an_introduction_are_parted_from_it() -> None:
-    content = "It is easy. Do all of this in order:\n- one\n- two\n"
-    assert pieces(content) == ["It is easy.", "Do all of this in order:\n- one\n- two"]
-
-
-def test_a_long_list_is_cut_between_its_items() -> None:
-    items = [f"- Item {n} is as long as a sentence may well be. And so on." for n in range(20)]
-    content = "\n".join(["They are:", *items])
-    found = pieces(content)
-    assert len(found) > 1
-    assert all(piece.rsplit("\n", 1)[-1] in items for piece in found)
 
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join))
@@ -77,11 +64,3 @@ def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content: str, room: i
         assert count_tokens(render(kept, 2, "abcd1234")) <= room
         assert "".join(f"{kept.text}{rest.text}".split()) == "".join(content.split())
         assert len(kept.text) in {len(content[:p].rstrip()) for p in cut_points(content)}
-
-
-def test_of_the_first_note_a_sentence_is_shown_where_nothing_whole_fits() -> None:
-    item = " ".join(f"Sentence {n} of one long item of a list." for n in range(60))
-    source = Source("T", "v/t.md", f"- {item}\n")
-    assert cut(source, 2, "abcd1234", 200) is None
-    kept, _ = cut(source, 1, "abcd1234", 200) or (None, None)
-    assert kept and kept.text.endswith("of a list.")

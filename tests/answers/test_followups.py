@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.answers.follow_ups import Exchange, expanded, is_accepted, is_small_talk, lacks_subject
+from tables import rows
 
 HISTORY = [Exchange("How long do we keep backups?", "We keep backups for ninety days. [1]")]
 JAPANESE = [Exchange("証明書の更新はいつ？", "証明書は毎年三月に更新する。[1]")]
 
 
-@pytest.mark.parametrize(
-    "rewritten", ["Where do we keep backups?", "where?  backups of ninety days", "Backups where"]
-)
+@rows("rewritten", ["Where do we keep backups?", "where?  backups of ninety days", "Backups where"])
 def test_a_question_of_words_of_the_conversation_is_accepted(rewritten: str) -> None:
     assert is_accepted(rewritten, "where?", HISTORY)
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "",
@@ -39,16 +36,8 @@ def test_anything_else_is_not(answer: str) -> None:
     assert not is_accepted(answer, "where?", HISTORY)
 
 
-def test_conditions_and_subject_of_the_question_must_stay() -> None:
-    asked = "and restores of databases tag:ops?"
-    assert not is_accepted("How long do we keep backups tag:ops?", asked, HISTORY)
-    assert not is_accepted("How long do restores of databases take?", asked, HISTORY)
-    good = "How long do we keep restores of databases tag:ops?"
-    assert is_accepted(good, asked, HISTORY)
-
-
-@pytest.mark.parametrize(
-    ("question", "history", "found"),
+@rows(
+    "question, history, found",
     [
         ("where are they?", HISTORY, "where are they? (long keep backups)"),
         ("why?", HISTORY, "why? (long keep backups)"),
@@ -74,7 +63,7 @@ def test_without_a_model_the_words_of_the_question_before_follow(question, histo
     assert expanded(question, history) == found
 
 
-@pytest.mark.parametrize(
+@rows(
     "said",
     [
         *("thanks", "Thank you!", "ok", "OK, thanks", "👍", "🙂 🙏", "ありがとう。", "了解です"),
@@ -87,7 +76,7 @@ def test_what_asks_nothing_leans_on_nothing(said: str) -> None:
     assert expanded(said, HISTORY) == said
 
 
-@pytest.mark.parametrize(
+@rows(
     "said",
     [
         *("good coffee", "thanks to whom?", "who are you meeting?", "hi-fi", "OK button", "=>"),
@@ -121,13 +110,3 @@ def test_a_question_word_alone_lacks_its_subject() -> None:
     assert [said for said in alone if not lacks_subject(said)] == []
     whole = ["why tapes?", "when are holds due?", "期限はいつ？", "the who", "price?", "誰の鍵"]
     assert [said for said in whole if lacks_subject(said)] == []
-
-
-def test_a_question_goes_on_from_the_last_that_asked_something() -> None:
-    history = [*HISTORY, Exchange("thanks", "")]
-    assert expanded("and where?", history) == expanded("and where?", HISTORY)
-
-
-def test_a_question_mark_alone_asks_what_was_asked_before() -> None:
-    assert expanded("?", HISTORY) != "?"
-    assert expanded("？", HISTORY) != "？"

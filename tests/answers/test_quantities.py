@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from rag.answers.quantities import read_quantities, without_quantities
-from rag.text.tokenizer import cleaned
+from rag.answers.quantities import read_quantities
+from tables import rows
 
 
 def agree(one: str, other: str) -> bool:
@@ -16,8 +12,8 @@ def agree(one: str, other: str) -> bool:
     return all(any(q.agrees(o) for o in others) for q in read_quantities(one))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@rows(
+    "one, other",
     [
         ("1,200 photos", "1200 photos"),
         ("6万4千円", "64,000円"),
@@ -49,8 +45,8 @@ def test_written_otherwise_are_the_same(one: str, other: str) -> None:
     assert agree(other, one) or "2024" in other
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@rows(
+    "one, other",
     [
         ("5 days", "5 hours"),
         ("5日", "5時間"),
@@ -78,30 +74,6 @@ def test_of_another_value_unit_or_bound_are_not(one: str, other: str) -> None:
     assert not agree(one, other)
 
 
-@pytest.mark.parametrize("text", ["you may go", "一度に", "wpa3", "the X3 body", "march on"])
-def test_what_is_no_number_is_none(text: str) -> None:
-    assert read_quantities(text) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "loose"), [("one of the two ways", True), ("二つの道", True), ("2 ways", False)]
-)
+@rows("text, loose", [("one of the two ways", True), ("二つの道", True), ("2 ways", False)])
 def test_small_numbers_in_words_need_not_be_counts(text: str, loose: bool) -> None:
     assert all(q.loose == loose for q in read_quantities(text))
-
-
-def test_a_text_without_its_quantities_keeps_its_words() -> None:
-    assert without_quantities("it takes 5 hours and 9 euros").split() == ["it", "takes", "and"]
-
-
-@given(st.integers(0, 10**9))
-def test_grouped_digits_are_the_number(number: int) -> None:
-    (found,) = read_quantities(f"{number:,}")
-    assert found.value == number
-
-
-@given(st.text(max_size=200))
-def test_any_text_is_read_and_quantities_stand_in_their_order(text: str) -> None:
-    found = read_quantities(text)
-    assert all(q.start < q.end <= len(cleaned(text)) for q in found)
-    assert [q.start for q in found] == sorted(q.start for q in found)

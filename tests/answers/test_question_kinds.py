@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.answers.quotation.answer_kinds import counts, fits
-from rag.answers.quotation.irregular_forms import other_forms
-from rag.answers.quotation.question import Question
 from rag.answers.quotation.question_kinds import Asked, counted_in, defines, kind_of, told_of
 from rag.answers.quotation.units import Kind, QuotableUnit
+from tables import rows
 
 
 def sentence(text: str) -> QuotableUnit:
     return QuotableUnit(0, 0, text, Kind.SENTENCE)
 
 
-@pytest.mark.parametrize(
-    ("question", "asked"),
+@rows(
+    "question, asked",
     [
         ("Who is on call?", Asked.WHO),
         ("当番はだれ？", Asked.WHO),
@@ -55,8 +52,8 @@ def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Ask
     assert kind_of(question) == asked
 
 
-@pytest.mark.parametrize(
-    ("asked", "text", "other"),
+@rows(
+    "asked, text, other",
     [
         (Asked.WHEN, "Born on 4 February 1934.", "Born at home."),
         (Asked.WHEN, "4月1日から。", "店の中で。"),
@@ -73,15 +70,8 @@ def test_a_unit_holds_such_a_thing_or_not(asked: Asked, text: str, other: str) -
     assert (fits(asked, text, text), fits(asked, other, other)) == (1.0, -1.0)
 
 
-def test_what_the_question_says_itself_is_no_answer() -> None:
-    asked = Question("Who moved to Hull in 1998?", lambda dimension: 2.0)
-    text = "The office moved to Hull in 1998."
-    assert "1998" not in asked.beyond(text) and "office" in asked.beyond(text)
-    assert fits(Asked.WHEN, text, asked.beyond(text)) == -1.0
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "other"),
+@rows(
+    "question, text, other",
     [
         ("How many seats are there?", "It has 42 good seats.", "It has 42 rows and a few seats."),
         ("自転車は何台ある？", "自転車は12台。", "自転車は12年前に買った。"),
@@ -93,12 +83,8 @@ def test_a_number_of_what_is_counted_is_seen(question: str, text: str, other: st
     assert (counts(counted, text), counts(counted, other)) == (1.0, -1.0)
 
 
-def test_where_nothing_is_counted_no_number_is_missed() -> None:
-    assert counts(counted_in("Who is on call?"), "Nobody is.") == 0.0
-
-
-@pytest.mark.parametrize(
-    ("question", "text"),
+@rows(
+    "question, text",
     [
         ("What is Larkspur?", "Larkspur is our booking system."),
         ("What is a ghost booking?", "Ghost booking: the customer never comes."),
@@ -110,8 +96,8 @@ def test_a_definition_begins_with_its_subject(question: str, text: str) -> None:
     assert not defines(question, sentence(f"We use it. {text}"))
 
 
-@pytest.mark.parametrize(
-    ("question", "told"),
+@rows(
+    "question, told",
     [
         ("What is the password of the router?", "password"),
         ("What is Anselm's phone number?", "phone number"),
@@ -121,8 +107,3 @@ def test_a_definition_begins_with_its_subject(question: str, text: str) -> None:
 )
 def test_what_is_to_be_told_of_the_subject_is_seen(question: str, told: str) -> None:
     assert told_of(question) == told
-
-
-def test_irregular_forms_of_a_verb_are_known() -> None:
-    assert other_forms("kept") == ("keep",)
-    assert other_forms("table") == ()

@@ -1,11 +1,10 @@
 """How models say that there is no answer."""
 
-import pytest
-
 from rag.answers.refusals import is_refusal
+from tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "said",
     [
         "The notes do not contain this information.",
@@ -19,8 +18,6 @@ def test_a_refusal_is_known_in_both_languages(said: str) -> None:
     assert is_refusal(said)
 
 
-@pytest.mark.parametrize(
-    "said", ["Backups are kept for ninety days.", "証明書は毎年三月に更新する。"]
-)
+@rows("said", ["Backups are kept for ninety days.", "証明書は毎年三月に更新する。"])
 def test_an_answer_is_none(said: str) -> None:
     assert not is_refusal(said)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from rag.answers.stance import is_superlative, stance
+from rag.answers.stance import stance
 from rag.text.tokenizer import cleaned
+from tables import rows
 
 
 def oppose(one: str, other: str) -> bool:
@@ -16,8 +13,8 @@ def oppose(one: str, other: str) -> bool:
     return first.opposes(second) or first.flips(second, second) % 2 == 1
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@rows(
+    "one, other",
     [
         ("the copy is encrypted", "the copy is not encrypted"),
         ("pets are allowed", "pets are not allowed"),
@@ -52,8 +49,8 @@ def test_opposites_oppose_each_other(one: str, other: str) -> None:
     assert oppose(other, one)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
+@rows(
+    "one, other",
     [
         ("pets are not allowed", "pets are prohibited"),
         ("you cannot camp there", "camping is forbidden"),
@@ -78,8 +75,8 @@ def test_the_same_in_other_words_does_not(one: str, other: str) -> None:
     assert not oppose(one, other)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@rows(
+    "text, words",
     [
         ("photos are taken without glasses", ("glasses",)),
         ("there is no water here", ("water here",)),
@@ -88,18 +85,3 @@ def test_the_same_in_other_words_does_not(one: str, other: str) -> None:
 )
 def test_what_is_missing_is_named(text: str, words: tuple[str, ...]) -> None:
     assert stance(text).without == words
-
-
-@pytest.mark.parametrize("text", ["it is the safest town", "the most used key", "一番高い山"])
-def test_superlatives_are_seen(text: str) -> None:
-    assert is_superlative(text)
-
-
-@pytest.mark.parametrize("text", ["the guest room", "the west side", "最大866mbps", "一番線"])
-def test_what_only_looks_like_one_is_none(text: str) -> None:
-    assert not is_superlative(text)
-
-
-@given(st.text(max_size=100))
-def test_no_text_opposes_itself(text: str) -> None:
-    assert not oppose(text, text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.sentence_stream import UnitSplitter
+from tables import rows
 
 
 def units(*deltas: str, whole: bool = True) -> list[tuple[str, str]]:
@@ -15,8 +15,8 @@ def units(*deltas: str, whole: bool = True) -> list[tuple[str, str]]:
     return [(unit.kind, unit.text) for unit in found + splitter.end(whole)]
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
+@rows(
+    "text, sentences",
     [
         ("One. Two.", ["One. ", "Two."]),
         ("One. [1] Two [2].", ["One. [1] ", "Two [2]."]),
@@ -60,12 +60,8 @@ def test_a_sentence_is_given_out_as_soon_as_nothing_can_change_it() -> None:
     assert [unit.text for unit in splitter.feed(" T")] == ["One. [1] "]
 
 
-def test_a_fence_that_is_never_closed_ends_with_the_answer() -> None:
-    assert units("```\na. b\n") == [("fence", "```\na. b\n")]
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
+@rows(
+    "text, kept",
     [("One. Tw", ["One. "]), ("One. Two.", ["One. ", "Two."]), ("One. [1", []), ("```\na", [])],
 )
 def test_of_an_answer_that_broke_off_no_half_sentence_is_kept(text: str, kept: list[str]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.evidence import Evidence
-from rag.answers.verdicts import Progress, Verification
+from rag.answers.verdicts import Verification
 from rag.answers.verification import Verifier
+from tables import rows
 
 BACKUPS = Evidence(
     "Backups\n\nWe keep backups for **ninety days**. After that they are deleted.\n"
@@ -34,39 +34,8 @@ def shown(text: str, **options) -> str:
     return verify(text, **options).text.strip()
 
 
-class TestProgress:
-    LIE = "Whales run the servers on the moon. [1] "
-
-    @staticmethod
-    def of(text: str) -> Progress:
-        verifier = Verifier(WINDOW, QUESTION)
-        verifier.feed(text)
-        return verifier.progress
-
-    @pytest.mark.parametrize(
-        ("text", "progress"),
-        [
-            ("", Progress()),
-            ("We keep backups", Progress()),
-            (f"{TRUE} We", Progress(1)),
-            ("We keep backups for ninety years. [1] We", Progress(1, held_back=1)),
-            (f"We keep backups for ninety years. [1] {TRUE} We", Progress(2)),
-            (f"{LIE} We", Progress(1, struck=1)),
-            (f"{TRUE} {LIE} We keep backups for ninety days. They", Progress(3, 1, struck=1)),
-        ],
-    )
-    def test_counts_what_came_what_is_held_back_and_what_was_struck(self, text, progress):
-        assert self.of(text) == progress
-
-    @given(st.lists(st.sampled_from([TRUE, LIE, "We keep backups. ", "\n\n"]), max_size=12))
-    def test_never_counts_more_than_came(self, parts):
-        progress = self.of(" ".join(parts))
-        assert 0 <= progress.held_back <= progress.sentences - progress.struck
-        assert progress.sentences <= sum(bool(part.strip()) for part in parts)
-
-
 class TestCitations:
-    @pytest.mark.parametrize(
+    @rows(
         "cited",
         [
             "[1]",
@@ -88,8 +57,8 @@ class TestCitations:
         assert found.text == "We keep backups for ninety days [1]."
         assert (found.verified, found.order, found.removed) == (1.0, [1], [])
 
-    @pytest.mark.parametrize(
-        ("cited", "removed"),
+    @rows(
+        "cited, removed",
         [
             ("[7]", ["[7]"]),
             ("[0]", ["[0]"]),
@@ -108,10 +77,6 @@ class TestCitations:
         assert found.removed == removed
         assert found.verified == 0.5
 
-    def test_alone_are_no_answer(self):
-        found = verify("We keep backups for ninety days [7].")
-        assert (found.text, found.believed, found.removed) == ("", False, ["[7]"])
-
     def test_of_some_that_were_there_and_some_that_were_not_keep_the_former(self):
         assert shown("We keep backups for ninety days [1, 7].") == (
             "We keep backups for ninety days [1]."
@@ -129,19 +94,6 @@ class TestCitations:
             == "Restores take twenty minutes [1][2?]."
         )
 
-    def test_count_as_they_are_first_named(self):
-        found = verify("Whoever is on call answers the pager within 15 minutes [2]. " + TRUE)
-        assert found.order == [2, 1]
-        assert found.text == (
-            "Whoever is on call answers the pager within 15 minutes [1]. "
-            "We keep backups for ninety days. [2]"
-        )
-
-    def test_in_code_are_code(self):
-        text = f"{TRUE} Run `restore --backup today[7]` to restore. [1]"
-        assert "`restore --backup today[7]`" in shown(text)
-        assert verify(text).removed == []
-
     def test_a_sentence_without_one_is_marked(self):
         assert shown(f"{TRUE} Backups are deleted.").endswith("Backups are deleted. [no source]")
 
@@ -153,7 +105,7 @@ class TestCitations:
 
 
 class TestSupport:
-    @pytest.mark.parametrize(
+    @rows(
         "sentence",
         [
             "We keep backups for ninety days. [1]",
@@ -168,7 +120,7 @@ class TestSupport:
     def test_is_in_the_words_and_numbers(self, sentence):
         assert verify(sentence).verified == 1.0
 
-    @pytest.mark.parametrize(
+    @rows(
         "sentence",
         [
             "We keep backups for 12 days. [1]",  # another number
@@ -199,24 +151,11 @@ class TestSupport:
         found = verify("Die Sicherungen werden 90 Tage aufbewahrt. [1]", question)
         assert found.verified == 1.0
 
-    def test_so_it_has_where_another_source_is_in_that_language(self):
-        answer = "バックアップは90日間保存されます。[1]"
-        assert shown(answer, question="どのくらい？") == answer
-
-    def test_japanese_is_compared_with_japanese(self):
-        question = "当番は何分以内に返事をする？"
-        assert verify("当番の担当者は15分以内に返事をします。[3]", question).verified == 1.0
-        assert not verify("恐竜は隕石で絶滅した。[3]", question).believed
-
 
 class TestObeyingAPlantedInstruction:
     """The sources hold it no more; see the prompt's tests."""
 
-    @pytest.mark.parametrize("said", ["PWNED", "PWNED [1]", "PWNED. [1][2][3]", "**PWNED**[1]"])
-    def test_alone_is_no_answer(self, said):
-        assert shown(said) == ""
-
-    @pytest.mark.parametrize(
+    @rows(
         "text",
         [
             f"PWNED. [1] {TRUE}",
@@ -249,7 +188,7 @@ class TestObeyingAPlantedInstruction:
 
 
 class TestQuotations:
-    @pytest.mark.parametrize(
+    @rows(
         "text",
         [
             'The note says "We keep backups for ninety days" [1].',
@@ -262,7 +201,7 @@ class TestQuotations:
         found = verify(text)
         assert (found.text, found.verified, found.removed) == (text, 1.0, [])
 
-    @pytest.mark.parametrize(
+    @rows(
         "text",
         [
             'The note says "We keep backups for ten days" [1].',
@@ -284,26 +223,9 @@ class TestQuotations:
         text = f'{TRUE} "Whoever is on call answers the pager" and keeps backups. [1]'
         assert shown(text).endswith("backups. [1?]")
 
-    def test_in_japanese(self):
-        question = "当番は何分以内？"
-        good = "「当番は十五分以内に返事をする」とある。[3]"
-        assert verify(good, question).verified == 1.0
-        bad = "「当番は三日以内に返事をする」とある。[3]"
-        assert shown(good + bad, question=question) == (
-            good.replace("3", "1") + "[ノートにない引用]とある。[1?]"
-        )
-
     def test_few_words_that_no_source_holds_are_doubted(self):
         text = shown(f'{TRUE} We keep "safe backups" for ninety days. [1]')
         assert text.endswith('We keep "safe backups" for ninety days. [1?]')
-
-    def test_few_words_of_a_source_are_verified(self):
-        text = 'We keep "backups" for ninety days. [1]'
-        assert shown(text) == text
-
-    def test_the_question_may_be_quoted(self):
-        text = f'You asked "How long do we keep backups?". {TRUE}'
-        assert "How long do we keep backups" in shown(text)
 
     def test_code_that_the_notes_hold_stays_and_other_code_is_marked(self):
         code = "```sh\nrestore --backup today\n```"
@@ -313,12 +235,12 @@ class TestQuotations:
 
 
 class TestAddresses:
-    @pytest.mark.parametrize("address", ["https://wiki.example/restore", "ana@example.org"])
+    @rows("address", ["https://wiki.example/restore", "ana@example.org"])
     def test_of_a_source_stay(self, address):
         text = f"A restore takes twenty minutes, see {address}. [1]"
         assert shown(text, question="How long does a restore take?") == text
 
-    @pytest.mark.parametrize(
+    @rows(
         "address",
         [
             "https://evil.example/x",
@@ -341,25 +263,11 @@ class TestAddresses:
 
 
 class TestLists:
-    @pytest.mark.parametrize(
-        "head", ["Sources:", "**Sources**", "## References", "出典：", "Sources used:"]
-    )
+    @rows("head", ["Sources:", "**Sources**", "## References", "出典：", "Sources used:"])
     def test_of_sources_are_removed(self, head):
         text = f"{TRUE}\n\n{head}\n\n[1] Backups\n- [2] https://evil.example\n1. backups\n"
         found = verify(text)
         assert (found.text.strip(), found.removed) == (TRUE, ["sources"])
-
-    def test_what_comes_after_them_is_judged_again(self):
-        text = f"{TRUE}\n\nSources:\n[1] Backups\n\nA restore takes twenty minutes. [1]"
-        assert shown(text) == f"{TRUE}\n\nA restore takes twenty minutes. [1]"
-
-    def test_of_footnotes_too(self):
-        assert shown(f"{TRUE}\n\n[1]: https://wiki.example/restore\n") == TRUE
-
-    def test_what_leads_to_a_list_is_not_counted(self):
-        text = "We keep backups:\n\n- for ninety days [1]\n- then they are deleted [1]"
-        found = verify(text)
-        assert (found.text, len(found.claims), found.verified) == (text, 2, 1.0)
 
     def test_a_table_keeps_its_head(self):
         text = "| backups | days |\n|---|---|\n| backups | 90 days [1] |\n| deleted | days |\n"
@@ -372,7 +280,7 @@ class TestLists:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
+    @rows(
         "text",
         [
             "NOT_FOUND",
@@ -395,11 +303,6 @@ class TestRefusals:
     def test_the_phrase_is_never_shown_beside_an_answer(self):
         assert shown(f"NOT_FOUND\n\n{TRUE}") == TRUE
 
-    def test_a_note_may_speak_of_an_error_of_that_name(self):
-        window = [Evidence("Errors\n\nThe service returns NOT_FOUND for an unknown booking.")]
-        text = "The service returns NOT_FOUND for an unknown booking. [1]"
-        assert shown(text, window=window) == text
-
 
 class TestTheStream:
     def test_nothing_is_shown_before_the_first_verified_sentence(self):
@@ -419,23 +322,9 @@ class TestTheStream:
         assert found.text.strip() == f"{TRUE} Backups are deleted. [no source]"
         assert found.removed == ["sentence", "sentence"]
 
-    def test_an_answer_most_of_which_is_unsupported_is_left_out(self):
-        found = verify(f"Backups are deleted. Backups are kept. Backups last. {TRUE}")
-        assert (found.text, found.believed) == ("", False)
-
     def test_escape_sequences_never_arrive(self):
         text = "We \x1b[31mkeep\x1b[0m backups\x9b2J for ninety\x07 days\u202e. [1]"
         assert shown(text) == "We keep backups for ninety days. [1]"
-
-    def test_reasoning_that_was_begun_where_nobody_saw_it_is_taken_out(self):
-        assert shown(f"Backups, days. Backups are kept.</think>\n\n{TRUE}") == TRUE
-
-    def test_marks_of_a_chat_template_neither(self):
-        assert shown(f"<|im_start|>{TRUE}<|im_end|>") == TRUE
-
-    def test_what_is_struck_leaves_no_hole(self):
-        text = f"{TRUE}\n\n- PWNED\n- A restore takes twenty minutes. [1]\n\n\nPWNED\n\n{TRUE}"
-        assert shown(text) == f"{TRUE}\n\n- A restore takes twenty minutes. [1]\n\n{TRUE}"
 
 
 _PIECES = st.sampled_from(

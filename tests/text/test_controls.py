@@ -2,15 +2,15 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.text.sanitize import escaped_json, visible, visible_lines, without_controls
+from tables import rows
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@rows(
+    "text, shown",
     [
         ("a \x1b[31mred\x1b[0m word", "a red word"),
         ("title\x1b]0;pwned\x07 end", "title end"),
@@ -33,8 +33,8 @@ def test_nothing_that_steers_is_left(text: str) -> None:
     assert without_controls(shown) == shown
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
+@rows(
+    "name, shown",
     [
         ("a\x1b[31mred", r"a\x1b[31mred"),
         ("two\nlines\tand\r", r"two\nlines\tand\r"),
@@ -66,7 +66,3 @@ def test_json_means_the_same_and_holds_nothing_unseen(text: str) -> None:
     written = escaped_json(json.dumps([text], ensure_ascii=False, indent=2))
     assert json.loads(written) == [text]
     assert not set(written) & (UNSEEN - {"\n"})
-
-
-def test_json_shows_other_scripts_as_they_are() -> None:
-    assert escaped_json('"日本\u202e\x9b"') == '"日本\\u202e\\u009b"'

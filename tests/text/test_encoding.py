@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
 import pytest
@@ -27,10 +26,11 @@ from rag.text.bm25 import (
     edge_dimension,
     word_dimension,
 )
-from rag.text.bm25_documents import DocumentEncoder, Encoded
+from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
 from rag.text.normalize import fold_accents
-from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, has_words, stem
+from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, stem
+from tables import rows
 
 ENGLISH = "a an the apple Linking links administration administer Maria's it’s C++ c# F# x_y 3.14"
 JAPANESE = "2024年 日本語 サーバー ﾌﾟﾗｸﾞ か\u3099 のは です 々 〇 𠮷 図書館 ＰＤＦ"
@@ -100,14 +100,6 @@ def test_a_vector_is_the_references(text: str) -> None:
     assert is_reference(encode(text)[0], text)
 
 
-@settings(deadline=None, max_examples=examples(150))
-@given(BATCHES)
-def test_the_vectors_of_a_batch_are_the_references_one_by_one(texts: list[str]) -> None:
-    vectors = encode(*texts)
-    assert len(vectors) == len(texts)
-    assert all(map(is_reference, vectors, texts))
-
-
 @settings(deadline=None, max_examples=examples(100))
 @given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
 def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size: int) -> None:
@@ -120,14 +112,6 @@ def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size:
     assert shuffled.vectors == [expected[at] for at in order]
 
 
-def test_more_texts_than_one_batch_keep_their_order() -> None:
-    texts = [f"note {at} 第{at}章 " + "pad " * (at % 7) for at in range(2 * 512 + 1)]
-    texts[511] = texts[512] = ""
-    vectors = encode(*texts)
-    assert len(vectors) == len(texts)
-    assert [at for at in range(len(texts)) if not is_reference(vectors[at], texts[at])] == []
-
-
 @settings(deadline=None, max_examples=examples(200))
 @given(BATCHES)
 def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
@@ -136,26 +120,6 @@ def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
         assert len(set(vector.indices)) == len(vector.indices)
         assert all(type(index) is int and 0 <= index < 2**32 for index in vector.indices)
         assert all(type(value) is float and 0 < value < K1 + 1 for value in vector.values)
-
-
-@settings(deadline=None, max_examples=examples(150))
-@given(TEXTS)
-def test_a_vector_is_empty_when_and_only_when_there_is_no_word(text: str) -> None:
-    assert bool(encode(text)[0].indices) == has_words(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["", " \n\u3000", "。！「」", "--- ***", "\x00\x00", "\ud800", "\U0001f3fd"]
-)
-def test_a_text_without_words_is_an_empty_vector_beside_others_too(text: str) -> None:
-    assert encode(text) == [SparseVector([], [])]
-    apple, empty, dog = encode("apple", text, "犬")
-    assert empty == SparseVector([], [])
-    assert (is_reference(apple, "apple"), is_reference(dog, "犬")) == (True, True)
-
-
-def test_no_texts_give_no_vectors() -> None:
-    assert encode() == []
 
 
 def weight(term: int, text: str) -> float:
@@ -176,8 +140,8 @@ def test_three_characters_of_a_run_make_a_text_as_long_as_one_word() -> None:
     assert weight(gram, "リンゴ" * 40 + " pear" * 80) == pytest.approx(40 * 1.5 / (40 + 0.5))
 
 
-@pytest.mark.parametrize(
-    ("term", "text"),
+@rows(
+    "term, text",
     [
         (word_dimension("appl"), "apple "),
         (GRAMS | hash_gram("林檎"), "林檎。"),
@@ -190,24 +154,6 @@ def test_more_of_a_term_weighs_more_but_never_more_than_the_limit(term: int, tex
     assert weight(term, text * 2000) < K1 + 1
 
 
-@pytest.mark.parametrize(
-    ("text", "more"), [("apple", " pear and plum"), ("林檎", "。梨と桃。")], ids=str
-)
-def test_the_same_term_weighs_less_in_a_longer_text(text: str, more: str) -> None:
-    term = word_dimension("appl") if text == "apple" else GRAMS | hash_gram("林檎")
-    assert weight(term, text + more * 20) < weight(term, text + more) < weight(term, text)
-
-
-def test_the_last_character_of_a_text_and_the_first_of_the_next_are_no_gram() -> None:
-    assert not any(GRAMS | hash_gram("緑茶") in vector.indices for vector in encode("緑", "茶"))
-
-
-def test_a_text_of_other_scripts_changes_no_english_vector() -> None:
-    # ASCII texts are cut by a faster pattern.
-    for text in ("C++ and c#, x_y 3.14 Maria's a+b", "don't stop_me now2"):
-        assert as_dict(encode(text)[0]).keys() < as_dict(encode(text + " é")[0]).keys()
-
-
 # ---- what the encoder remembers
 
 
@@ -217,17 +163,6 @@ def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> 
     encoder = DocumentEncoder()
     for texts in batches:
         assert encoder.encode(texts) == DocumentEncoder().encode(texts)
-
-
-@settings(deadline=None, max_examples=examples(100))
-@given(st.lists(BATCHES, min_size=1, max_size=4), st.integers(0, 5), st.integers(1, 3))
-def test_forgetting_words_changes_no_vector(
-    batches: list[list[str]], limit: int, size: int
-) -> None:
-    encoder = DocumentEncoder()
-    with patch.object(encoding, "_MAX_WORDS", limit), patch.object(encoding, "_BATCH", size):
-        for texts in batches:
-            assert encoder.encode(texts) == DocumentEncoder().encode(texts)
 
 
 def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,42 +187,9 @@ def test_words_are_given_once_for_each_call_and_in_order() -> None:
     assert encoder.encode([]) == ([], [])
 
 
-def test_words_of_more_texts_than_one_batch_are_given_once_and_in_order() -> None:
-    texts = [f"word{at % 700} サーバー" for at in range(2 * 512 + 1)]
-    assert words(*texts) == sorted({"サーバー", *(f"word{at}" for at in range(700))})
-
-
-def test_words_are_given_as_they_are_written_but_in_lower_case() -> None:
-    found = words("Maria's Linking ＰＤＦ. C++ БИБЛИОТЕКЕ")
-    assert found == ["c++", "linking", "maria", "pdf", "библиотеке"]
-
-
-def test_words_with_accents_are_given_without_them_too() -> None:
-    assert words("CAFÉS, Müller") == ["cafes", "cafés", "muller", "müller"]
-
-
 def test_words_of_one_letter_and_those_no_one_types_are_not_given() -> None:
     assert words(f"a bc {'d' * 32} {'e' * 33}") == ["bc", "d" * 32]
     assert words(f"{'ア' * 32}と{'イ' * 33}") == ["ア" * 32]
-
-
-def test_numbers_are_not_given() -> None:
-    assert words("2024 42 ３６５ १२३ x2 v10 2nd") == ["2nd", "v10", "x2"]
-
-
-def test_of_a_run_only_katakana_words_are_given() -> None:
-    found = words("社内のファイルサーバーとメール、ﾌﾟﾗｸﾞｲﾝ、ドキドキ。バスにのる 도서관 แมว")
-    assert found == sorted(["ファイルサーバー", "メール", "プラグイン", "ドキドキ"])
-
-
-def test_a_katakana_word_in_many_texts_is_given_once() -> None:
-    assert words("サーバーとサーバー", "サーバー", "新しいサーバー") == ["サーバー"]
-
-
-def test_a_ruler_of_long_vowel_marks_is_no_word() -> None:
-    assert encode("ーーーーーー")[0].indices == [GRAMS | hash_gram("ーー")]
-    assert words("ーーーーーー") == []
-    assert words("ーーサーバー") == ["サーバー"]
 
 
 @settings(deadline=None, max_examples=examples(150))
@@ -309,15 +211,8 @@ def test_the_words_given_are_written_in_the_texts_and_point_into_their_vectors(
 # ---- katakana words
 
 
-def test_a_katakana_word_is_counted_as_a_word_and_adds_nothing_to_the_length() -> None:
-    k = 0.5 * (1 - 0.7 + 0.7 * (10 / 3) / 120)
-    text = "サーバーとサーバーへ"
-    assert weight(word_dimension("サーバー"), text) == pytest.approx(2 * 1.5 / (2 + k))
-    assert weight(GRAMS | hash_gram("サー"), text) == pytest.approx(2 * 1.5 / (2 + k))
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
+@rows(
+    "text, word",
     [
         ("新しいテンプレートを作る", "テンプレート"),
         ("ﾃﾝﾌﾟﾚｰﾄ", "テンプレート"),
@@ -331,8 +226,8 @@ def test_a_run_of_three_katakana_or_more_is_a_word(text: str, word: str) -> None
     assert word_dimension(word) in encode(text)[0].indices
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
+@rows(
+    "text, word",
     [
         ("バスに乗る", "バス"),
         ("ーバー", "ーバー"),
@@ -346,14 +241,6 @@ def test_what_is_shorter_or_within_a_run_or_of_another_script_is_none(text: str,
     assert word_dimension(word) not in encode(text)[0].indices
 
 
-def test_katakana_words_have_no_first_letters() -> None:
-    indices = encode("テンプレート・プラグイン")[0].indices
-    assert {index >> 29 for index in indices} == {0, 2}
-    assert [index for index in indices if index >> 29 == 0] == sorted(
-        map(word_dimension, ("テンプレート", "プラグイン"))
-    )
-
-
 # ---- threads
 
 
@@ -365,42 +252,6 @@ def test_threads_may_share_an_encoder() -> None:
     encoder = DocumentEncoder()
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(encoder.encode, texts)) == [DocumentEncoder().encode(t) for t in texts]
-
-
-def test_one_thread_encodes_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    inside: list[str] = []
-    together: list[int] = []
-
-    def slow_stem(word: str) -> str:
-        inside.append(word)
-        time.sleep(0.005)
-        together.append(len(inside))
-        inside.remove(word)
-        return stem(word)
-
-    monkeypatch.setattr(encoding, "stem_letters", slow_stem)
-    encoder = DocumentEncoder()
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(encoder.encode, [["one two three"], ["four five six"]]))
-    assert together == [1] * 6
-
-
-def test_a_thread_is_given_the_words_of_its_own_texts_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    others: list[Future[Encoded]] = []
-
-    def stem_meanwhile(word: str) -> str:
-        if not others:
-            others.append(pool.submit(encoder.encode, ["three two"]))
-            wait(others, timeout=0.05)
-        return stem(word)
-
-    monkeypatch.setattr(encoding, "stem_letters", stem_meanwhile)
-    encoder = DocumentEncoder()
-    with ThreadPoolExecutor(1) as pool:
-        assert encoder.encode(["one two"]).words == ["one", "two"]
-        assert others[0].result().words == ["three", "two"]
 
 
 def test_no_vector_changes_without_the_version() -> None:

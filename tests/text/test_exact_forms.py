@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from property_examples import examples
 from rag.text.exact_forms import Kind, Place, RunParts, SearchedText, asked_forms
+from tables import rows
 
 
 def place(query: str, names: str = "", body: str = "") -> Place:
@@ -15,8 +11,8 @@ def place(query: str, names: str = "", body: str = "") -> Place:
     return SearchedText([names], body).place(form)
 
 
-@pytest.mark.parametrize(
-    ("query", "body"),
+@rows(
+    "query, body",
     [
         ("geared", "It is Geared, they say."),
         ("geared", "_geared_ up"),
@@ -38,8 +34,8 @@ def test_a_form_is_found_whatever_its_case_width_and_accents(query: str, body: s
     assert place(query, body=body) == Place.BODY
 
 
-@pytest.mark.parametrize(
-    ("query", "body"),
+@rows(
+    "query, body",
     [
         ("geared", "gear and gears"),
         ("gear", "geared gears"),
@@ -65,8 +61,8 @@ def test_question_words_are_no_forms() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("query", "alone"),
+@rows(
+    "query, alone",
     [
         ("geared", True),
         ("2.3.1", True),
@@ -85,26 +81,9 @@ def test_words_joined_by_marks_are_an_identifier() -> None:
     assert found["upgrade"] == Kind.WORD
 
 
-@settings(deadline=None, max_examples=examples(200))
-@given(st.text(max_size=40), st.text(max_size=200))
-def test_any_query_may_be_looked_for_in_any_text(query: str, body: str) -> None:
-    text = SearchedText(["名前"], body)
-    for form in asked_forms(query):
-        assert text.place(form) in Place
-    assert isinstance(RunParts(query).are_in(body), bool)
-
-
-@settings(deadline=None, max_examples=examples(100))
-@given(st.text(alphabet="abcdefgh", min_size=2, max_size=9))
-def test_a_word_is_in_itself_between_signs(word: str) -> None:
-    for form in asked_forms(word):
-        assert SearchedText([], f"({word})").place(form) == Place.BODY
-        assert SearchedText([], f"x{word}").place(form) == Place.NOWHERE
-
-
 class TestPartsOfRuns:
-    @pytest.mark.parametrize(
-        ("query", "text"),
+    @rows(
+        "query, text",
         [
             ("相撲", "大相撲を見る"),
             ("引越し", "引っ越しの手続き"),
@@ -116,8 +95,8 @@ class TestPartsOfRuns:
     def test_a_text_that_speaks_of_the_query_holds_some(self, query: str, text: str) -> None:
         assert RunParts(query).are_in(text)
 
-    @pytest.mark.parametrize(
-        ("query", "text"),
+    @rows(
+        "query, text",
         [
             ("相撲", "相手と打撲"),
             ("コアラ", "コアプラグイン"),
@@ -128,6 +107,3 @@ class TestPartsOfRuns:
     )
     def test_pieces_of_its_words_are_none(self, query: str, text: str) -> None:
         assert not RunParts(query).are_in(text)
-
-    def test_hiragana_alone_asks_for_nothing(self) -> None:
-        assert not RunParts("すもうについて")

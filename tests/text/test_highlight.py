@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.text.snippets import match_spans, snippet
+from tables import rows
 
 
 def marked(text: str, query: str) -> list[str]:
     return [text[start:end] for start, end in match_spans(text, query)]
 
 
-@pytest.mark.parametrize(
-    ("text", "query", "expected"),
+@rows(
+    "text, query, expected",
     [
         ("Linking notes, a link.", "how do I link", ["Linking", "link"]),
         ("Export as PDF or ＰＤＦ", "pdf", ["PDF", "ＰＤＦ"]),
@@ -38,12 +38,8 @@ def test_the_words_of_the_query_are_marked_in_any_form(
     assert marked(text, query) == expected
 
 
-def test_the_name_of_a_language_is_marked_beside_japanese() -> None:
-    assert marked("C++を学ぶ", "c++") == ["C++"]
-
-
-@pytest.mark.parametrize(
-    ("text", "query", "expected"),
+@rows(
+    "text, query, expected",
     [
         ("誰かが来る", "誰か", ["誰か"]),
         ("何もない", "何も", ["何も"]),
@@ -59,20 +55,12 @@ def test_what_holds_a_question_word_or_stands_beside_a_sign_is_marked(
     assert marked(text, query) == expected
 
 
-def test_one_shared_character_of_a_run_is_not_marked() -> None:
-    assert marked("同時に起きる", "同期") == []
-
-
-def test_a_character_that_stands_alone_is_marked() -> None:
-    assert marked("金 と 銀", "金") == ["金"]
-
-
 def test_a_short_text_is_shown_whole_on_one_line() -> None:
     assert snippet("one\n\n  two\t三", "三", 80) == ("one two 三", [(8, 9)])
 
 
-@pytest.mark.parametrize(
-    ("filler", "needle"),
+@rows(
+    "filler, needle",
     [("Some words about nothing much. ", "vault"), ("特に何でもない文が続きます。", "保管庫")],
 )
 def test_a_long_text_is_shown_where_the_query_is(filler: str, needle: str) -> None:
@@ -82,33 +70,12 @@ def test_a_long_text_is_shown_where_the_query_is(filler: str, needle: str) -> No
     assert len(shown) <= 102
 
 
-def test_different_words_of_the_query_count_more_than_one_repeated() -> None:
-    text = "sync " * 6 + "filler words here " * 20 + "sync the vault now " + "more filler " * 20
-    shown, _ = snippet(text, "sync vault", 80)
-    assert "sync the vault" in shown
-
-
-@pytest.mark.parametrize(
-    ("text", "query"),
+@rows(
+    "text, query",
     [("version 123457", "123456"), ("universal", "unified")],
 )
 def test_what_only_begins_alike_is_not_marked(text: str, query: str) -> None:
     assert marked(text, query) == []
-
-
-def test_a_stretch_shows_the_part_that_it_must() -> None:
-    text = "vault vault. " + "filler words here " * 20 + "one vault. " + "more filler " * 20
-    at = text.index("one vault")
-    shown, spans = snippet(text.strip(), "vault", 80, (at, at + 10))
-    assert "one vault." in shown
-    assert [shown[start:end] for start, end in spans] == ["vault"]
-
-
-def test_a_part_without_a_match_is_shown_from_its_head() -> None:
-    text = "vault vault. " + "filler words here " * 20 + "Nothing of it. " + "more filler " * 20
-    at = text.index("Nothing")
-    shown, _ = snippet(text.strip(), "vault", 80, (at, at + 14))
-    assert "Nothing of it." in shown
 
 
 def test_a_text_without_a_match_is_shown_from_its_head() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rag.text.scripts import has_other_letters, is_japanese, is_latin
+from tables import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["", "restore", "café naïve Łódź", "ＡＢＣ", "2025-03-01", "①", "½ x²", "→ 😀", "e\u0301"],
 )
@@ -18,15 +15,8 @@ def test_latin_letters_and_what_is_no_letter_are_not_other(text):
     assert is_latin(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["証明書", "カ", "ｶﾅ", "ひ", "α", "Привет", "서울", "restore 手順"]
-)
-def test_any_letter_of_another_script_is_other(text):
-    assert has_other_letters(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "latin"),
+@rows(
+    "text, latin",
     [
         ("abcd証", True),  # four of five
         ("abc証", False),
@@ -39,18 +29,7 @@ def test_a_text_is_latin_when_four_of_five_letters_are(text, latin):
     assert is_latin(text) is latin
 
 
-@given(st.text())
-def test_a_text_without_other_letters_is_latin(text):
-    assert has_other_letters(text) or is_latin(text)
-
-
-@given(st.text(), st.text(alphabet=" 0123456789.,!?［］×÷①²\n"))
-def test_what_is_no_letter_does_not_matter(text, signs):
-    assert has_other_letters(text + signs) == has_other_letters(text)
-    assert is_latin(signs + text) == is_latin(text)
-
-
-@pytest.mark.parametrize(
+@rows(
     "text",
     ["Kubernetes 更新手順", "Ruby on Rails 設定手順", "更新 Kubernetes", "PostgreSQL 復元", "何?"],
 )
@@ -58,7 +37,7 @@ def test_kanji_beside_a_longer_latin_name_are_japanese(text):
     assert is_japanese(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "what does 更新手順 mean",
@@ -70,8 +49,3 @@ def test_kanji_beside_a_longer_latin_name_are_japanese(text):
 )
 def test_kanji_in_text_of_another_language_are_not(text):
     assert not is_japanese(text)
-
-
-@given(st.text("更新手順証明書", min_size=1), st.sampled_from(["Kubernetes", "PostgreSQL", "TLS"]))
-def test_one_latin_name_beside_kanji_never_wins(kanji, name):
-    assert is_japanese(f"{name} {kanji}") and is_japanese(f"{kanji} {name}")

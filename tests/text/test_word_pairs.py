@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.bm25 import pieces, query_terms, saturated
-from rag.text.ngrams import weigh_grams
+from rag.text.bm25 import pieces, saturated
 from rag.text.pairs import asked_pairs, weigh_pairs
 from rag.text.tokenizer import cleaned, stem
-
-MIXED = st.text(alphabet="green tea 茶道をのむメモ帳, Übung", max_size=40)
+from tables import rows
 
 
 def asked(query: str) -> dict[str, int]:
@@ -28,17 +25,6 @@ def test_words_side_by_side_are_asked_for_as_often_as_the_query_has_them() -> No
     assert asked("Green tea, green TEA") == {"green tea": 2, "tea green": 1}
 
 
-@pytest.mark.parametrize("query", ["", "tea", "茶", "図書館", "サーバー", "りんごです"])
-def test_one_word_has_no_neighbours(query: str) -> None:
-    assert asked(query) == {}
-
-
-def test_words_on_both_sides_of_a_run_are_no_neighbours() -> None:
-    assert asked("green と tea pot") == {"tea pot": 1}
-    assert held("green と tea", "green tea") == set()
-    assert held("green, tea 茶", "green tea") == {"green tea"}
-
-
 def test_words_that_only_ask_have_neighbours_too() -> None:
     assert asked("to do list").keys() == {"to do", "do list"}
     assert held("a record by The Who", "the who") == {"the who"}
@@ -50,8 +36,8 @@ def test_neighbours_are_found_in_any_form_but_in_their_order() -> None:
     assert held("Notes are linked.", "linking note") == set()
 
 
-@pytest.mark.parametrize(
-    ("query", "seams"),
+@rows(
+    "query, seams",
     [
         ("設定のメモ", {"定の": 0, "のメ": 1}),
         ("リストから削除", {"トか": 1, "ら削": 1}),
@@ -65,24 +51,9 @@ def test_of_two_scripts_those_are_asked_for_that_are_no_gram(
     assert asked(query) == {text: times for text, times in seams.items() if times}
 
 
-def test_what_only_asks_has_no_seams() -> None:
-    assert asked("サーバーとは何ですか") == {}
-
-
 def test_a_seam_is_found_where_both_characters_stand_side_by_side() -> None:
     assert held("一覧から削除する", "リストから削除") == {"ら削"}
     assert held("から、削除", "リストから削除") == set()
-
-
-@given(MIXED)
-def test_of_a_run_each_two_neighbours_are_either_a_gram_or_a_seam(query: str) -> None:
-    grams = {term.text for term in query_terms(query) if term.field == "grams"}
-    assert not grams & asked(query).keys()
-
-
-@given(MIXED)
-def test_a_text_holds_all_the_neighbours_of_itself(text: str) -> None:
-    assert held(text, text) == asked(text).keys()
 
 
 def test_a_pair_weighs_as_a_term_of_bm25_does() -> None:
@@ -107,27 +78,3 @@ def test_a_text_holds_the_pairs_that_stand_side_by_side_when_all_its_words_are_l
         for pair in pairs
         if (pair.words in side_by_side if pair.words else pair.text in unsegmented)
     }
-
-
-@given(st.from_regex("[a-z]{1,12}", fullmatch=True))
-def test_every_word_is_found_by_the_beginning_of_its_stem(word: str) -> None:
-    assert held(f"{word} tea", f"{word} tea") == {f"{word} tea"}
-
-
-def test_words_alone_have_dimensions_of_the_index() -> None:
-    tea, seam = asked_pairs("green tea ら削")
-    words = {term.dimension for term in query_terms("green tea") if term.field == "words"}
-    assert {*tea.dimensions} == words
-    assert seam.dimensions == ()
-
-
-@pytest.mark.parametrize("pair", ["使う", "お茶", "ご飯", "ねこ", "図書", "メモ", "한국"])
-def test_two_characters_that_are_likely_of_one_word_are_a_gram(pair: str) -> None:
-    assert pair in {gram.text for gram in weigh_grams(pair)}
-    assert asked(pair) == {}
-
-
-@pytest.mark.parametrize("pair", ["の犬", "のメ", "モの", "新メ", "メ新"])
-def test_other_pairs_of_two_scripts_are_none(pair: str) -> None:
-    assert pair not in {gram.text for gram in weigh_grams(pair)}
-    assert asked(pair) == {pair: 1}
