@@ -57,32 +57,9 @@ def test_a_file_of_another_kind_is_refused_with_its_cause(tmp_path, text, cause)
     assert "--save" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"id": 1}, {"relevant": [1]}, {"metrics": {}}, {"latency_ms": "soon"}, {"ranked": None}]
-    + [{"metrics": dict.fromkeys(METRICS, bad)} for bad in (float("nan"), 2, -1, 10**400)],
-    ids=lambda change: str(change)[:40],
-)
-def test_a_question_of_a_wrong_shape_means_damage(saved, change):
-    found = json.loads(saved.read_text("utf-8"))
-    found["modes"]["lexical"]["questions"][0] |= change
-    saved.write_text(json.dumps(found), "utf-8")
-    with pytest.raises(UsageError, match="damaged"):
-        load_runs(saved)
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="No such file"):
-        load_runs(tmp_path / "none.json")
-
-
 def test_a_run_is_compared_with_that_of_the_same_mode():
     dense = Run("dense")
     assert choose_run({"lexical": RUN, "dense": dense}, "dense") is dense
-
-
-def test_a_baseline_of_one_mode_serves_any_other():
-    assert choose_run({"lexical": RUN}, "hybrid") is RUN
 
 
 def test_a_baseline_of_several_other_modes_is_refused():

@@ -24,25 +24,8 @@ def test_a_note_may_be_named_with_its_vault():
     assert gains_of([HOME, WORK], ("work/a.md",)) == [0, 1]
 
 
-def test_a_bare_path_means_the_note_of_any_vault():
-    assert gains_of([HOME], ("a.md",)) == gains_of([WORK], ("a.md",)) == [1]
-
-
-def test_a_name_is_answered_once():
-    assert gains_of([HOME, WORK], ("a.md",)) == [1, 0]
-
-
 def test_each_of_two_names_wants_a_note_of_its_own():
     assert gains_of([WORK, HOME], ("a.md", "work/a.md")) == [1, 1]
-
-
-def test_two_names_of_one_note_count_once():
-    question = Question("1", "x", ("sub/b.md", "work/sub/b.md"))
-    assert len(JUDGE.judged(question)) == 1
-
-
-def test_of_two_names_of_one_note_the_higher_gain_counts():
-    assert gains_of([OTHER], ("sub/b.md",), ("work/sub/b.md",)) == [1]
 
 
 def test_notes_that_the_index_does_not_hold_are_still_wanted():

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from property_examples import examples
 from rag.evaluation.comparison import Comparison, compare
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
@@ -43,14 +40,6 @@ class TestVerdict:
         assert found.differences["ndcg_10"].difference == pytest.approx(-0.02)
         assert not found.worse
 
-    def test_a_rise_in_one_question_of_fifty_may_be_chance_too(self):
-        assert not compared([0.0] + [1.0] * 49, [1.0] * 50).better
-
-    def test_as_many_gains_as_losses_are_neither(self):
-        found = compared([0.5] * 40, [0.25] * 20 + [0.75] * 20)
-        assert not found.worse
-        assert not found.better
-
     def test_a_rise_in_most_questions_is_better(self):
         found = compared([0.5] * 50, [1.0] * 30 + [0.5] * 20)
         assert found.better
@@ -60,9 +49,6 @@ class TestVerdict:
         found = compared([0.1, 0.2, 0.3], [0.1, 0.2, 0.3])
         assert found.same
         assert not found.worse
-
-    def test_a_change_that_evens_out_is_not_the_same(self):
-        assert not compared([0.5] * 40, [0.25] * 20 + [0.75] * 20).same
 
     def test_ndcg_10_decides_and_nothing_else(self):
         before = outcomes([1.0] * 20)
@@ -84,26 +70,12 @@ class TestInterval:
         found = compared([0.0, 0.9] * 20, [0.1, 1.0] * 20).differences["ndcg_10"]
         assert (found.low, found.high) == (0.1, 0.1)
 
-    def test_two_turns_give_the_same(self):
-        before, after = [0.1, 0.5, 0.9, 0.3], [0.2, 0.1, 1.0, 0.0]
-        assert compared(before, after) == compared(before, after)
-
     def test_the_latency_is_the_difference_of_the_medians(self):
         before = [outcome(str(n), 1, milliseconds=n) for n in (1, 2, 3)]
         after = [outcome(str(n), 1, milliseconds=10 * n) for n in (1, 2, 3)]
         one = compare(before, after).differences["latency_ms_p50"]
         assert (one.baseline, one.now, one.difference) == (2, 20, 18)
         assert (one.low, one.high) == (9, 27)
-
-    @settings(max_examples=examples(25), deadline=None)
-    @given(st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=8))
-    def test_turned_round_it_changes_sign(self, pairs):
-        before, after = ([pair[side] for pair in pairs] for side in (0, 1))
-        there = compared(before, after).differences["ndcg_10"]
-        back = compared(after, before).differences["ndcg_10"]
-        assert there.low <= there.high
-        assert there.difference == pytest.approx(-back.difference, abs=1e-6)
-        assert there.low == pytest.approx(-back.high, abs=2e-6)
 
 
 class TestPairs:
@@ -117,11 +89,6 @@ class TestPairs:
         found = compare(before, after)
         assert (found.queries, found.only_baseline, found.only_now) == (2, ["2"], ["new"])
         assert found.same
-
-    def test_a_question_that_says_something_else_now_is_left_out_and_told(self):
-        after = [outcome("0", 0.0, query="another"), outcome("1", 1.0)]
-        found = compare(outcomes([1.0, 1.0]), after)
-        assert (found.queries, found.changed) == (1, ["0"])
 
     def test_a_question_that_names_other_notes_now_is_left_out_and_told(self):
         after = outcomes([1.0, 1.0, 1.0])

@@ -73,23 +73,6 @@ def test_there_are_twelve_questions_of_each_kind_in_each_language(
     assert groups == {(name, kind): 12 for name in LANGUAGES for kind in KINDS}
 
 
-def test_no_id_and_no_query_is_there_twice(questions: list[Question]) -> None:
-    assert len({question.id for question in questions}) == len(questions)
-    assert len({question.query for question in questions}) == len(questions)
-
-
-def test_an_id_names_the_language_and_the_kind(questions: list[Question]) -> None:
-    for question in questions:
-        assert question.id.startswith(f"{language(question)}-{question.category}-")
-
-
-def test_a_question_is_about_the_notes_of_its_language(questions: list[Question]) -> None:
-    for question in questions:
-        vault = f"obsidian-help-{language(question)}/"
-        assert question.relevant
-        assert all(name.startswith(vault) for name in (*question.relevant, *question.partial))
-
-
 @pytest.mark.shared
 def test_every_note_that_a_question_names_exists(
     questions: list[Question], shared_data: Path

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rag.evaluation.questions import Question, parse_questions, read_questions
 from rag.exceptions import UsageError
+from tables import rows
 
 
 def parse(*lines: dict[str, Any] | str) -> list[Question]:
@@ -24,30 +25,9 @@ def test_a_line_says_what_is_asked_and_what_should_be_found():
     assert parse(line) == [Question("a", "x", ("a.md",), ("b.md",), "ops")]
 
 
-def test_query_and_relevant_are_enough():
-    assert parse({"query": "x", "relevant": ["a.md"]}) == [Question("1", "x", ("a.md",))]
-
-
 def test_a_question_without_id_has_the_number_of_its_line():
     lines = [{"query": "x", "relevant": ["a.md"]}, "", {"query": "y", "relevant": ["a.md"]}]
     assert [question.id for question in parse(*lines)] == ["1", "3"]
-
-
-def test_an_id_may_be_a_whole_number():
-    assert parse({"id": 7, "query": "x", "relevant": ["a.md"]})[0].id == "7"
-
-
-def test_null_is_the_same_as_no_key():
-    line = {"id": None, "query": "x", "relevant": ["a.md"], "partial": None, "category": None}
-    assert parse(line) == [Question("1", "x", ("a.md",))]
-
-
-def test_other_keys_are_passed_over():
-    assert parse({"query": "x", "relevant": ["a.md"], "answer": 42})[0].query == "x"
-
-
-def test_partial_notes_alone_are_enough():
-    assert parse({"query": "x", "relevant": [], "partial": ["a.md"]})[0].partial == ("a.md",)
 
 
 def test_a_note_that_is_relevant_and_partial_is_relevant():
@@ -66,13 +46,8 @@ def test_a_byte_order_mark_crlf_and_blank_lines_do_no_harm():
     assert len(parse_questions(data, "q.jsonl")) == 1
 
 
-def test_a_line_ends_at_a_newline_and_nowhere_else():
-    line = '{"query": "one\u2028two", "relevant": ["a.md"]}'
-    assert parse(line)[0].query == "one\u2028two"
-
-
-@pytest.mark.parametrize(
-    ("line", "cause"),
+@rows(
+    "line, cause",
     [
         ("no JSON", "not JSON (Expecting value at column 1)"),
         ('{"query": "x"', "not JSON"),
@@ -97,7 +72,6 @@ def test_a_line_ends_at_a_newline_and_nowhere_else():
         ({"query": "x", "relevant": ["a.md"], "category": 3}, "'category' is not text"),
         ({"id": "first", "query": "x", "relevant": ["a.md"]}, "'first' is that of line 1 too"),
     ],
-    ids=lambda value: str(value)[:40],
 )
 def test_a_mistake_is_named_with_file_line_and_cause(line, cause):
     with pytest.raises(UsageError) as caught:
@@ -107,20 +81,9 @@ def test_a_mistake_is_named_with_file_line_and_cause(line, cause):
     assert caught.value.hint
 
 
-def test_a_line_number_that_is_the_id_of_another_line_is_a_mistake():
-    with pytest.raises(UsageError, match="line 2: the id '2' is that of line 1 too"):
-        parse({"id": "2", "query": "x", "relevant": ["a"]}, {"query": "y", "relevant": ["a"]})
-
-
 def test_text_that_is_not_utf8_is_named_with_its_line():
     with pytest.raises(UsageError, match=r"q\.jsonl, line 2: not UTF-8"):
         parse_questions('{"query": "x", "relevant": ["a"]}\n証明書'.encode("shift-jis"), "q.jsonl")
-
-
-@pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf"], ids=["empty", "blank", "mark"])
-def test_a_set_without_questions_is_a_mistake(data):
-    with pytest.raises(UsageError, match="holds no questions"):
-        parse_questions(data, "q.jsonl")
 
 
 def test_a_missing_file_and_a_folder_are_mistakes(tmp_path):

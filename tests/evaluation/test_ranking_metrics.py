@@ -17,24 +17,11 @@ class TestByHand:
     def test_a_perfect_ranking(self):
         assert score([R], [R]) == dict.fromkeys(METRICS, 1.0)
 
-    def test_nothing_found(self):
-        assert score([], [R]) == score([N] * 10, [R]) == dict.fromkeys(METRICS, 0.0)
-
-    def test_one_relevant_note_at_rank_3(self):
-        found = score([N, N, R], [R])
-        assert found["ndcg_5"] == found["ndcg_10"] == pytest.approx(0.5)  # 1 / log2(4)
-        assert found["mrr"] == pytest.approx(1 / 3)
-        assert (found["hit_1"], found["hit_3"], found["hit_5"]) == (0, 1, 1)
-        assert found["recall_10"] == 1
-
     def test_one_relevant_note_at_rank_6_counts_for_10_but_not_for_5(self):
         found = score([N, N, N, N, N, R], [R])
         assert (found["ndcg_5"], found["hit_5"]) == (0, 0)
         assert found["ndcg_10"] == pytest.approx(1 / log2(7))
         assert found["mrr"] == pytest.approx(1 / 6)
-
-    def test_what_comes_after_rank_10_does_not_count(self):
-        assert score([N] * 10 + [R], [R]) == dict.fromkeys(METRICS, 0.0)
 
     def test_two_relevant_and_a_partial_note_out_of_order(self):
         # trec_eval gives 0.6973180732318199 for the same ranking (gains 2, 2, 1).
@@ -51,11 +38,6 @@ class TestByHand:
 
     def test_without_a_relevant_note_the_partial_ones_count_as_relevant(self):
         assert score([P], [P]) == dict.fromkeys(METRICS, 1.0)
-
-    def test_a_missing_note_lowers_recall_and_ndcg(self):
-        found = score([R], [R, R])
-        assert found["recall_10"] == 0.5
-        assert found["ndcg_10"] == pytest.approx(1 / (1 + 1 / log2(3)))
 
     def test_ten_of_twelve_relevant_notes_are_a_recall_of_ten_twelfths(self):
         found = score([R] * 10, [R] * 12)
@@ -93,19 +75,3 @@ class TestOfEveryRanking:
         moved.insert(data.draw(st.integers(0, place)), moved.pop(place))
         before, after = score(gains, judged), score(moved, judged)
         assert all(after[name] >= before[name] - 1e-12 for name in METRICS)
-
-    @given(rankings())
-    def test_what_follows_the_last_find_changes_nothing(self, ranking):
-        gains, judged = ranking
-        assert score([*gains, N, N], judged) == score(gains, judged)
-
-    @given(rankings())
-    def test_the_order_in_which_a_question_names_its_notes_does_not_matter(self, ranking):
-        gains, judged = ranking
-        assert score(gains, judged[::-1]) == score(gains, judged)
-
-    @given(rankings())
-    def test_hits_grow_with_depth_and_a_first_hit_is_a_reciprocal_rank_of_1(self, ranking):
-        found = score(*ranking)
-        assert found["hit_1"] <= found["hit_3"] <= found["hit_5"]
-        assert (found["hit_1"] == 1) == (found["mrr"] == 1)

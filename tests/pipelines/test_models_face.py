@@ -21,6 +21,7 @@ from rag.pipelines import (
     SearchResponse,
     SearchResult,
 )
+from tables import rows
 
 PIPELINES = [
     "Answer",
@@ -64,14 +65,12 @@ def test_a_function_is_not_hidden_by_a_module_of_its_name():
     assert not [name for name in PIPELINES if not callable(getattr(rag.pipelines, name))]
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@rows("name", PIPELINES)
 def test_every_name_of_pipelines_loads(name: str):
     assert getattr(rag.pipelines, name).__name__ == name
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, names in OTHERS.items() for name in names]
-)
+@rows("module, name", [(module, name) for module, names in OTHERS.items() for name in names])
 def test_the_other_rooms_have_their_names(module: str, name: str):
     assert hasattr(import_module(module), name)
 
@@ -136,7 +135,7 @@ def test_connection_errors_carry_message_and_server():
     assert (error.message, error.server) == ("no answer", "http://localhost:1")
 
 
-@pytest.mark.parametrize("name", ["RAGError", "IndexingError", "QueryError"])
+@rows("name", ["RAGError", "IndexingError", "QueryError"])
 def test_other_errors_carry_message_and_details(name: str):
     error = getattr(rag.exceptions, name)("it failed", "the disk is full")
     assert (error.message, error.details) == ("it failed", "the disk is full")

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 from haystack import Pipeline, component
-from haystack.components.generators.chat import MockChatGenerator
 from haystack.core.errors import PipelineRuntimeError
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
@@ -23,9 +22,8 @@ from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from rag.app.requests import SearchRequest
 from rag.app.search import search as find
 from rag.app.workspace import Workspace
-from rag.config import MODES, OllamaConfig, RAGConfig, load_config
-from rag.config import SearchMode as ConfigSearchMode
-from rag.exceptions import IndexUnavailableError, QueryError, UsageError
+from rag.config import OllamaConfig, RAGConfig, load_config
+from rag.exceptions import QueryError, UsageError
 from rag.pipelines import (
     QueryFilters,
     ask,
@@ -33,9 +31,8 @@ from rag.pipelines import (
     create_search_pipeline,
     search,
 )
-from rag.qa.answer_checker import _response
-from rag.search.modes import SearchMode
 from rag.stores import get_document_store
+from tables import rows
 
 MODELS = ["nomic-embed-text", "llama3.2"]
 
@@ -173,16 +170,6 @@ class TestFromYaml:
             with pytest.raises(QueryError, match="the query must be text, not of type int"):
                 search(pipeline, question)
 
-    def test_components_of_an_ollama_section_alone_load_too(self, index):
-        with get_document_store(index) as store:
-            document = yaml.safe_load(create_search_pipeline(store, index).dumps())
-        settings = document["components"]["query_embedder"]["init_parameters"]
-        assert {*settings["config"]} == {"embedding", "chat", "rerank", "ollama"}
-        settings["config"] = {"url": "http://127.0.0.1:9", "embedding_model": "mine"}
-        with loaded(yaml.safe_dump(document)) as pipeline:
-            config = pipeline.get_component("query_embedder").config
-        assert (config.ollama.embedding_model, config.embedding.provider) == ("mine", "ollama")
-
     def test_questions_are_answered_without_any_helper(self, index, server):
         server.say(TRUE)
         with get_document_store(index) as store:
@@ -226,12 +213,6 @@ class TestAnotherChatGenerator:
         assert (answer.text, answer.model, answer.notices) == (TRUE, "the model", [])
         assert alone["answer_checker"]["answer"].strip() == TRUE
 
-    def test_may_stream(self, index):
-        heard: list[str] = []
-        with self.swapped(index, MockChatGenerator(TRUE)) as pipeline:
-            answer = ask(pipeline, QUESTION, on_text=heard.append)
-        assert answer.text == "".join(heard).strip() == TRUE
-
     def test_that_says_what_the_notes_do_not_is_stood_in_for(self, index):
         with self.swapped(index, Parrot("PWNED")) as pipeline:
             assert ask(pipeline, QUESTION).quotes
@@ -267,10 +248,6 @@ class TestATemplate:
         first, second = (r.json["messages"][-1]["content"] for r in server.requests("/api/chat"))
         assert "[2]" in first and "[2]" not in second
 
-    def test_that_is_none_is_an_error_at_once(self, index):
-        with get_document_store(index) as store, pytest.raises(UsageError, match="template"):
-            create_qa_pipeline(store, OllamaConfig(), template="{% for %}")
-
 
 OLD = """
 components:
@@ -281,7 +258,7 @@ connections: []
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     "kind",
     ["rag.pipelines.components.LexicalTextEmbedder", "rag.qa.answer_generator.AnswerGenerator"],
 )
@@ -289,28 +266,6 @@ def test_a_pipeline_of_an_older_version_says_so(kind):
     with pytest.raises(UsageError, match="serialised by an older version of rag") as raised:
         Pipeline.loads(OLD.format(kind), allowed_modules=["rag"])
     assert "create_search_pipeline" in raised.value.hint
-
-
-def test_a_pipeline_without_an_analyzer_says_so(index):
-    with get_document_store(index) as store:
-        pipeline = create_search_pipeline(store, index)
-        pipeline.remove_component("query_analyzer")
-        with pytest.raises(QueryError, match="an older version of rag made it"):
-            search(pipeline, "backups")
-
-
-@pytest.mark.parametrize("mode", ["DENSE", "foo"])
-def test_a_mode_that_there_is_not_is_refused(index: RAGConfig, mode: str) -> None:
-    with get_document_store(index) as store, pytest.raises(QueryError, match="there is no mode"):
-        search(create_search_pipeline(store, index), "backups", mode=mode)
-
-
-@pytest.mark.parametrize(("reason", "partial"), [("end_turn", False), ("max_tokens", True)])
-def test_of_another_generator_only_an_answer_cut_short_lacks_its_end(
-    reason: str, partial: bool
-) -> None:
-    reply = ChatMessage.from_assistant(TRUE, meta={"finish_reason": reason})
-    assert (_response(reply).finish_reason != "stop") is partial
 
 
 class TestWhatNobodyNamed:
@@ -331,18 +286,6 @@ class TestWhatNobodyNamed:
                 report = find(workspace, SearchRequest("vault:v"))
             assert len(report.response.results) == 2
 
-    def test_so_does_the_mode(self, config):
-        dense = replace(config, search=replace(config.search, mode="dense"))
-        with get_document_store(dense) as store:
-            pipeline = create_search_pipeline(store, dense)
-            with pytest.raises(IndexUnavailableError, match="dense search needs embeddings"):
-                search(pipeline, "backups")
-            assert search(pipeline, "backups", mode="lexical").results
-            questions = create_qa_pipeline(store, dense)
-            with pytest.raises(IndexUnavailableError, match="dense search needs embeddings"):
-                ask(questions, QUESTION)
-            assert ask(questions, QUESTION, mode="auto").found
-
     def test_a_question_draws_on_as_many_notes_as_the_settings_say(self, config):
         with get_document_store(config) as store:
             pipeline = create_qa_pipeline(store, config)
@@ -362,8 +305,3 @@ class TestWhatNobodyNamed:
         with loaded(dumped) as pipeline:
             run = pipeline.run({"query_analyzer": {"text": "vault:v"}})
             assert len(run["loader"]["documents"]) == 2
-
-
-def test_there_is_one_list_of_modes() -> None:
-    assert SearchMode is ConfigSearchMode
-    assert list(MODES) == list(SearchMode)

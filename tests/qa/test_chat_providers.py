@@ -22,7 +22,7 @@ from rag.config import ChatConfig, ModelsConfig, OllamaConfig, RAGConfig
 from rag.config.sections import CHAT_PROVIDERS
 from rag.exceptions import ConfigError, ConnectionError
 from rag.pipelines import ask, create_qa_pipeline
-from rag.qa.pipeline import GENERATOR, PROMPT
+from rag.qa.pipeline import GENERATOR
 from rag.search.planner_llm import PlannerModels
 from rag.stores import get_document_store
 from rag.support.pipeline_parts import component_of
@@ -138,26 +138,6 @@ def test_it_answers_and_its_answers_are_verified(pipeline: Pipeline) -> None:
     assert [source.file_path for source in answer.sources] == ["Backups.md"]
 
 
-def test_the_prompt_fits_its_window(pipeline: Pipeline) -> None:
-    ask(pipeline, QUESTION)
-    assert pipeline.get_component(PROMPT)._known_window == 600
-
-
-def test_the_pipeline_serialises_with_it(pipeline: Pipeline) -> None:
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
-    with closing(again), closing(again.get_component("retriever").document_store):
-        assert ask(again, QUESTION).text == TRUE
-        assert again.get_component(PROMPT).config.chat.provider == "reciter"
-
-
-def test_another_model_of_it_may_be_named(config: RAGConfig) -> None:
-    with (
-        get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config, "poet")) as pipeline,
-    ):
-        assert ask(pipeline, QUESTION).model == "poet"
-
-
 def test_without_any_model_there_are_quotations(config: RAGConfig) -> None:
     without = with_model(config, "", no_model=True, think=False)
     with (
@@ -166,15 +146,6 @@ def test_without_any_model_there_are_quotations(config: RAGConfig) -> None:
     ):
         assert component_of(pipeline, GENERATOR) is None
         assert ask(pipeline, QUESTION).quotes
-
-
-def test_an_ollama_section_alone_asks_for_ollama(config: RAGConfig, monkeypatch) -> None:
-    monkeypatch.setenv("RAG_CHAT__PROVIDER", "reciter")
-    with get_document_store(config) as store:
-        with closing(create_qa_pipeline(store, OllamaConfig(enabled=False))) as pipeline:
-            assert component_of(pipeline, GENERATOR) is None
-        with closing(create_qa_pipeline(store)) as pipeline:
-            assert isinstance(component_of(pipeline, GENERATOR), Recital)
 
 
 def test_it_plans(config: RAGConfig, monkeypatch) -> None:

@@ -15,11 +15,9 @@ from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import OllamaServer
 from rag.answers.refusals import PHRASES
 from rag.config import AskConfig, OllamaConfig, RAGConfig
-from rag.context import MemoryManager
 from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.conversation import Conversation
-from rag.qa.prompt_builder import AnswerPromptBuilder
 from rag.qa.sessions import Turn, new_session, open_session
 from rag.qa.user_facts import FACTS_FILE, remember
 from rag.stores import get_document_store
@@ -70,15 +68,6 @@ def test_what_was_said_before_goes_to_the_model_without_its_numbers(talk, server
     assert "Question: How long do restores take?" in sent(server)[-1][1]
 
 
-def test_a_conversation_that_is_taken_up_again_goes_to_the_model_too(talk, server) -> None:
-    session = talk().session
-    session.add(Turn("why?", "why backups?", "Policy. [1]"))
-    conversation = talk(open_session(session.data_dir, session.id))
-    server.say({"question": QUESTION}, TRUE)
-    conversation.ask("how long?")
-    assert sent(server)[1:3] == [("user", "why backups?"), ("assistant", "Policy.")]
-
-
 def test_without_a_model_the_words_of_the_last_question_follow_and_not_of_its_answer(
     talk, tmp_path: Path
 ) -> None:
@@ -100,14 +89,6 @@ def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server) -> None:
     assert [item.label for item in answer.context.window if item.source == "memory"] == [
         "I am a nurse"
     ]
-
-
-def test_a_fact_is_no_evidence(talk, server) -> None:
-    conversation = talk()
-    remember(conversation.memory, "Giraffes eat acacia leaves")
-    server.say("Giraffes eat acacia leaves. [1]")
-    answer = conversation.ask(QUESTION)
-    assert "acacia" not in answer.text and answer.quotes
 
 
 def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(
@@ -139,21 +120,6 @@ def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk
     assert len(open_session(old.data_dir, old.id).turns) == 1
 
 
-def test_what_a_search_lacks_is_said_once_in_a_conversation(talk) -> None:
-    conversation = talk(transforms=["multi-query"], enabled=False)
-    [said] = conversation.ask(QUESTION).notices
-    assert said.startswith("searched without multi-query")
-    assert conversation.ask(QUESTION).notices == []
-    conversation.clear()
-    assert conversation.ask(QUESTION).notices == [said]
-
-
-def test_what_there_is_to_say_of_an_answer_is_said_each_time(talk, server) -> None:
-    server.fail("/api/chat", "missing", times=None)
-    conversation = talk()
-    assert conversation.ask(QUESTION).notices == conversation.ask(QUESTION).notices != []
-
-
 def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
     talk, monkeypatch
 ) -> None:
@@ -174,14 +140,6 @@ def test_the_sources_of_the_last_answer_are_where_they_were_printed(talk) -> Non
     [source] = again.last_sources()
     assert (source.vault, source.file_path, source.title) == ("v", "Backups.md", "Backups")
     assert source.line_start == answer.quotes[0].line != answer.sources[0].line_start
-
-
-def test_sources_of_a_file_that_somebody_wrote_into_break_nothing(talk) -> None:
-    conversation = talk()
-    odd = [3, {"line": "x", "path": None}]
-    conversation.session.turns.append(Turn("?", "?", "", sources=odd))
-    [source] = conversation.last_sources()
-    assert (source.file_path, source.line_start) == ("", 1)
 
 
 class TestOwnSteps:
@@ -234,12 +192,6 @@ class TestOwnSteps:
         assert [source.file_path for source in answer.sources] == ["Backups.md"]
         assert [step["name"] for step in answer.context.steps][3] == "turn"
 
-    def test_that_drop_notes_are_not_told_as_a_lack_of_room(self, settings, server) -> None:
-        server.say("Rolling back a deploy takes two minutes. [1]")
-        answer = self.asked(settings, "one", question=f"{QUESTION} And rolling back a deploy?")
-        assert answer.model and answer.notices == []
-        assert [i.why for i in answer.context.overflow] == ["dropped by one"]
-
     def test_can_choose_by_the_tags_of_notes(self, build_index, server) -> None:
         draft = "---\ntags: [draft]\n---\n# Plans\n\nWe plan to keep backups for ten years.\n"
         index = build_index({"v": {**ANSWER_NOTES, "Plans.md": draft}})
@@ -253,22 +205,6 @@ class TestOwnSteps:
         left = [(item.label, item.why) for item in answer.context.overflow]
         assert left == [("Plans (v/Plans.md)", "dropped by no drafts")]
 
-    def test_are_not_counted_as_a_lack_of_room_when_half_the_notes_are_tried(
-        self, settings, server
-    ) -> None:
-        server.fail("/api/chat", "overflow", times=1)
-        server.say(TRUE)
-        answer = self.asked(settings, "turn", question=f"{QUESTION} And rolling back a deploy?")
-        assert answer.text == TRUE
-        assert [source.file_path for source in answer.sources] == ["Backups.md"]
-        assert [item.label for item in answer.context.overflow] == ["Rolling back (v/Rollback.md)"]
-        [notice] = answer.notices
-        assert "shown 1 of 2 notes" in notice
-
-    def test_are_named_in_the_serialised_pipeline(self) -> None:
-        builder = AnswerPromptBuilder(OllamaConfig(), steps=["turn"])
-        assert AnswerPromptBuilder.from_dict(builder.to_dict()).steps == ["turn"]
-
     def test_that_fail_are_left_out_and_it_is_said(self, settings, server) -> None:
         server.say(TRUE)
         answer = self.asked(settings, "fail")
@@ -280,16 +216,3 @@ class TestOwnSteps:
         with pytest.raises(UsageError, match="trun"):
             self.asked(settings, "trun")
         assert server.requests("/api/chat") == []
-
-
-def test_ask_takes_any_memory(settings, server) -> None:
-    memory = MemoryManager()
-    memory.add_fact("I am a nurse")
-    memory.add_user_message("backups?")
-    memory.add_assistant_message("Ninety days. [4]")
-    server.say(TRUE)
-    with get_document_store(settings) as store:
-        answer = ask(create_qa_pipeline(store, settings), QUESTION, memory=memory)
-    assert answer.text == TRUE
-    assert sent(server)[1:3] == [("user", "backups?"), ("assistant", "Ninety days.")]
-    assert "I am a nurse" in sent(server)[-1][1]

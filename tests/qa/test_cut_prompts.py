@@ -14,7 +14,6 @@ from haystack.dataclasses import ChatMessage
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
-from rag.exceptions import TooLongError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR
@@ -67,12 +66,6 @@ class TestByOllama:
         assert "ollama.max_context" in said and "ask.top_k" in said
         assert answer.usage["prompt_tokens"] == answer.usage["num_ctx"] == CONTEXT
 
-    def test_the_answer_is_verified_as_any_other_and_no_failure(self, index: RAGConfig) -> None:
-        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
-            answer = ask(pipeline, QUESTION)
-        assert (answer.text, answer.model, answer.failure) == (TRUE, "small:latest", None)
-        assert (answer.partial, answer.finish_reason) == (False, "stop")
-
     def test_where_more_than_one_note_was_shown_fewer_are_the_remedy(
         self, index: RAGConfig
     ) -> None:
@@ -82,16 +75,6 @@ class TestByOllama:
         shown = sum(1 for item in answer.context.window if item.number)
         assert said.endswith(f" For one answer: --top-k {shown // 2}")
         assert shown > 1
-
-    def test_a_server_that_refuses_is_sent_less_and_nothing_is_said_of_a_cut(
-        self, index: RAGConfig
-    ) -> None:
-        with asked_at(index) as (pipeline, server):
-            answer = ask(pipeline, QUESTION)
-            statuses = [request.status for request in server.requests("/api/chat")]
-        assert statuses[0] == 400 and statuses[-1] == 200
-        assert answer.text == TRUE and not cut(answer)
-        assert not isinstance(answer.failure, TooLongError)
 
     @pytest.mark.parametrize("counts_cached", [True, False])
     def test_a_prompt_that_the_server_has_cached_is_not_taken_for_cut(
@@ -142,7 +125,3 @@ class TestByAnotherGenerator:
         [said] = cut(answer)
         assert said.startswith("counting read only 1,024 of about ")
         assert "OLLAMA_CONTEXT_LENGTH" in said and answer.text == TRUE
-
-    @pytest.mark.parametrize("read", [None, 0, 12, 1000, 1023, 4096, "many"])
-    def test_no_other_count_accuses_it(self, index: RAGConfig, read: Any) -> None:
-        assert not cut(self.answered(index, {"prompt_tokens": read}))

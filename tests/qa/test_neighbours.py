@@ -17,6 +17,7 @@ from rag.pipelines import Answer, ask, create_qa_pipeline
 from rag.qa.neighbours.around import Around
 from rag.qa.prompt import BuiltPrompt, build_prompt
 from rag.stores import get_document_store
+from tables import rows
 
 QUESTION = "How long do we keep backups?"
 NOTES = {
@@ -75,27 +76,6 @@ class TestAModelIsShown:
         _, [sent] = run()
         assert sent.count("We keep backups") == sent.count("A restore takes") == 1
 
-    def test_what_was_found_alone_by_a_template_of_one_s_own(
-        self, run: Run, server: OllamaServer
-    ) -> None:
-        _, [sent] = run("{% for d in documents %}[{{ loop.index }}] {{ d.content }}\n{% endfor %}")
-        assert "ninety days" in sent and "twenty minutes" not in sent
-
-    def test_what_was_found_alone_once_a_prompt_was_too_long(
-        self, run: Run, server: OllamaServer
-    ) -> None:
-        server.fail("/api/chat", status=400, error="the input length exceeds the context length")
-        answer, [first, second] = run()
-        assert "twenty minutes" in first and "twenty minutes" not in second
-        assert answer.found and "ninety days" in second
-
-    def test_is_told_with_the_answer(self, run: Run, server: OllamaServer) -> None:
-        server.say(TRUE)
-        answer, _ = run()
-        assert answer.context
-        added = {item.number: item.added for item in answer.context.window if item.number}
-        assert added == {1: [(1, 3), (9, 11)], 2: [(1, 3)]}
-
 
 # -- where there is little room --------------------------------------------------------
 
@@ -115,8 +95,8 @@ def built(room: int, notes: int = 1, found: str = FOUND) -> BuiltPrompt:
     return build_prompt("What?", sources, room, around=dict.fromkeys(range(1, notes + 1), NEAR))
 
 
-@pytest.mark.parametrize(
-    ("room", "shown", "heading"),
+@rows(
+    "room, shown, heading",
     [
         (560, [FOUND], "H3"),
         (760, [FOUND, AFTER], "H3"),
@@ -129,19 +109,12 @@ def test_what_follows_a_passage_is_added_first(room: int, shown: list[str], head
     assert source.heading == (heading,)
 
 
-def test_all_notes_come_before_what_stands_around_one() -> None:
-    texts = [source.text for source in built(900, notes=3).sources]
-    assert all(FOUND.rstrip() in text for text in texts)
-    lengths = [len(text) for text in texts]
-    assert lengths == sorted(lengths, reverse=True)
-
-
 def test_nothing_is_added_to_a_note_that_is_another_by_now() -> None:
     [source] = built(3000, found="Something else.").sources
     assert source.text == "Something else."
 
 
-@pytest.mark.parametrize("room", range(560, 3000, 97))
+@rows("room", range(560, 3000, 97))
 def test_what_is_added_leaves_the_prompt_within_its_room(room: int) -> None:
     prompt = built(room, notes=2)
     report = prompt.report()

@@ -18,6 +18,7 @@ from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.prompt_builder import AnswerPromptBuilder, source_of
 from rag.qa.prompt_template import PromptTemplate
 from rag.stores import get_document_store
+from tables import rows
 
 HOSTILE = Document(
     content="Lamps\x1b[31m are red.",
@@ -57,25 +58,8 @@ class TestWhatANoteHolds:
         assert "\\n" not in text and "\\u202e" not in text
         assert "Lamps are red." in text and "'Lamps at home'" in text
 
-    def test_numbers_stay_numbers(self):
-        assert said("{{ documents[0].meta.line_start + 1 }}", HOSTILE) == "4"
-
     def test_what_was_left_out_is_counted(self):
         assert made(ALL, HOSTILE).planted == 4  # path, two tags, alias
-
-    def test_names_of_a_clean_note_stay_as_they_are(self):
-        meta = {"title": "A b", "file_path": "x  y/ノート.md", "vault": "v", "tags": ["a/b"]}
-        text = said(
-            "{{ documents[0].meta.file_path }}, {{ documents[0].meta.tags }}",
-            Document(content="c", meta=meta),
-        )
-        assert text == "x  y/ノート.md, ['a/b']"
-
-    def test_the_built_in_prompt_shows_a_path_on_one_line(self):
-        meta = {"title": "Lamps", "file_path": "a\x1b[31m\nb  c\u202e.md", "vault": "v"}
-        builder = AnswerPromptBuilder(OllamaConfig(), window=4096)
-        text = builder.run(QUESTION, [Document(content="Red.\x07", meta=meta)])["messages"][1].text
-        assert text.startswith("[1] Lamps (v/a b  c.md)\n<<<") and "Red.\n" in text
 
 
 class TestWhatIsRemembered:
@@ -100,9 +84,6 @@ class TestWhatIsRemembered:
         assert lines[-1].startswith("assistant:") and "[3]" not in lines[-1]
         assert PLANTED not in "".join(lines)
 
-    def test_without_its_name_it_takes_no_room(self, remembered):
-        assert said("{{ query }}", HOSTILE, remembered=remembered) == QUESTION
-
 
 class TestOneThatIsWrong:
     @pytest.mark.parametrize("template", ["", " \n\t"])
@@ -112,17 +93,8 @@ class TestOneThatIsWrong:
         with pytest.raises(UsageError, match="is empty"):
             AnswerPromptBuilder(OllamaConfig(), template=template)
 
-    def test_that_is_no_text_is_refused_too(self):
-        with pytest.raises(UsageError, match="of type int, and no text"):
-            PromptTemplate(7)
-
-    def test_that_does_not_parse_names_its_line(self):
-        with pytest.raises(UsageError, match=r"template cannot be read in line 2: ") as raised:
-            PromptTemplate("{{ query }}\n{% for %}")
-        assert "\n" not in str(raised.value)
-
-    @pytest.mark.parametrize(
-        ("wrong", "why"),
+    @rows(
+        "wrong, why",
         [
             ("{{ documents[0].meta.author.name }}", "has no attribute 'author'"),
             ("{{ documents | sum }}", "unsupported operand"),
@@ -134,24 +106,19 @@ class TestOneThatIsWrong:
             said(f"{{{{ query }}}}\n\n{wrong}", HOSTILE)
         assert "history" in raised.value.hint
 
-    @pytest.mark.parametrize(
+    @rows(
         "much",
         [
             "{% for i in range(99999) %}{% for j in range(999) %}word {% endfor %}{% endfor %}",
             "{{ (query ~ ' ') * 4000000 }}",
             "{{ query }}{{ (query[:0] ~ ' ') * 100000000 }}",
         ],
-        ids=["in pieces", "at once", "blanks, which are no tokens"],
     )
     def test_that_makes_100_mb_is_refused_at_once(self, much):
         started = time.process_time()
         with pytest.raises(TooLongError, match="leaves no room"):
             made(f"{{{{ query }}}}{much}", HOSTILE, HOSTILE)
         assert time.process_time() - started < 5
-
-    def test_that_leaves_no_room_says_so(self):
-        with pytest.raises(TooLongError, match="leaves no room"):
-            said("word " * 3000, HOSTILE)
 
     def test_that_fails_is_stood_in_for(self, index):
         with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:
@@ -191,16 +158,6 @@ class TestOneThatIsWrong:
             assert answer.text == shown and answer.text.startswith(f"{reply} [no source]")
             assert (answer.verified, answer.confidence, answer.sources) == (0.0, 0.0, [])
             assert answer.notices[-1].startswith("unverified: ")
-
-    def test_that_numbers_them_gets_no_answer_without_numbers(self, answered):
-        answer, shown = answered(f"[1] {SEED}", TRUE.replace(" [1]", ""))
-        assert answer.quotes and not shown
-
-    @pytest.mark.parametrize("reply", ["The moon is made of green cheese.", "I don't know."])
-    def test_that_numbers_no_notes_gets_no_answer_of_which_they_do_not_speak(self, answered, reply):
-        answer, shown = answered(SEED, reply)
-        assert not answer.model or not answer.found
-        assert not shown
 
     def test_without_one_the_built_in_prompt_is_used(self, index):
         with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:

@@ -123,29 +123,12 @@ class TestQuotes:
         assert (first.text, first.line) == ("当番は十五分以内に返事をする。", 3)
         assert answer.sources[first.source - 1].file_path == "当番.md"
 
-    def test_the_line_is_that_of_the_file_front_matter_counted(self, run):
-        answer = run("How long do we keep backups?", filters=QueryFilters(tags=["ops"]))
-        assert (answer.quotes[0].line, answer.sources[0].file_path) == (8, "backup.md")
-
     def test_wrapped_lines_are_joined_and_the_line_is_the_first(self, run):
         quote = run("Who answers the pager within fifteen minutes?").quotes[0]
         assert quote.text == (
             "Whoever is on call answers the pager within fifteen minutes, day and night."
         )
         assert quote.line == 4
-
-    def test_wrapped_japanese_lines_are_joined_without_a_space(self, run):
-        quote = run("引き継ぎはいつ会議室で行う？").quotes[0]
-        assert (quote.text, quote.line) == ("引き継ぎは月曜日の朝に会議室で行う。", 7)
-
-    def test_a_list_item_is_quoted_without_its_mark(self, run):
-        quote = run("How many minutes does a restore take?").quotes[0]
-        assert (quote.text, quote.line) == ("A restore takes twenty minutes.", 20)
-
-    def test_a_table_row_can_answer(self, run):
-        quote = run("What is the phone of the backup engineer?").quotes[0]
-        assert "555-0101" in quote.text
-        assert quote.line == 9
 
     @pytest.mark.parametrize(
         "question",
@@ -160,19 +143,10 @@ class TestQuotes:
             # and it begins in that very line
             assert bare(quote.text)[:5] in bare(below[0])
 
-    def test_code_is_quoted_with_the_sentence_before_it(self, run):
-        texts = [quote.text for quote in run("How do I restore a backup?").quotes]
-        assert any("asks for the day.\n" in t and "restore --backup today" in t for t in texts)
-
     def test_headings_are_not_quoted(self, run):
         answer = run("Restoring a backup")
         assert answer.quotes
         assert not [q.text for q in answer.quotes if q.text in ("Backups", "Restoring a backup")]
-
-    def test_a_sentence_that_stands_in_two_notes_is_quoted_once(self, run):
-        texts = [quote.text for quote in run("How long do we keep backups?").quotes]
-        assert texts.count("We keep backups for ninety days.") == 1
-        assert len(texts) == len(set(texts))
 
     def test_max_quotes_limits_them(self, config):
         one = replace(config, ask=AskConfig(max_quotes=1))
@@ -195,9 +169,6 @@ class TestAnswer:
         much, less = run("How long do we keep backups?"), run("How long do we keep a pager?")
         assert 0 <= less.confidence < much.confidence < 1
 
-    def test_no_model_wrote_it(self, run):
-        assert run("How long do we keep backups?").model == ""
-
     @pytest.mark.parametrize(
         ("question", "text"),
         [
@@ -211,10 +182,6 @@ class TestAnswer:
         answer = run(question)
         assert (answer.found, answer.text, answer.sources) == (False, text, [])
         assert (answer.confidence, answer.quotes) == (0.0, [])
-
-    def test_filters_that_leave_nothing_give_no_answer(self, run):
-        answer = run("How long do we keep backups?", filters=QueryFilters(tags=["none"]))
-        assert not answer.found
 
 
 class TestDefinitions:
@@ -244,25 +211,12 @@ class TestDefinitions:
 class TestTheSyntaxOfSearch:
     QUESTION = "How long do we keep backups?"
 
-    def test_a_misspelt_word_finds_the_answer_and_is_told(self, run):
-        answer = run("How long do we keep bakcups?")
-        assert "ninety days" in answer.text
-        assert answer.corrections == {"bakcups": "backups"}
-        assert run(self.QUESTION).corrections == {}
-
     @pytest.mark.parametrize("question", ["How long do we keep {}?", "{}?"])
     def test_a_misspelt_question_is_answered_as_the_spelt_one_is(self, run, question):
         misspelt, spelt = (run(question.format(word)) for word in ("bakcups", "backups"))
         assert misspelt.corrections == {"bakcups": "backups"}
         assert (misspelt.text, misspelt.quotes) == (spelt.text, spelt.quotes)
         assert misspelt.confidence == spelt.confidence
-
-    def test_quotes_are_sought_with_the_word_that_was_meant(self, build_index):
-        text = "We keep ledgers for one day. We keep receipts for nine years.\n"
-        with get_document_store(build_index({"v": {"a.md": f"# Rules\n\n{text}"}})) as store:
-            answer = ask(create_qa_pipeline(store), "How long do we keep reciepts?")
-        assert answer.corrections == {"reciepts": "receipts"}
-        assert answer.quotes[0].text == "We keep receipts for nine years."
 
     def test_it_tells_what_was_searched_for_and_filtered_by(self, run):
         answer = run(
@@ -272,25 +226,6 @@ class TestTheSyntaxOfSearch:
         assert answer.searched == "keep backups ninety days"
         assert answer.corrections == {"bakcups": "backups"}
         assert answer.tags == ["ops"]
-
-    def test_it_tells_so_when_there_is_no_answer_too(self, run):
-        answer = run("which bakcups sing gantry carols under zebra moons? tag:ops")
-        assert (answer.found, answer.tags) == (False, ["ops"])
-        assert answer.corrections == {"bakcups": "backups"}
-        assert answer.searched == "which backups sing gantry carols under zebra moons?"
-
-    def test_nothing_is_corrected_to_a_word_that_is_filtered_out(self, run):
-        assert run("which bakcups? tag:nowhere").corrections == {}
-
-    def test_a_phrase_that_only_a_run_holds_finds_its_note(self, run):
-        answer = run('"じである" 休みの日は？')
-        assert [source.file_path for source in answer.sources] == ["当番.md"]
-
-    def test_so_does_a_misspelt_loan_word(self, build_index):
-        config = build_index({"v": {"a.md": "# 雛形\n\nテンプレートは設定の画面で選ぶ。\n"}})
-        with get_document_store(config) as store:
-            answer = ask(create_qa_pipeline(store, config), "テンプレトはどこで選ぶ？")
-        assert "テンプレートは設定の画面で選ぶ" in answer.text
 
     def test_conditions_leave_notes_out(self, run):
         sources = {source.file_path for source in run(self.QUESTION).sources}
@@ -305,7 +240,3 @@ class TestTheSyntaxOfSearch:
         assert not run("tag:ops").found
         assert not run("-backups").found
         assert not run("tag:ops ?").found
-
-    def test_so_has_one_without_anything_to_look_for(self, run):
-        answer = run("?!")
-        assert (answer.found, answer.text, answer.searched) == (False, NOT_FOUND, "")

@@ -31,17 +31,6 @@ def test_facts_are_kept_in_the_data_folder_oldest_first(memory, tmp_path) -> Non
     assert (tmp_path / "data" / FACTS_FILE).exists()
 
 
-def test_a_fact_is_kept_once(memory) -> None:
-    remember(memory, "I  am a nurse")
-    assert known(memory) == list(FACTS)
-
-
-@pytest.mark.parametrize("nothing", ["", " ", "\n"])
-def test_there_must_be_something_to_remember(memory, nothing) -> None:
-    with pytest.raises(UsageError, match="nothing to remember"):
-        remember(memory, nothing)
-
-
 @pytest.mark.parametrize(
     ("which", "forgotten"),
     [("1", 0), ("3", 2), ("２", 1), ("NURSE", 0), ("i  work nights", 1), ("夜勤", 2)],
@@ -70,11 +59,6 @@ def test_what_is_none_or_several_is_not_forgotten(memory, which, error, said) ->
         forget(memory, which)
     assert "/fact" in caught.value.hint
     assert known(memory) == list(FACTS)
-
-
-def test_the_whole_of_a_fact_names_it_though_another_holds_it_too(memory) -> None:
-    remember(memory, "I am a nurse in Osaka")
-    assert forget(memory, "i am a nurse").content == "I am a nurse"
 
 
 def test_where_there_are_none_it_says_how_to_keep_one(tmp_path) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rag.qa.note_answers.passage_dates import day_in, day_of, has_happened
 from rag.text.normalize import normalize
+from tables import rows
 
 
-@pytest.mark.parametrize(
-    ("text", "year", "day"),
+@rows(
+    "text, year, day",
     [
         ("2026-11-18", None, date(2026, 11, 18)),
         ("2026/11/8", None, date(2026, 11, 8)),
@@ -41,8 +38,8 @@ def test_a_day_is_read_where_a_text_names_one(text: str, year: int | None, day: 
     assert day_in(text, year) == day
 
 
-@pytest.mark.parametrize(
-    ("text", "headings", "created", "day", "by"),
+@rows(
+    "text, headings, created, day, by",
     [
         ("Met her.", [], "2026-11-17T00:00:00", date(2026, 11, 17), "note"),
         ("Met her.", ["Log", "2026-11-03"], "2025-01-01", date(2026, 11, 3), "heading"),
@@ -59,21 +56,12 @@ def test_a_line_says_its_day_before_a_heading_and_that_before_the_note(
     assert day_of(text, headings, created) == (day, by)
 
 
-def test_other_days_in_a_note_of_a_day_are_of_something_else() -> None:
-    found = day_of("Met her about the trip on 2026-10-02.", [], "2026-11-03", of_day=True)
-    assert found == (date(2026, 11, 3), "note")
-
-
-def test_a_passage_that_nothing_dates_has_no_day() -> None:
-    assert day_of("Met her.", ["Log"], "") is None
-
-
 def happened(text: str, word: str, line: str = "") -> bool:
     return has_happened(text, line or text, [normalize(text).find(word)])
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
+@rows(
+    "text, word",
     [
         ("Met Tanaka at the harbour.", "met"),
         ("I went to the dentist.", "dentist"),
@@ -91,8 +79,8 @@ def test_what_was_done_has_happened(text: str, word: str) -> None:
     assert happened(text, word)
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
+@rows(
+    "text, word",
     [
         ("We should meet Tanaka.", "meet"),
         ("To meet Tanaka, ring first.", "meet"),
@@ -109,16 +97,3 @@ def test_what_was_done_has_happened(text: str, word: str) -> None:
 )
 def test_what_was_not_done_or_is_to_come_has_not(text: str, word: str) -> None:
     assert not happened(text, word)
-
-
-def test_an_open_task_has_not_happened_and_a_closed_one_has() -> None:
-    assert not happened("Meet Tanaka", "meet", "- [ ] Meet Tanaka")
-    assert not happened("Meet Tanaka", "meet", "- [-] Meet Tanaka")
-    assert happened("Meet Tanaka", "meet", "- [x] Meet Tanaka")
-
-
-@given(st.text(max_size=80), st.integers(1, 9999))
-def test_any_text_is_read(text: str, year: int) -> None:
-    found = day_in(text, year)
-    assert found is None or isinstance(found, date)
-    has_happened(text, text, [0])
