@@ -3,7 +3,8 @@
 import pytest
 
 from rag import exceptions
-from rag.exceptions import ConnectionError, NotFoundError, RAGError
+from rag.exceptions import ConnectionError, RAGError
+from tables import rows
 
 EXIT_CODES = {
     "RAGError": 1,
@@ -44,28 +45,14 @@ def test_no_two_errors_share_a_kind_but_a_server_is_a_server_and_an_argument_is_
     assert [error.kind for error in alike] == ["connection", "usage"]
 
 
-@pytest.mark.parametrize("error", ERRORS)
+@rows("error", ERRORS)
 def test_every_error_is_caught_as_a_rag_error_and_carries_its_hint(error: type[RAGError]) -> None:
     with pytest.raises(RAGError) as caught:
         raise error("it broke", hint="type this")
     assert (caught.value.message, caught.value.hint) == ("it broke", "type this")
 
 
-def test_details_are_shown_behind_the_message() -> None:
-    assert str(RAGError("it broke")) == "it broke"
-    assert str(RAGError("it broke", "disk on fire")) == "it broke (disk on fire)"
-
-
-def test_a_missing_name_brings_its_suggestions() -> None:
-    assert NotFoundError("no such note", suggestions=("a", "b")).suggestions == ["a", "b"]
-
-
 def test_a_connection_error_names_the_server_and_is_not_the_builtin_one() -> None:
     error = ConnectionError("no answer", "http://localhost:11434")
     assert error.server == "http://localhost:11434"
     assert not isinstance(error, OSError)
-
-
-def test_an_answer_that_broke_off_keeps_what_had_arrived() -> None:
-    error = exceptions.UnfinishedError("it broke", "http://localhost", partial="Holds exp")
-    assert (error.partial, error.server) == ("Holds exp", "http://localhost")

@@ -6,15 +6,12 @@ from dataclasses import MISSING, fields
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import rag.config
 import rag.exceptions
 import rag.pipelines
 import rag.stores
 from rag.pipelines import (
     Answer,
-    Document,
     DocumentMeta,
     IndexingResult,
     QueryFilters,
@@ -75,28 +72,8 @@ def test_the_other_rooms_have_their_names(module: str, name: str):
     assert hasattr(import_module(module), name)
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no_such_name"):
-        rag.pipelines.no_such_name  # noqa: B018
-
-
-def test_the_collection_is_named_as_before():
-    assert rag.stores.COLLECTION_NAME == "obsidian_knowledge"
-
-
 def test_document_meta_is_empty_by_default():
     assert DocumentMeta() == DocumentMeta(tags=[], created="", normalized=False, file_id="")
-
-
-def test_two_document_metas_do_not_share_their_tags():
-    DocumentMeta().tags.append("x")
-    assert DocumentMeta().tags == []
-
-
-def test_a_document_needs_path_title_content_metadata_and_vault():
-    assert required(Document) == ["file_path", "title", "content", "metadata", "vault_name"]
-    document = Document(Path("a.md"), "A", "text", DocumentMeta(), "work")
-    assert (document.file_path, document.vault_name) == (Path("a.md"), "work")
 
 
 def test_an_indexing_result_has_no_errors_by_default():
@@ -123,20 +100,3 @@ def test_an_answer_is_found_and_written_by_no_model_by_default():
     answer = Answer("text", [], 0.5)
     assert (answer.found, answer.model, answer.quotes) == (True, "", [])
     assert (answer.searched, answer.corrections, answer.tags) == ("", {}, [])
-
-
-def test_the_error_tree_has_one_root():
-    for name in ("ConnectionError", "IndexingError", "QueryError"):
-        assert issubclass(getattr(rag.exceptions, name), rag.exceptions.RAGError)
-
-
-def test_connection_errors_carry_message_and_server():
-    error = rag.exceptions.ConnectionError("no answer", "http://localhost:1")
-    assert (error.message, error.server) == ("no answer", "http://localhost:1")
-
-
-@rows("name", ["RAGError", "IndexingError", "QueryError"])
-def test_other_errors_carry_message_and_details(name: str):
-    error = getattr(rag.exceptions, name)("it failed", "the disk is full")
-    assert (error.message, error.details) == ("it failed", "the disk is full")
-    assert str(error) == "it failed (the disk is full)"
