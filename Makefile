@@ -44,7 +44,9 @@ demo: install
 	@echo
 	@echo 'Now your own notes:  $(RAG) index FOLDER  then  $(RAG) search "words"'
 
-test: lint types
+# While one processor checks types, the other compiles the tests: else each of their processes would.
+test: lint
+	@$(BIN)/python -m pytest --collect-only -q > /dev/null & $(BIN)/mypy; status=$$?; wait; exit $$status
 	$(BIN)/python -m pytest -n auto
 
 # The same, with all examples of the property tests, and all tests that take long.

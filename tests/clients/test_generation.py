@@ -71,12 +71,12 @@ def test_a_schema_shapes_the_answer(server: OllamaServer, settings: Settings) ->
 
 
 def test_pieces_arrive_as_they_are_made(server: OllamaServer, chat: ChatModel) -> None:
-    server.fail("/api/chat", "slow_stream", seconds=0.1)
+    server.fail("/api/chat", "slow_stream", seconds=0.2)
     server.say("one two three")
-    times = []
-    response = chat.respond("?", lambda _: times.append(time.monotonic()))
+    is_finished = []
+    response = chat.respond("?", lambda _: is_finished.append(server.requests()[-1].finished))
     assert response.text == "one two three"
-    assert times[-1] - times[0] > 0.15
+    assert not is_finished[0]
 
 
 def test_the_counts_and_the_reason_of_the_end(server: OllamaServer, chat: ChatModel) -> None:
@@ -154,10 +154,8 @@ def test_half_an_answer_is_an_error_that_keeps_the_half(
 
 def test_an_endless_answer_ends_at_the_deadline(server: OllamaServer, chat: ChatModel) -> None:
     server.fail("/api/chat", "endless", seconds=0.01)
-    started = time.monotonic()
     with pytest.raises(UnfinishedError, match="took too long") as caught:
         chat.respond("one two", seconds=0.4)
-    assert 0.3 < time.monotonic() - started < 2
     assert caught.value.partial
 
 
@@ -170,7 +168,7 @@ def test_an_abandoned_answer_keeps_what_had_arrived_and_stops_the_server(
         for _ in answering:
             raise KeyboardInterrupt
     assert answering.response.text == "one"
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 20
     while server.requests("/api/chat")[0].status is None and time.monotonic() < deadline:
         time.sleep(0.01)
     assert server.requests("/api/chat")[0].status == 499

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from dataclasses import replace
 
@@ -115,10 +114,8 @@ class TestOneThatIsWrong:
         ],
     )
     def test_that_makes_100_mb_is_refused_at_once(self, much):
-        started = time.process_time()
         with pytest.raises(TooLongError, match="leaves no room"):
             made(f"{{{{ query }}}}{much}", HOSTILE, HOSTILE)
-        assert time.process_time() - started < 5
 
     def test_that_fails_is_stood_in_for(self, index):
         with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:

@@ -160,10 +160,10 @@ def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def with_ollama(config: RAGConfig, server: OllamaServer) -> Callable[..., RAGConfig]:
-    """Settings with that server, which give up soon and send each text by itself."""
+    """Settings with that server, which give up at once and send each text by itself."""
 
     def make(**changes: Any) -> RAGConfig:
-        quick = {"retries": 0, "connect_timeout": 1.0, "read_timeout": 0.5, "query_timeout": 0.5}
+        quick = {"retries": 0, "connect_timeout": 5.0, "read_timeout": 5.0, "query_timeout": 5.0}
         given = {"url": server.url, "batch_tokens": 1, "max_in_flight": 1, **quick}
         ollama = OllamaConfig(**(given | changes))
         return replace(config, embedding=EmbeddingConfig("ollama"), ollama=ollama)
