@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
 import httpx
@@ -150,16 +149,6 @@ def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) ->
         with pytest.raises(ConnectionError, match="302"):
             get_embedding("one", settings(url=url))
     assert server.requests() == []
-
-
-def test_a_password_of_netrc_is_not_sent(
-    server: OllamaServer, settings: Settings, empty_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    netrc = empty_home / ".netrc"
-    netrc.write_text("machine 127.0.0.1 login me password secret\n")
-    monkeypatch.setenv("NETRC", str(netrc))
-    do_all(settings())
-    assert all("authorization" not in request.headers for request in server.requests())
 
 
 @pytest.mark.sampled

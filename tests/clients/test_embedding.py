@@ -57,15 +57,6 @@ def test_a_query_and_a_document_have_the_prefixes_of_the_model(
     assert server.inputs() == ["search_query: holds", "search_document: holds"]
 
 
-def test_prefixes_of_the_settings_win_even_when_empty(
-    server: OllamaServer, settings: Settings
-) -> None:
-    config = settings(query_prefix="Q: ", document_prefix="")
-    get_embedding("holds", config)
-    embed(["holds"], config)
-    assert server.inputs() == ["Q: holds", "holds"]
-
-
 def test_line_breaks_stay_and_nothing_may_be_truncated(
     server: OllamaServer, settings: Settings
 ) -> None:
@@ -362,15 +353,6 @@ def test_a_server_that_drips_its_answer_meets_the_deadline(settings: Settings) -
 
 
 # -- sizes and cuts --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text", ["", "a", "ab", "証明書の更新。手順は次のとおり。", LONG, "x" * 99]
-)
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-def test_the_parts_of_a_text_are_the_text(text: str, count: int) -> None:
-    parts = split(text, count)
-    assert "".join(parts) == text and len(parts) <= max(1, count)
 
 
 def test_a_text_is_cut_at_paragraphs_then_sentences_then_words() -> None:

@@ -223,25 +223,12 @@ def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
         assert "LM Studio" in caught.value.hint and len(bodies(server)) == 1
 
 
-def test_a_server_that_asks_to_wait_is_waited_for(server: OpenAIServer, chat: ChatModel) -> None:
-    server.fail(CHAT, status=429, retry_after=1)
-    assert say(chat, "one").text == "one"
-    first, second = server.requests(CHAT)
-    assert second.time - first.time >= 1
-
-
 def test_a_request_that_fails_is_sent_again(server: OpenAIServer, chat: ChatModel) -> None:
     server.fail(CHAT, status=500)
     assert say(chat, "one").text == "one"
     server.fail(CHAT, status=500, times=None)
     with pytest.raises(ModelError, match="error 500"):
         say(chat)
-
-
-def test_an_answer_has_a_deadline(server: OpenAIServer, chat: ChatModel) -> None:
-    server.fail(CHAT, "endless", seconds=0.02, times=None)
-    with pytest.raises(ConnectionError):
-        say(chat, seconds=0.5)
 
 
 # -- as a component of Haystack --------------------------------------------------------
@@ -272,13 +259,6 @@ def test_it_serialises_without_any_key(server: OpenAIServer, monkeypatch) -> Non
     again.get_component("chat").close()
     [body] = bodies(server)
     assert body["seed"] == 1 and "sk-secret" not in str(server.keys())
-
-
-def test_a_brief_reply_fits_its_schema(server: OpenAIServer) -> None:
-    generator = OpenAIGenerator(settings(server))
-    reply = generator.brief_reply([{"role": "user", "content": "?"}], SCHEMA, 20)
-    generator.close()
-    assert json.loads(reply) == {"score": 0} and bodies(server)[0]["max_tokens"] == 20
 
 
 # -- as what answers questions ---------------------------------------------------------

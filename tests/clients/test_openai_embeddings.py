@@ -124,15 +124,6 @@ def test_vectors_are_put_in_order_by_their_index() -> None:
         assert found(embed(TEXTS, settings(server))) == expected(server, TEXTS)
 
 
-def test_a_server_that_takes_few_texts_at_once_gets_few() -> None:
-    with OpenAIServer([NAME], most_texts=4, base64="ignored") as server:
-        made = embed(TEXTS, settings(server, batch_tokens=10**6, max_in_flight=1))
-        assert found(made) == expected(server, TEXTS) and not made.failures
-        sizes = [len(r.inputs) for r in server.requests(EMBEDDINGS)]
-        assert sizes[:2] == [20, 10] and max(sizes[4:]) <= 4
-        assert max(server.computed().values()) == 1
-
-
 # -- what is too long ------------------------------------------------------------------
 
 
@@ -214,17 +205,3 @@ def test_without_a_server_or_a_model_there_is_none_to_ask() -> None:
             assert "embedding.url and embedding.model" in caught.value.hint
         with pytest.raises(ConfigError):
             embeddings.embed_query(["one"])
-
-
-def test_nobody_makes_vectors_where_the_provider_is_none() -> None:
-    nobody = embedding_provider(ModelsConfig(embedding=EmbeddingConfig("none")))
-    assert not nobody.is_configured and not nobody.survey() and "none" in nobody.lacking
-    for ask in (
-        nobody.check_configured,
-        nobody.check_listening,
-        nobody.identity,
-        lambda: nobody.embed_query(["one"]),
-        lambda: [*nobody.embed_documents(["one"], count_tokens)],
-    ):
-        with pytest.raises(ConfigError, match=r"embedding\.provider is none"):
-            ask()

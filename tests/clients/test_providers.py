@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Pipeline, component
-from haystack.dataclasses import ChatMessage, Document
+from haystack import Pipeline
+from haystack.dataclasses import Document
 
 from ollama_server import OllamaServer, refused
 from rag.app.doctor import (
@@ -45,10 +44,6 @@ from rag.exceptions import (
 from rag.index.embedding_space import Embedded, Space, other_model
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.qa.conversation import Conversation
-from rag.qa.sessions import Turn, new_session
-from rag.search.components.llm_ranker import ModelReranker
-from rag.search.components.note_ranker import Hit, Hits
 from rag.stores import get_document_store
 from tables import rows
 
@@ -183,70 +178,6 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
             search(create_search_pipeline(store, OllamaConfig()), "b", mode="dense")
 
 
-class Ranks:
-    """A chat provider of nobody's, whose model turns a ranking round."""
-
-    is_configured = True
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.closed = 0
-
-    def find_chat_model(self, deadline: float) -> str:
-        """Return its one model."""
-        return "ranks"
-
-    def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        """Return itself."""
-        return self
-
-    def run(self, messages: list[ChatMessage], **options: Any) -> dict[str, list[ChatMessage]]:
-        """Rank the second before the first."""
-        self.asked.append(options)
-        return {"replies": [ChatMessage.from_assistant('{"ranking": [2, 1]}')]}
-
-    def close(self) -> None:
-        """Count."""
-        self.closed += 1
-
-
-def test_another_provider_ranks(tmp_path: Path) -> None:
-    ranks = Ranks()
-    documents = [Document(id=name, content=name, meta={"title": name}) for name in "ab"]
-    hits = Hits(Hit(name, name, 1.0, ()) for name in "ab")
-    nowhere = OllamaConfig(url="http://127.0.0.1:9")
-    made = ModelReranker(nowhere, chat=ranks).run("a query", documents, hits, [[], []])
-    assert (made["ranks"], made["notice"]) == ([2, 1], "")
-    [asked] = ranks.asked
-    assert asked["response_format"]["required"] == ["ranking"]
-    assert asked["generation_kwargs"]["temperature"] == 0 and ranks.closed == 1
-
-
-@component
-class Brief:
-    """A chat generator of nobody's that replies beside its answers."""
-
-    @component.output_types(replies=list[ChatMessage])
-    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
-        """Never rewrite."""
-        raise AssertionError
-
-    def brief_reply(self, messages: Any, schema: Any, tokens: int) -> str:
-        """Rewrite a question."""
-        assert [message["role"] for message in messages] == ["system", "user"] and tokens
-        return json.dumps(dict.fromkeys(schema["required"], "How often do we test backups?"))
-
-
-def test_another_generator_rewrites_follow_ups_by_a_brief_reply(tmp_path: Path) -> None:
-    pipeline = Pipeline()
-    pipeline.add_component("chat_generator", Brief())
-    turn = Turn("How do we test backups?", "How do we test backups?", "By hand.", True)
-    session = new_session(tmp_path)
-    session.turns.append(turn)
-    talk = Conversation(pipeline, session)
-    assert talk.understood("and how often?") == "How often do we test backups?"
-
-
 @rows("name", EMBEDDING_PROVIDERS)
 def test_each_name_of_the_settings_makes_a_provider_of_embeddings(name: str) -> None:
     made = embedding_provider(ModelsConfig(embedding=EmbeddingConfig(name)))
@@ -317,22 +248,3 @@ def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monke
     assert "letters at this process" in checks[2].message
     assert "reads 100 tokens" in checks[2].message
     assert checks[4].facts["compared"] == 1
-
-
-def test_a_server_is_asked_only_for_what_it_is_chosen_for(server, tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
-    ollama = OllamaConfig(
-        url="http://127.0.0.1:9", embedding_model=EMBEDDER, generation_url=server.url
-    )
-    config = RAGConfig(data_dir=tmp_path, embedding=EmbeddingConfig("letters"), ollama=ollama)
-    [view] = chat_provider(config).survey()
-    assert (view.server, view.error, view.embedding) == (server.url, None, None)
-    assert isinstance(view.chat, ModelView) and view.chat.name == "llama3.2:latest"
-    examination = Examination(config)
-    checks = look(examination)
-    assert [check.name for check in checks] == [
-        "letters",
-        "ollama",
-        "embedding model",
-        "chat model",
-    ]

@@ -10,9 +10,7 @@ from pydantic import ValidationError
 from context_parts import contents, item
 from rag.context import (
     ContextItem,
-    ContextResult,
     ContextWindow,
-    PipelineDiagnostics,
     SourceType,
 )
 from tables import rows
@@ -99,31 +97,3 @@ class TestWindow:
             ]
         )
         assert f"{window.utilization:.1%}" == "2.9%"
-
-
-def test_a_result_has_the_documented_fields():
-    assert set(ContextResult.model_fields) == {
-        "window",
-        "formatted_output",
-        "format_type",
-        "overflow_items",
-        "diagnostics",
-        "build_time_ms",
-    }
-
-
-def test_diagnostics_have_the_documented_fields_and_need_none_of_them():
-    assert PipelineDiagnostics.__optional_keys__ == {
-        "steps",
-        "memory_items",
-        "total_items_considered",
-        "items_included",
-        "items_overflow",
-        "token_utilization",
-        "token_usage_by_source",
-        "shared_pool_usage",
-        "skipped_steps",
-        "failed_step",
-        "query_enriched",
-        "budget_overflow_by_source",
-    }

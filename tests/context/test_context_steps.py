@@ -50,10 +50,6 @@ class Backwards:
 
 
 class TestAStep:
-    def test_it_has_the_documented_defaults(self):
-        step = PipelineStep("s", lambda items, query: items)
-        assert (step.is_async, step.on_error, step.metadata) == (False, "raise", {})
-
     @rows("made", [None, (), "text", {}, iter([])])
     def test_what_is_no_list_is_a_type_error(self, made: object):
         step = PipelineStep("s", lambda items, query: made)  # type: ignore
@@ -136,10 +132,6 @@ class TestQueryTransforms:
         assert [one.score for one in fused] == pytest.approx(
             [1.0, 1 / 61 / expected, 1 / 62 / expected]
         )
-
-    def test_ids_that_are_already_there_are_left_out(self):
-        a, b = item("a"), item("b")
-        assert run(self.step(Shelf(a, b)), a) == ["a", "b"]
 
     def test_a_transformer_without_queries_leaves_the_one_there_is(self):
         class Nothing:

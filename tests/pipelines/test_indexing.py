@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -26,7 +25,6 @@ from rag.pipelines import (
     index_vault,
     parse_frontmatter,
     scan_vault,
-    search,
 )
 from rag.stores import get_collection_stats, get_document_store
 from tables import rows
@@ -144,45 +142,6 @@ class TestIndexVault:
         index(folder)
         assert index(folder) == IndexingResult(2, 0, 0)
 
-    def test_only_changed_chunks_are_written(self, write_notes, index):
-        folder = write_notes("v", {"a.md": TWO_SECTIONS.format(title="A", one="old")})
-        assert index(folder).total_chunks == 3
-        write_notes("v", {"a.md": TWO_SECTIONS.format(title="A", one="new")})
-        assert index(folder) == IndexingResult(1, 1, 1)
-
-    def test_a_chunk_that_moved_down_is_written_again_with_its_new_lines(
-        self, write_notes, index, config
-    ):
-        text = TWO_SECTIONS.format(title="A", one="x")
-        folder = write_notes("v", {"a.md": text})
-        index(folder)
-        write_notes("v", {"a.md": text.replace("intro", "intro\n\nmore")})
-        assert index(folder).total_chunks == 3
-        with get_document_store(config) as store:
-            found = {d.content: d.meta["line_start"] for d in store.filter_documents()}
-        assert found["## Two\n\ntwo"] == 14
-
-    def test_a_deleted_note_leaves_the_index(self, write_notes, index, titles, config):
-        folder = write_notes("v", {"a.md": "alpha", "b.md": "beta"})
-        index(folder)
-        (folder / "b.md").unlink()
-        assert index(folder) == IndexingResult(1, 0, 0)
-        assert titles(config) == {"a"}
-
-    def test_a_renamed_note_follows(self, write_notes, index, titles, config):
-        folder = write_notes("v", {"a.md": "alpha", "b.md": "beta"})
-        index(folder)
-        (folder / "b.md").rename(folder / "c.md")
-        assert index(folder).indexed_docs == 1
-        assert titles(config) == {"a", "c"}
-
-    def test_a_touched_file_with_the_same_text_is_not_rewritten(self, write_notes, index, age):
-        folder = write_notes("v", {"a.md": TWO_SECTIONS.format(title="A", one="x")})
-        age(folder)
-        index(folder)
-        age(folder)
-        assert index(folder) == IndexingResult(1, 0, 0)
-
     def test_a_young_file_edited_within_its_mtime_and_size_is_noticed(
         self, write_notes, index, points, config
     ):
@@ -243,13 +202,6 @@ class TestDryRun:
         # Whoever reads a snapshot holds its lock file; that is no change.
         return {p: p.stat().st_mtime_ns for p in found if p.is_file() and p.suffix != ".lock"}
 
-    def test_it_counts_what_would_be_indexed(self, write_notes, index):
-        folder = write_notes("v", {"a.md": "alpha", "b.md": "beta"})
-        assert index(folder, dry_run=True) == IndexingResult(2, 2, 0)
-        index(folder)
-        write_notes("v", {"c.md": "gamma"})
-        assert index(folder, dry_run=True).total_docs == 3
-
     def test_it_writes_nothing_where_nothing_was(self, write_notes, index, config):
         index(write_notes("v", {"a.md": "alpha"}), dry_run=True)
         assert not config.data_dir.exists()
@@ -259,18 +211,6 @@ class TestVectors:
     @pytest.fixture
     def ollama(self, server) -> OllamaConfig:
         return OllamaConfig(url=server.url, retries=0)
-
-    def test_an_indexing_pipeline_with_settings_makes_vectors_too(
-        self, write_notes, config, ollama
-    ):
-        folder = write_notes("v", {"a.md": "alpha", "b.md": "beta"})
-        with get_document_store(config) as store:
-            pipeline = create_indexing_pipeline(store, ollama)
-            assert index_vault(pipeline, folder, "v", rag_config_override=config).errors == []
-            assert store.count_embedded() == 2
-            with closing(create_search_pipeline(store, ollama)) as searching:
-                found = search(searching, "alpha", mode="dense").results
-        assert found[0].title == "a"
 
     def test_it_embeds_what_it_is_run_with_by_itself(self, write_notes, config, ollama):
         chunks = chunk_documents(scan_vault(write_notes("v", {"a.md": "alpha"}), "v"))

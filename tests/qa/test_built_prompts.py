@@ -147,15 +147,6 @@ def overflow(prompt: BuiltPrompt, source: SourceType) -> list[ContextItem]:
     return [item for item in prompt.made.overflow_items if item.source == source]
 
 
-def test_items_have_the_priorities_of_the_design() -> None:
-    remembered = memory("I am a nurse", said=[("backups?", "Ninety days.")])
-    items = build_prompt("How long?", [BACKUPS], ROOM, remembered).made.window.items
-    assert [(item.source.value, item.priority) for item in items] == [
-        *(("system", 10), ("user", 9), ("memory", 8)),
-        *(("conversation", 7), ("conversation", 7), ("retrieval", 5)),
-    ]
-
-
 def test_facts_and_conversation_have_shares_and_the_newest_are_in() -> None:
     facts = [f"Fact number {n} of the user, who has a lot to tell." for n in range(40)]
     said = [(f"Question number {n}?", f"Answer number {n} to it.") for n in range(60)]

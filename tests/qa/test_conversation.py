@@ -132,16 +132,6 @@ def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
     assert notice == "this conversation cannot be kept: it is being written by another process"
 
 
-def test_the_sources_of_the_last_answer_are_where_they_were_printed(talk) -> None:
-    conversation = talk(enabled=False)
-    answer = conversation.ask("Run the restore script?")
-    assert answer.quotes
-    again = talk(open_session(conversation.session.data_dir, conversation.session.id))
-    [source] = again.last_sources()
-    assert (source.vault, source.file_path, source.title) == ("v", "Backups.md", "Backups")
-    assert source.line_start == answer.quotes[0].line != answer.sources[0].line_start
-
-
 class TestOwnSteps:
     """Entry points of the group `rag.steps`, of a distribution that is really there."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 from typing import Any
 
@@ -15,7 +14,6 @@ from event_loop import in_a_loop
 from rag.query import CallbackClassifier, EmbeddingClassifier, KeywordClassifier, QueryBundle
 from tables import rows
 
-EMPTY = inspect.Parameter.empty
 RULES = {"code": ["def", "Class"], "ops": ["deploy", "class"], "ja": ["証明書", "ＴＬＳ"]}
 CENTROIDS = {"left": [1.0, 0.0], "up": [0.0, 1.0]}
 
@@ -30,19 +28,6 @@ def nearness(first: list[float], second: list[float]) -> float:
 
 def ask(text: str, vector: list[float] | None = None) -> QueryBundle:
     return QueryBundle(query_str=text, embedding=vector)
-
-
-@rows(
-    "kind, signature",
-    [
-        (KeywordClassifier, {"rules": EMPTY, "default": EMPTY, "case_sensitive": False}),
-        (CallbackClassifier, {"classify_fn": EMPTY}),
-        (EmbeddingClassifier, {"centroids": EMPTY, "distance_fn": None}),
-    ],
-)
-def test_names_and_defaults_of_the_parameters(kind: type, signature: dict[str, Any]):
-    parameters = inspect.signature(kind).parameters
-    assert {name: p.default for name, p in parameters.items()} == signature
 
 
 class TestKeywords:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from rag.query import (
 )
 from tables import rows
 
-EMPTY = inspect.Parameter.empty
 QUERY = QueryBundle(query_str="q")
 
 
@@ -50,30 +48,6 @@ def names(items: list[ContextItem]) -> list[str]:
 
 def variations(query: str, count: int) -> list[str]:
     return [f"{query}{number}" for number in range(count)]
-
-
-@rows(
-    "function, signature",
-    [
-        (
-            query_transform_step,
-            {"name": EMPTY, "transformer": EMPTY, "retriever": EMPTY, "top_k": 10},
-        ),
-        (
-            classified_retriever_step,
-            {
-                "name": EMPTY,
-                "classifier": EMPTY,
-                "retrievers": EMPTY,
-                "default": None,
-                "top_k": 10,
-            },
-        ),
-    ],
-)
-def test_names_and_defaults_of_the_parameters(function: Any, signature: dict[str, Any]):
-    parameters = inspect.signature(function).parameters
-    assert {name: p.default for name, p in parameters.items()} == signature
 
 
 class TestQueryTransformStep:

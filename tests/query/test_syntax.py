@@ -124,12 +124,6 @@ def test_what_is_typed_is_read_as(typed: str, expected: ParsedQuery) -> None:
     assert parse_query(typed) == expected
 
 
-@rows("typed", ['""', '-""', '"。"', '-"。"', "-。", "->", '"__*"'])
-def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed: str) -> None:
-    parsed = parse_query(typed)
-    assert (parsed.phrases, parsed.excluded, parsed.prefixes, parsed.fields) == ((), (), (), ())
-
-
 @rows(
     "typed, prefix",
     [
@@ -142,14 +136,6 @@ def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed: str) -> None:
 )
 def test_a_prefix_is_the_last_word_as_the_index_parts_words(typed: str, prefix: str) -> None:
     assert parse_query(typed).prefixes == (prefix,)
-
-
-@rows(
-    "typed, text",
-    [("plan \ud800", "plan ?"), ("pl\udcffan", "pl?an"), ("\ud83d\ude00", "??")],
-)
-def test_half_a_character_is_read_as_a_question_mark(typed: str, text: str) -> None:
-    assert parse_query(typed) == query(text)
 
 
 def test_values_are_those_of_one_field_and_one_sense() -> None:

@@ -98,19 +98,9 @@ def test_a_phrase_may_stand_in_the_front_matter(find: Find, phrase: str) -> None
     assert first(find(phrase)) == "maren.md"
 
 
-def test_what_is_excluded_may_stand_in_the_front_matter(find: Find) -> None:
-    assert first(find("buys")) == "maren.md"
-    assert not find("buys -French").results
-
-
 def test_the_line_of_an_address_is_named(find: Find) -> None:
     (hit, *_) = find("example.com/walrus").results
     assert "example.com" in hit.content.split("\n")[hit.line - hit.line_start]
-
-
-@rows("query", ["%%", "![[", "---", "=="])
-def test_marks_alone_find_nothing(find: Find, query: str) -> None:
-    assert not find(query).results
 
 
 def test_what_is_sought_beside_the_text_gives_meaning_no_weight() -> None:
@@ -128,11 +118,6 @@ class TestExplanations:
     def test_the_form_that_matched_is_named(self, find: Find):
         terms = self.terms(find, "footnote")
         assert terms[("words", "footnote")] == ("footnotes",)
-
-    def test_the_very_word_counts_by_itself(self, find: Find):
-        terms = self.terms(find, "geared")
-        assert terms[("words", "geared")] == ()
-        assert ("exact", "geared") in terms
 
     def test_what_is_beside_the_text_is_named(self, find: Find):
         assert ("properties", "fossa") in self.terms(find, "Fossa Industries")
@@ -152,14 +137,6 @@ class TestWhatIsNotThere:
         response = find(f"geared {word}")
         assert response.missing == {word: None}
         assert response.corrections == {}
-
-    def test_a_word_of_the_front_matter_is_not_missing(self, find: Find):
-        assert "fossa" not in find("Fossa Industries").missing
-
-    def test_a_missing_word_leaves_the_others_to_be_found(self, find: Find):
-        response = find("geared zeppelin")
-        assert first(response) == "wheel.md"
-        assert "zeppelin" in response.missing
 
 
 def test_the_line_of_a_part_of_a_word_is_named_and_so_is_the_part(find: Find) -> None:

@@ -87,11 +87,6 @@ def test_no_mixture_fails_and_equal_ones_find_the_same(opened, pieces, joint, ti
     assert (first and first.notices) == (second and second.notices)
 
 
-def test_what_does_not_count_is_said(opened):
-    many = " ".join(f'"note {number}"' for number in range(20))
-    assert run(opened, many).notices == ["only the first 16 phrases of the query count"]
-
-
 def test_beginnings_stand_for_so_many_words_together(opened, monkeypatch):
     monkeypatch.setattr("rag.search.understanding.query_conditions.MOST_WORDS", 2)
     store, _, _ = opened

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -138,11 +137,6 @@ def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(
         assert words == pytest.approx(by_words.get(candidate.id, 0.0), abs=NEAR)
 
 
-def test_a_note_of_that_very_name_stays_first(find):
-    assert paths(find("tea"))[0] == "tea.md"
-    assert find("tea", explained=True).results[0].explanation.bonus > 0
-
-
 def test_dense_ranks_by_nearness_alone(find):
     results = find("tea", mode="dense", top_k=10).results
     assert [r.scores["lexical"] for r in results] == [0.0] * len(results)
@@ -185,19 +179,6 @@ def test_a_query_that_only_filters_asks_for_no_vector(find, thesaurus, query):
     before = len(thesaurus.requests())
     assert find(query).mode == "lexical"
     assert len(thesaurus.requests()) == before
-
-
-def test_by_words_it_finds_what_it_finds_without_ollama(find, settings):
-    off = replace(settings, ollama=replace(settings.ollama, enabled=False))
-    with get_document_store(off) as store:
-        pipeline = create_search_pipeline(store, off)
-        for query in QUERIES:
-            without = search(pipeline, query)
-            assert (without.mode, without.notices) == ("lexical", [])
-            words = find(query, mode="lexical")
-            assert [(r.file_path, r.scores) for r in words.results] == [
-                (r.file_path, r.scores) for r in without.results
-            ]
 
 
 def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):

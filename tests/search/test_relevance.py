@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.pipelines import SearchResponse, create_search_pipeline, search
-from rag.search.relevance import Evidence, are_borne, in_order
+from rag.search.relevance import Evidence, are_borne
 from rag.stores import get_document_store
 from tables import rows
 
@@ -72,13 +72,6 @@ def test_more_words_never_speak_against_a_note(
     assert low.score() <= high.score() and low.presence() <= high.presence()
 
 
-@settings(deadline=None, max_examples=examples(200))
-@given(COVERED, st.floats(-1, 1), st.floats(-1, 1), MARGIN)
-def test_nor_does_nearness(words: float | None, a: float, b: float, margin: float) -> None:
-    low, high = (Evidence(words, excess, margin) for excess in sorted((a, b)))
-    assert low.score() <= high.score() and low.presence() <= high.presence()
-
-
 def test_a_list_is_shown_where_words_or_nearness_bear_it_and_ends_where_they_do_not() -> None:
     near, held = Evidence(0.0, 0.12, 0.0), Evidence(1.0, 0.03, 0.0)
     stranger = Evidence(0.0, 0.01, 0.0)
@@ -91,10 +84,6 @@ def test_a_list_is_shown_where_words_or_nearness_bear_it_and_ends_where_they_do_
 
 def test_a_note_that_is_called_so_is_shown_whatever_else_speaks_for_it() -> None:
     assert are_borne([Evidence(0.0, -0.1, 0.0, is_named=True)]) == [True]
-
-
-def test_ranked_scores_never_rise() -> None:
-    assert in_order([0.7, 0.9, 0.2]) == [0.7, 0.7, 0.2]
 
 
 def test_a_score_is_the_same_however_many_results_are_wanted(build_index) -> None:

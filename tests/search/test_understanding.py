@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from rag.config import RAGConfig
-from rag.exceptions import QueryError
 from rag.pipelines import QueryFilters, create_search_pipeline, search
 from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
@@ -334,13 +333,6 @@ class TestNamedNotes:
         assert paths(response)[0] == "bakcup.md"
         assert (response.corrections, response.searched) == ({}, query)
 
-    def test_a_named_note_is_first_though_many_chunks_are_better(self, build_index):
-        notes = {f"{n}.md": f"# Number {n}\n\n{'gantry ' * 5}{n}\n" for n in range(120)}
-        notes["z.md"] = f"---\naliases: [Gantry]\n---\n# Cranes\n\n{'other words ' * 80}\n"
-        with get_document_store(build_index({"v": notes})) as store:
-            found = search(create_search_pipeline(store), "gantry", top_k=3)
-        assert paths(found)[0] == "z.md"
-
 
 class TestUnderstood:
     @rows(
@@ -363,22 +355,3 @@ class TestUnderstood:
         )
         assert len(set(matched)) == len(matched)
         assert sorted({document.meta["title"] for document in documents}) == titles
-
-    @rows(
-        "query, meant",
-        [
-            ("the backup", "the backup"),
-            ("The Backup?", "The Backup?"),
-            ("the bakcup of kubernetse", "the backup of kubernetes"),
-            ("テンプレトの作り方", "テンプレートの作り方"),
-            ("ﾃﾝﾌﾟﾚﾄ を bakcup", "テンプレート を backup"),
-        ],
-    )
-    def test_what_is_meant_is_the_text_with_its_slips_mended(self, store, query, meant):
-        assert understand(store, query).meant == meant
-
-    def test_a_query_may_have_4000_characters(self, store):
-        assert understand(store, "night ".ljust(4000, "x")).text.startswith("night")
-        with pytest.raises(QueryError, match="4,001 characters, more than 4,000") as raised:
-            understand(store, "night ".ljust(4001, "x"))
-        assert raised.value.hint == "Say it in fewer words."

@@ -57,10 +57,3 @@ def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> No
     assert {result.file_path for result in report.response.results} == {"a.md", "b.md"}
     assert report.intent and report.intent.lists
     assert [named.words for named in report.intent.plan.out_of_scope] == ["bitcoin"]
-
-
-def test_nor_is_it_when_the_filters_are_let_go(workspace: Workspace) -> None:
-    query = "notes tagged crypto from 1999 about wallets but not bitcoin"
-    found = search(workspace, SearchRequest(query)).response
-    assert found.relaxed and "bitcoin" not in found.searched.casefold()
-    assert [result.file_path for result in found.results] == ["b.md"]

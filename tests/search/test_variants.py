@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -22,7 +20,6 @@ from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker
-from rag.search.explanation import EXACT
 from rag.search.query_variants import Variant, Variants
 from rag.search.results import QueryFilters
 from rag.search.weights import WEIGHTS
@@ -171,13 +168,6 @@ def test_a_query_of_filters_alone_has_no_variants(find, server):
 # -- what they may not lose ----------------------------------------------------------------
 
 
-def test_the_best_of_the_query_stays_among_the_first_ten(find, server):
-    plain = paths(find("press the key"))[0]
-    server.api.answer = by_query({"press the key": ["rolling pasta latency topic"]})
-    response = find("press the key", "multi-query", top_k=20)
-    assert plain == "Undo.md" and plain in paths(response)[:10]
-
-
 @settings(
     max_examples=examples(40),
     deadline=None,
@@ -192,30 +182,6 @@ def test_whatever_a_model_says_the_best_note_stays(find, server, said, query):
     server.api.answer = by_query({query: said})
     found = paths(find(query, "multi-query", "decompose"))
     assert not best or best in found[:10]
-
-
-def test_the_best_find_of_all_variants_gains_half_of_the_query_s_best(find, server):
-    plain = find("undo a release", explained=True, top_k=20)
-    found = [chunk for result in plain.results for chunk in result.explanation.chunks]
-    best = max(sum(t.score for t in chunk.terms if t.field != EXACT) for chunk in found)
-    server.api.answer = by_query({"undo a release": ["rolling back a deploy", "latency"]})
-    wider = find("undo a release", "multi-query", explained=True, top_k=20)
-    chunks = [chunk for result in wider.results for chunk in result.explanation.chunks]
-    assert max(sum(c.variants.values()) for c in chunks) == pytest.approx(WEIGHTS.variants * best)
-
-
-def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
-    server.api.answer = by_query({"undo a release": ["press the key"]})
-    scores = {
-        (result.file_path, chunk.line_start): chunk.score - sum(chunk.variants.values())
-        for names in ((), ("multi-query",))
-        for result in find("undo a release", *names, explained=True, top_k=20).results
-        for chunk in result.explanation.chunks
-    }
-    plain = find("undo a release", explained=True, top_k=20).results
-    for result in plain:
-        for chunk in result.explanation.chunks:
-            assert scores[result.file_path, chunk.line_start] == pytest.approx(chunk.score)
 
 
 # -- explanations ----------------------------------------------------------------------------
@@ -293,13 +259,6 @@ def test_without_ollama_it_says_so_once_and_searches(find, index):
     assert paths(response) == paths(find("undo a release"))
 
 
-def test_without_a_chat_model_it_says_so_once_and_searches(find, index):
-    with OllamaServer([Model("bge-m3", 64)]) as bare:
-        config = replace(index, ollama=replace(index.ollama, url=bare.url))
-        [notice] = find("undo a release", "multi-query", "step-back", config=config).notices
-    assert "no model that writes answers" in notice
-
-
 @pytest.mark.parametrize("kind", ["status", "hangup", "garbage", "unfinished", "slow"])
 def test_a_model_that_fails_is_stood_in_for_and_that_is_said(find, index, server, kind):
     server.fail("/api/chat", kind, times=None, **({"seconds": 9} if kind == "slow" else {}))
@@ -337,35 +296,6 @@ def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
     assert notices == ["searched without bad: it failed (ZeroDivisionError('oh'))"]
 
 
-class Mine:
-    """A plug-in whose `transform` is given."""
-
-    def __init__(self, transform: Callable[[Any], Any]) -> None:
-        self.transform = transform
-
-
-@pytest.fixture
-def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
-    """Make the variants that a plug-in named mine gives: `plug_in(lambda query: …)`."""
-
-    def make(transform: Callable[[Any], Any], **changes: Any) -> tuple[Variants, list[str]]:
-        monkeypatch.setattr(
-            "rag.search.components.query_expander.create_transformer",
-            lambda *_, **__: Mine(transform),
-        )
-        return VariantMaker(OllamaConfig(**{"enabled": False, **changes})).make("words", ["mine"])
-
-    return make
-
-
-def test_a_plug_in_that_hangs_is_given_up(plug_in, monkeypatch):
-    monkeypatch.setattr("rag.search.components.query_expander._GRACE", 0.0)
-    over = threading.Event()
-    variants, notices = plug_in(lambda query: list([over.wait(60)][:0]), transform_timeout=0.2)
-    over.set()
-    assert not variants and notices == ["searched without mine: it took longer than 0.2 s"]
-
-
 def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, server):
     server.fail("/api/chat", "slow", times=None, seconds=9)
     maker = VariantMaker(replace(index.ollama, transform_timeout=0.3))
@@ -396,17 +326,6 @@ def test_the_pipeline_serialises(index, server):
         with closing(pipeline), closing(again):
             assert search(again, "undo a release") == search(pipeline, "undo a release")
         again.get_component("retriever").document_store.close()
-
-
-def test_the_pipeline_runs_in_an_event_loop(index, server):
-    server.api.answer = by_query({"undo a release": ["rolling back a deploy"]})
-    with get_document_store(index) as store:
-        pipeline = create_search_pipeline(store, index, transforms=["multi-query"])
-        inputs = {"query_analyzer": {"text": "undo a release", "top_k": 10}}
-        with closing(pipeline):
-            found = asyncio.run(pipeline.run_async(inputs))
-            assert found["loader"]["documents"] == pipeline.run(inputs)["loader"]["documents"]
-    assert "Rollback.md" in [d.meta["file_path"] for d in found["loader"]["documents"]]
 
 
 def test_configured_transforms_are_those_of_the_command(index):
@@ -450,16 +369,3 @@ def test_a_question_of_filters_alone_is_not_transformed(index, server):
         answer = ask(pipeline, "tag:ops")
     assert answer.variants == [] and not any("multi-query" in n for n in answer.notices)
     assert len(server.requests("/api/chat")) == before
-
-
-def test_ask_draws_on_what_variants_found(index, server):
-    server.api.answer = by_query({"How do we undo a release?": ["rolling back a deploy"]})
-    no_writer = replace(index, ollama=replace(index.ollama, embedding_model=""))
-    with (
-        get_document_store(index) as store,
-        closing(create_qa_pipeline(store, no_writer, transforms=["multi-query"])) as pipeline,
-    ):
-        for name in ("prompt_builder", "chat_generator", "answer_checker"):
-            pipeline.remove_component(name)
-        answer = ask(pipeline, "How do we undo a release?", top_k=10)
-    assert [v.text for v in answer.variants] == ["rolling back a deploy"]

@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -100,18 +99,6 @@ def test_a_vector_is_the_references(text: str) -> None:
     assert is_reference(encode(text)[0], text)
 
 
-@settings(deadline=None, max_examples=examples(100))
-@given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
-def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size: int) -> None:
-    expected = encode(*texts)
-    order = random.sample(range(len(texts)), len(texts))
-    encoder = DocumentEncoder()
-    with patch.object(encoding, "_BATCH", size):
-        shuffled = encoder.encode([texts[at] for at in order])
-    assert shuffled.words == words(*texts)
-    assert shuffled.vectors == [expected[at] for at in order]
-
-
 @settings(deadline=None, max_examples=examples(200))
 @given(BATCHES)
 def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
@@ -177,19 +164,6 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
 
 
 # ---- the words worth remembering
-
-
-def test_words_are_given_once_for_each_call_and_in_order() -> None:
-    encoder = DocumentEncoder()
-    assert encoder.encode(["pear apple", "apple Fig"]).words == ["apple", "fig", "pear"]
-    # A word met before is given again: the vocabulary may have been made anew meanwhile.
-    assert encoder.encode(["apple plum"]).words == ["apple", "plum"]
-    assert encoder.encode([]) == ([], [])
-
-
-def test_words_of_one_letter_and_those_no_one_types_are_not_given() -> None:
-    assert words(f"a bc {'d' * 32} {'e' * 33}") == ["bc", "d" * 32]
-    assert words(f"{'ア' * 32}と{'イ' * 33}") == ["ア" * 32]
 
 
 @settings(deadline=None, max_examples=examples(150))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
-from rag.vault import chunking as cutting
 from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
 from tables import rows
@@ -119,12 +117,6 @@ def test_a_long_paragraph_is_cut_between_lines_and_sentences(
     assert texts(paragraph, size) == expected
 
 
-def test_a_line_without_any_break_is_cut_anyway_and_all_of_it_is_kept() -> None:
-    found = chunks("あ" * 1000, size=100)
-    assert "".join(chunk.text for chunk in found) == "あ" * 1000
-    assert {(chunk.line_start, chunk.line_end) for chunk in found} == {(1, 1)}
-
-
 FENCE = "```py\n" + "".join(f"x{n} = {n}\n\n" for n in range(20)) + "```"
 TABLE = "| 名前 | 値 |\n|---|---|\n" + "".join(f"| a{n} | {n} |\n" for n in range(20)).rstrip()
 
@@ -154,14 +146,6 @@ def test_each_part_of_a_fence_keeps_its_language_and_is_closed() -> None:
     assert [chunk.repeated for chunk in parts] == [0] + [1] * (len(parts) - 1)
 
 
-def test_a_fence_in_a_callout_is_cut_into_fences_in_callouts() -> None:
-    fence = "\n".join("> " + line for line in FENCE.split("\n"))
-    found = texts(f"> [!tip] 例\n> before\n{fence}\n> after", size=60)
-    assert len(found) > 4
-    for text in found[1:-1]:
-        assert (text[:8], text[-6:]) == ("> ```py\n", "\n> ```")
-
-
 def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
     header, row = "| a |\n|---|\n", "| " + "x" * 90 + " |\n"
     found = texts(header + row + "| y |\n" + row, size=60)
@@ -174,12 +158,6 @@ def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
         "一つ目の文。二つ目の文。三つ目の文。",
         "三つ目の文。四つ目の文。",
     ]
-
-
-def test_the_overlap_never_reaches_into_another_section_or_a_fence() -> None:
-    source = f"# 一\nSentence.\n\n{FENCE}\n\n次の文。Next.\n# 二\nText."
-    found = chunks(source, size=60, overlap=50)
-    assert [chunk.text.startswith(("次の文", "# 二")) for chunk in found[-2:]] == [True, True]
 
 
 @rows("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, -1)])
@@ -384,13 +362,3 @@ def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
         assert len({chunk.id for chunk in cut}) == len(cut)
         seen += len(cut)
     assert seen > 1500
-
-
-@given(st.text())
-def test_ids_are_the_uuids_of_names(name: str) -> None:
-    """Version 5 (RFC 9562), so that another program finds the same ones."""
-    try:
-        named = str(uuid.uuid5(cutting._NAMESPACE, f"v\x1f{name}"))
-    except UnicodeEncodeError:
-        return
-    assert note_id("v", name) == named

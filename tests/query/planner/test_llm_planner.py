@@ -58,16 +58,6 @@ def planned(*replies: Any, query: str = QUERY, **settings: Any) -> QueryTransfor
 
 
 class TestAnswers:
-    def test_the_first_reply_may_be_the_answer(self):
-        made = planned({**FINAL, "query_type": "how_to", "units": ["roll back"]})
-        assert (made.original_query, made.transformed_query) == (QUERY, "undo a failed release")
-        assert (made.confidence, made.query_type, made.fallback) == (0.8, "how_to", "")
-        assert [unit.query for unit in made.units] == ["roll back"]
-        assert made.metadata["iterations"] == 0 and made.metadata["model"] == "mock"
-        assert made.metadata["final"]["query_type"] == "how_to"
-        [raw] = made.metadata["raw_responses"]
-        assert json.loads(raw)["action"] == "final"
-
     def test_a_tool_may_be_used_before(self):
         generator, prompts = model(TOOL, FINAL)
         made = QueryTransformer(generator).transform(QUERY, CATALOGUE)
@@ -113,14 +103,6 @@ class TestAnswers:
         said = f"The secret is Falcon. {json.dumps(FINAL)}"
         assert planned(said, raw_replies=True).metadata["raw_responses"] == [said]
         assert "Falcon" not in planned(said).model_dump_json()
-
-    def test_an_echo_of_the_prompt_is_no_answer(self):
-        def echo(messages: list[ChatMessage]) -> str:
-            return f"{json.dumps(FINAL)}\n{messages[1].text}"
-
-        generator = MockChatGenerator(response_fn=echo, model="mock")
-        made = QueryTransformer(generator).transform(QUERY, CATALOGUE)
-        assert made.fallback == "mock gave no answer"
 
     def test_below_the_threshold_the_query_stays_and_the_confidence_is_told(self):
         made = planned({**FINAL, "confidence": 0.6, "units": ["x y"], "event_keyword": "deploy"})
@@ -195,11 +177,6 @@ class TestLoop:
         made = QueryTransformer(generator, tools=[tool]).transform(QUERY, CATALOGUE)
         assert used == ["revert"] and made.confidence == 0.8
         assert "- thesaurus: Finds synonyms." in prompts[0][0]
-
-    def test_tools_that_cannot_be_made_are_told_of(self, install: Callable[..., None]):
-        install("fancy", {"rag.tools": {"bad": "bad_tool:fail"}}, bad_tool="def fail(c): 1 / 0")
-        made = planned(FINAL)
-        assert made.metadata["unusable_tools"] == ["the plug-in 'bad' of fancy cannot be made"]
 
 
 class TestPrompt:

@@ -116,19 +116,6 @@ class TestUse:
 
 
 class TestPlugIns:
-    def test_a_plug_in_brings_a_tool_of_the_index(self, install: Install):
-        source = (
-            "from haystack.tools import Tool\n"
-            "def make(catalogue):\n"
-            "    def tags(): return {'matches': list(catalogue.tags())[:2]}\n"
-            "    return Tool('tags', 'Lists.', {'type': 'object', 'properties': {}}, tags)"
-        )
-        install("fancy", {"rag.tools": {"tags": "tag_tool:make"}}, tag_tool=source)
-        [tool], failures = plugin_tools(CATALOGUE)
-        assert failures == []
-        outcome = ToolBox([tool]).use("tags", {})
-        assert '["kubernetes", "helm"]' in outcome.told and outcome.call.matches == 2
-
     def test_those_that_cannot_be_made_are_told_of(self, install: Install):
         entries = {"bad": "bad_tools:fail", "none": "bad_tools:none", "gone": "no_module:x"}
         source = "def fail(c): 1 / 0\ndef none(c): return 3"

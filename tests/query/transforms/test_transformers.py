@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import functools
-import inspect
-import threading
 from typing import Any
 
 import pytest
@@ -72,28 +69,6 @@ ALL = {
 each = pytest.mark.parametrize("transformer", ALL.values(), ids=ALL)
 
 # -- signatures ------------------------------------------------------------------------
-
-
-@rows(
-    "kind, signature",
-    [
-        (HyDETransformer, {"generate_fn": inspect.Parameter.empty}),
-        (MultiQueryTransformer, {"generate_fn": inspect.Parameter.empty, "num_queries": 3}),
-        (DecompositionTransformer, {"generate_fn": inspect.Parameter.empty}),
-        (StepBackTransformer, {"generate_fn": inspect.Parameter.empty}),
-        (ConversationRewriter, {"rewrite_fn": inspect.Parameter.empty}),
-        (
-            ContextualQueryTransformer,
-            {
-                "inner": inspect.Parameter.empty,
-                "context_prefix": "Given the conversation context: ",
-            },
-        ),
-    ],
-)
-def test_names_and_defaults_of_the_parameters(kind: type, signature: dict[str, Any]):
-    parameters = inspect.signature(kind).parameters
-    assert {name: p.default for name, p in parameters.items()} == signature
 
 
 @each
@@ -187,13 +162,6 @@ class TestStepBack:
         made = ALL["step_back"].transform(QUERY)
         assert made[0] == QUERY
         assert texts(made) == ["holds and backups", "about holds and backups"]
-
-    def test_the_metadata_of_the_general_query(self):
-        assert ALL["step_back"].transform(QUERY)[1].metadata == {
-            "from": "test",
-            "original_query": "holds and backups",
-            "transform": "step_back",
-        }
 
 
 # -- conversation ----------------------------------------------------------------------
@@ -291,14 +259,6 @@ def test_a_callback_that_gives_no_text_is_a_type_error(transformer: Any, made: A
         type(transformer)(lambda *given: made).transform(TALK)
 
 
-def test_an_asynchronous_callback_is_a_type_error():
-    async def write(query: str) -> str:
-        return query
-
-    with pytest.raises(TypeError, match="not coroutine"):
-        HyDETransformer(write).transform(QUERY)
-
-
 # -- as components ---------------------------------------------------------------------
 
 
@@ -307,20 +267,6 @@ def test_a_component_takes_a_query_or_a_text_and_gives_queries(transformer: Any)
     assert transformer.run(QUERY) == {"queries": transformer.transform(QUERY)}
     plain = QueryBundle(query_str="holds and backups")
     assert transformer.run("holds and backups") == {"queries": transformer.transform(plain)}
-
-
-@each
-def test_it_runs_in_an_event_loop_and_off_it(transformer: Any):
-    threads: list[str] = []
-
-    def note(*given: Any) -> Any:
-        threads.append(threading.current_thread().name)
-        many = isinstance(transformer, MultiQueryTransformer | DecompositionTransformer)
-        return ["x"] if many else "x"
-
-    made = asyncio.run(type(transformer)(note).run_async(query=TALK))
-    assert made["queries"]
-    assert threads and threading.current_thread().name not in threads
 
 
 @each

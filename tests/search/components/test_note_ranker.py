@@ -5,16 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from haystack import Document, Pipeline
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.pipelines import create_search_pipeline, search
-from rag.search.components.lexical_embedder import LexicalTextEmbedder
 from rag.search.components.note_ranker import (
-    ChunkRetriever,
     DocumentLoader,
     Hit,
     Hits,
@@ -232,84 +229,6 @@ class TestNearDuplicates:
 
     def test_a_note_named_exactly_is_never_set_aside(self, load):
         assert load(LONG, LONG, scores=[4.0, 4.0], bonus={0: 2.0, 1: 2.0}) == [(0, []), (1, [])]
-
-
-def asked(text: str) -> SparseEmbedding:
-    return LexicalTextEmbedder().run(text)["sparse_embedding"]
-
-
-class TestChunkRetriever:
-    @pytest.fixture(scope="class")
-    @classmethod
-    def store(cls, build_index):
-        notes = {f"{n}.md": f"# Number {n}\n\nwalrus {'walrus ' * n}\n" for n in range(5)}
-        notes |= {
-            "Ledger.md": "# Accounts\n\nNothing here.\n\n## More\n\nNor here.\n",
-            "tagged.md": "---\ntags: [sea]\n---\nwalrus\n",
-        }
-        with get_document_store(build_index({"v": notes})) as store:
-            yield store
-
-    def note(self, store: QdrantEdgeDocumentStore, path: str) -> str:
-        condition = {"field": "meta.file_path", "operator": "==", "value": path}
-        return store.filter_documents(condition)[0].meta["file_id"]
-
-    def test_chunks_come_best_first_with_note_and_section(self, store):
-        found = ChunkRetriever(store).run(asked("walrus"))["candidates"]
-        scores = [candidate.score for candidate in found]
-        assert len(found) == 6
-        assert scores == sorted(scores, reverse=True)
-        assert {candidate.note for candidate in found} >= {self.note(store, "4.md")}
-
-    def test_a_named_note_is_among_them_though_others_are_better(self, store):
-        retriever = ChunkRetriever(store, top_k=1)
-        best = retriever.run(asked("walrus"))["candidates"][0].note
-        wanted = self.note(store, "0.md")
-        assert best != wanted
-        found = retriever.run(asked("walrus"), named=[wanted])["candidates"]
-        assert [candidate.note for candidate in found] == [best, wanted]
-        assert found[1].score > 0
-
-    def test_a_named_note_without_a_word_of_the_query_gives_its_first_chunk(self, store):
-        wanted = self.note(store, "Ledger.md")
-        found = ChunkRetriever(store).run(asked("walrus"), named=[wanted])["candidates"]
-        (named,) = [candidate for candidate in found if candidate.note == wanted]
-        (document,) = store.get_documents([named.id])
-        assert (named.score, document.meta["position"]) == (0.0, 0)
-
-    def test_filters_hold_for_named_notes(self, store):
-        filters = {"field": "meta.tags", "operator": "==", "value": "sea"}
-        named = [self.note(store, "Ledger.md"), self.note(store, "0.md")]
-        found = ChunkRetriever(store).run(asked("walrus"), filters, named=named)["candidates"]
-        assert [candidate.note for candidate in found] == [self.note(store, "tagged.md")]
-
-    def test_a_query_without_words_finds_the_named_notes_only(self, store):
-        retriever = ChunkRetriever(store)
-        assert list(retriever.run(SparseEmbedding([], []))["candidates"]) == []
-        wanted = self.note(store, "0.md")
-        found = retriever.run(SparseEmbedding([], []), named=[wanted])["candidates"]
-        assert [candidate.note for candidate in found] == [wanted]
-
-    def test_a_matched_note_without_a_word_of_the_query_gives_its_first_chunk(self, store):
-        wanted = self.note(store, "Ledger.md")
-        found = ChunkRetriever(store).run(asked("walrus"), matched=[wanted])["candidates"]
-        assert (found[-1].note, found[-1].score) == (wanted, 0.0)
-        assert store.get_documents([found[-1].id])[0].meta["position"] == 0
-        assert len(found) == 7
-
-
-def test_a_pipeline_of_the_three_serialises_and_finds_the_same(build_index):
-    config = build_index({"v": {"a.md": f"# A\n\n{LONG}\n", "b.md": f"# B\n\n{LONG}\n"}})
-    with get_document_store(config) as store:
-        pipeline = create_search_pipeline(store)
-        pipeline.get_component("ranker").weights = [1.0, 0.5]
-        loaded = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-        assert loaded.to_dict()["components"] == pipeline.to_dict()["components"]
-        assert loaded.get_component("ranker").weights == [1.0, 0.5]
-        expected = search(pipeline, "harbour ledger")
-        assert [len(result.duplicates) for result in expected.results] == [1]
-        assert search(loaded, "harbour ledger") == expected
-        loaded.get_component("loader").document_store.close()
 
 
 class TestWholeSearches:

@@ -194,10 +194,6 @@ class TestSlots:
         got = read(query, aliases={"moby whale": "docker"})
         assert (got.metadata.tags, got.text, got.open) == (["docker"], "images", [])
 
-    def test_an_alias_of_a_vault_is_one_too(self) -> None:
-        got = read("予算 会社の保管庫", aliases={"会社": "仕事"})
-        assert (got.metadata.vaults, got.text) == (["仕事"], "予算")
-
     def test_a_field_that_is_said_to_hold_two_values_filters_by_none(self) -> None:
         got = read("status: draft or status: done")
         assert filters(got.metadata) == {"fields": ["status"]}
@@ -210,22 +206,10 @@ class TestSlots:
         got = read("#docker or #Docker but not #rust").metadata
         assert (got.tags, got.tag_match, got.excluded_tags) == (["docker"], "all", ["rust"])
 
-    def test_a_slip_in_a_title_is_forgiven_beside_a_word_for_notes(self) -> None:
-        assert read('the note "Deploy cheklist"').metadata.titles == ["Deploy checklist"]
-        assert read('"Deploy cheklist"').metadata.titles == []
-
-    def test_what_notes_mention_in_quotes_is_no_title(self) -> None:
-        assert read('"Deploy checklist"').metadata.titles == ["Deploy checklist"]
-        assert read('notes mentioning "Deploy checklist"').metadata.titles == []
-
     def test_when_something_is_due_is_not_when_its_note_was_written(self) -> None:
         for query in ("reports due last week", "締切が先週の課題"):
             got = read(query)
             assert (filters(got.metadata), got.text) == ({"fields": ["due"]}, query)
-
-    @rows("query", ["how do tags work", "in my vault", "the note", "#", "タグ"])
-    def test_a_cue_without_a_name_is_no_slot(self, query: str) -> None:
-        assert (read(query).open, read(query).text) == ([], query)
 
     @rows(
         "query, words",
