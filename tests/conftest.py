@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from both_ways import WAY
 from daemon_fixture import Daemon
@@ -23,7 +23,15 @@ from rag.clients.servers import silent_servers as silence
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
 
-settings.register_profile("rag", max_examples=examples(100), deadline=None)
+# The same examples in each everyday run, and others in each full one; how long it takes to make
+# them says how busy the machine is.
+settings.register_profile(
+    "rag",
+    max_examples=examples(100),
+    derandomize=not IS_FULL,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("rag")
 
 # A shell ignores Ctrl-C and Ctrl-\ for what it runs in the background, nohup that the terminal

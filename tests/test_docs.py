@@ -7,17 +7,12 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
-
-from property_examples import IS_FULL
-from rag.index.vector_cache import VECTORS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -140,28 +135,13 @@ def test_the_plug_in_of_the_query_page_is_found_by_name(
     assert create_classifier("shouting").classify(QueryBundle(query_str="TLS")) == "shouting"
 
 
-@pytest.fixture
-def known_vectors(pytestconfig: pytest.Config) -> Path | None:
-    """The vectors of an earlier run of the tests, by the same code; `None` where none are kept.
-
-    To embed the sample vaults takes half a minute of a processor.
-    """
-    if IS_FULL or pytestconfig.cache is None:
-        return None
-    source = DOCS.parent / "src" / "rag"
-    files = [source / "index" / "vector_cache.py", *sorted(source.glob("clients/local/*.py"))]
-    digest = sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
-    return pytestconfig.cache.mkdir("vectors-of-the-sample-vaults") / digest
-
-
-@pytest.mark.early
-def test_the_session_is_what_is_printed(tmp_path: Path, known_vectors: Path | None):
+@pytest.mark.slow  # the sample vaults are embedded: half a minute of a processor
+def test_the_session_is_what_is_printed(tmp_path: Path):
     root = DOCS.parent
     [session] = [text for text in blocks(DOCS / "search.md", "console") if "$ rag search" in text]
     surroundings = {k: v for k, v in os.environ.items() if not k.startswith(("RAG_", "XDG_"))}
     surroundings |= {"HOME": str(tmp_path), "RAG_OLLAMA__ENABLED": "false", "NO_COLOR": "1"}
     surroundings["RAG_DATA_DIR"] = str(tmp_path / "data")
-    vectors = tmp_path / "data" / "index" / VECTORS
 
     def printed(command: str) -> str:
         said = subprocess.run(
@@ -174,14 +154,7 @@ def test_the_session_is_what_is_printed(tmp_path: Path, known_vectors: Path | No
         ).stdout
         return _SECONDS.sub("(0.1 s)", said.replace(str(root), "…")).rstrip()
 
-    if known_vectors and known_vectors.exists():
-        printed("rag index --no-embed")
-        shutil.copyfile(known_vectors, vectors)
     printed("rag index")
-    if known_vectors:
-        made = known_vectors.with_suffix(f".{os.getpid()}")
-        shutil.copyfile(vectors, made)
-        made.replace(known_vectors)
     commands = [step.strip().partition("\n") for step in session.split("$ rag ")[1:]]
     found = [printed(f"rag {line}") for line, _, _ in commands]
     expected = [said for _, _, said in commands]
