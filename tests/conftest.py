@@ -77,9 +77,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes long, and leave out what only `make test-full` runs, unless tests were
-    named one by one."""
-    items.sort(key=lambda item: item.get_closest_marker("early") is None)
+    """Leave out what only `make test-full` runs, unless tests were named one by one."""
     if IS_FULL or any("::" in argument for argument in config.args):
         return
     out = {*left_out(items)}
