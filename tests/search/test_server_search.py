@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from rag.search.run import open_store
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import encode_query
+from tables import rows
 
 NOTES = {
     "work": {
@@ -155,16 +157,14 @@ def assert_same_results(
         ]
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("query", QUERIES)
+@rows("query", QUERIES)
 def test_a_query_finds_the_same_notes_with_the_same_scores(
     both: tuple[BaseDocumentStore, BaseDocumentStore], query: str
 ) -> None:
     assert_same_results(both, query, top_k=10)
 
 
-@pytest.mark.parametrize("filters", FILTERS, ids=str)
-@pytest.mark.parametrize("query", ["deploy backups 証明書", "tag:ops"])
+@rows("query, filters", product(["deploy backups 証明書", "tag:ops"], FILTERS))
 def test_filters_of_every_kind_select_the_same(
     both: tuple[BaseDocumentStore, BaseDocumentStore], query: str, filters: QueryFilters
 ) -> None:
@@ -204,8 +204,7 @@ def parted(
     build_index: Callable[..., RAGConfig],
 ) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
     """The embedded store of the same, and one of a server with six shards on three nodes."""
-    config = build_index(NOTES)
-    give_vectors(config)
+    config = build_index(NOTES)  # has the vectors of `both`
     with QdrantServer(nodes=3) as server:
         config = replace(
             config, store=StoreConfig(url=server.url, shard_number=6, replication_factor=2)
@@ -219,7 +218,7 @@ def parted(
             yield both[0], store
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@rows("query", QUERIES)
 def test_six_shards_rank_as_one(
     parted: tuple[BaseDocumentStore, BaseDocumentStore], query: str
 ) -> None:
