@@ -164,7 +164,7 @@ def test_a_server_that_is_not_there(
     assert "`ollama serve`" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@rows(
     "wording",
     [
         "the input length exceeds the context length",
@@ -177,7 +177,7 @@ def test_a_server_that_is_not_there(
         "prompt too long; exceeded max context length by 4 tokens",
     ],
 )
-@pytest.mark.parametrize("status", [400, 413, 500])
+@rows("status", [400, 413, 500])
 def test_all_wordings_of_too_long(wording: str, status: int) -> None:
     found = diagnose(ollama.ResponseError(wording, status), HERE, "tiny")
     assert (type(found.error), found.blame) == (TooLongError, Blame.LENGTH)

@@ -22,6 +22,7 @@ from rag.exceptions import (
     TooLongError,
     UnfinishedError,
 )
+from tables import rows
 
 Settings = Callable[..., OllamaConfig]
 
@@ -106,9 +107,9 @@ def test_reasoning_that_is_written_into_the_answer_is_taken_out(
     assert "".join(piece.text for piece in pieces) == "Nine <think>."
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 50])
-@pytest.mark.parametrize(
-    ("said", "answer", "thought"),
+@rows("size", [1, 2, 3, 50])
+@rows(
+    "said, answer, thought",
     [
         ("plain", "plain", ""),
         ("", "", ""),

@@ -70,8 +70,8 @@ class TestTheBudget:
         assert budget.get_overflow_strategy(RETRIEVAL) == "drop"
         assert budget.get_overflow_strategy(MEMORY) == "truncate"
 
-    @pytest.mark.parametrize("make", [default_chat_budget, default_rag_budget])
-    @pytest.mark.parametrize("size", [1, 7, 100, 8192])
+    @rows("make", [default_chat_budget, default_rag_budget])
+    @rows("size", [1, 7, 100, 8192])
     def test_the_ready_made_budgets_fit_any_window(self, make, size: int):
         budget = make(size)
         assert budget.total_tokens == size

@@ -102,8 +102,8 @@ class TestPostProcessing:
     def test_a_reranker_orders_and_keeps_top_k(self, make):
         assert run(make("r", Backwards(), top_k=2), item("a"), item("b"), item("c")) == ["c", "b"]
 
-    @pytest.mark.parametrize("source", ["system", "memory", "conversation", "user"])
-    @pytest.mark.parametrize("make", [reranker_step, async_reranker_step])
+    @rows("source", ["system", "memory", "conversation", "user"])
+    @rows("make", [reranker_step, async_reranker_step])
     def test_a_reranker_is_not_asked_about_what_must_not_be_forgotten(self, make, source: str):
         step = make("r", Backwards(), top_k=1)
         assert run(step, item("a"), item("kept", source), item("b")) == ["kept", "b"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.vault import read_note
 from rag.vault.encodings import decode_other
 from tables import rows
@@ -49,8 +47,8 @@ WESTERN = [
 ]
 
 
-@pytest.mark.parametrize("encoding", ["cp932", "euc_jp"])
-@pytest.mark.parametrize("text", JAPANESE)
+@rows("encoding", ["cp932", "euc_jp"])
+@rows("text", JAPANESE)
 def test_japanese_of_any_length_is_read_as_it_was_written(text: str, encoding: str) -> None:
     found = decode_other(text.encode(encoding))
     name = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP"}[encoding]
@@ -74,8 +72,8 @@ def test_utf_8_with_a_wrong_byte_stays_utf_8(text: str) -> None:
     assert note.problems == [f"not UTF-8: byte {len(text.encode()) + 1} was replaced by \ufffd"]
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding"),
+@rows(
+    "text, encoding",
     [
         ("Die Straße ist gesperrt.\n", "cp1252"),
         ("会議の記録を田中さんに渡した。\n", "cp932"),
@@ -86,7 +84,7 @@ def test_utf_8_with_a_wrong_byte_stays_utf_8(text: str) -> None:
         ),  # in one line, longer than is looked at
     ],
 )
-@pytest.mark.parametrize("before", ["A line of ASCII.\n" * 7_000, "ASCII " * 20_000])
+@rows("before", ["A line of ASCII.\n" * 7_000, "ASCII " * 20_000])
 def test_text_is_known_by_its_bytes_above_ascii_wherever_they_are(
     before: str, text: str, encoding: str
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rag.vault import Note, chunk_note, limits, read_note
 from tables import rows
 
@@ -36,14 +34,14 @@ def test_tags_are_kept_up_to_their_number(text: str) -> None:
     assert note.problems == ["more than 1,000 tags: only the first 1,000 are kept"]
 
 
-@pytest.mark.parametrize(
-    ("tag", "problem"),
+@rows(
+    "tag, problem",
     [
         ("a" * 201, "a tag is longer than 200 characters: it is left out"),
         ("a/" * 32 + "a", "a tag has more than 32 levels: it is left out"),
     ],
 )
-@pytest.mark.parametrize("note", ["#{} #kept", "---\ntags: [{}, kept]\n---\n"])
+@rows("note", ["#{} #kept", "---\ntags: [{}, kept]\n---\n"])
 def test_a_tag_too_long_or_too_deep_is_left_out(tag: str, problem: str, note: str) -> None:
     found = read(note.format(tag))
     assert found.tags == ["kept"]

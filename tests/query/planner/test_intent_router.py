@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from haystack import Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 
@@ -91,8 +90,8 @@ class TestByModel:
         intent = route(IntentRouter("model"), "rolling back")
         assert (intent.primary_route, intent.reason) == (HYBRID, "there is no model")
 
-    @pytest.mark.parametrize("tags", [[], ["helm"]])
-    @pytest.mark.parametrize("name", ["metadata_only", "sql_only"])
+    @rows("tags", [[], ["helm"]])
+    @rows("name", ["metadata_only", "sql_only"])
     def test_words_that_are_left_are_ranked_by_whatever_it_says(self, tags: list[str], name: str):
         intent = route(says(f'{{"primary_route": "{name}"}}'), "rolling back", tags=tags)
         assert intent.primary_route == HYBRID

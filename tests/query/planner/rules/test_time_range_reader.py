@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from plan_table import TODAY
 from rag.query.planner.plan import TimeWindow
 from rag.query.planner.rules.normalized_query import NormalizedQuery
@@ -160,8 +158,8 @@ def test_what_happens_on_a_day_and_a_day_that_ends_a_query_are_one(query: str, d
     assert days(query) == (day, day)
 
 
-@pytest.mark.parametrize("ends", ["notes from {}", "{}のメモ"])
-@pytest.mark.parametrize("month", range(1, 13))
+@rows("ends", ["notes from {}", "{}のメモ"])
+@rows("month", range(1, 13))
 def test_a_month_without_a_year_is_the_latest_that_has_begun(month: int, ends: str) -> None:
     name = date(2000, month, 1).strftime("%B") if ends[0] == "n" else f"{month}月"
     year = 2026 if month <= 11 else 2025
