@@ -18,6 +18,7 @@ def rows(names: str, cases: Iterable[Any]) -> Callable[[Test], Test]:
     The rows share the test's fixtures, its home and its settings.
     """
     parameters, table = names.replace(",", " ").split(), list(cases)
+    assert table, "a table without rows tests nothing"
 
     def decorate(test: Test) -> Test:
         @functools.wraps(test)
