@@ -55,7 +55,8 @@ def test_the_size_of_the_terminal(both, warm, terminal, library, monkeypatch):
         one, other = both("search", "--help", columns=columns)
         assert one == other
         helped.append(one)
-        shown.append(terminal(warm, "search", "ninety backups", columns=columns).end())
+        searched = terminal(warm, "search", "ninety backups", "--explain", columns=columns)
+        shown.append(searched.end())
     assert shown[0] != shown[1]
     assert helped[0] != helped[1]
 

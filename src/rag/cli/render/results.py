@@ -206,11 +206,11 @@ def _plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
         "example": [f"{plan.hyde.hyde_paragraph} ({plan.hyde.by})"] if plan.hyde.by else [],
         "model": models or ["none: read by rules"],
         "note": [text for text in plan.fallbacks if not text.endswith("there is no model")],
+        "took": [f"{intent.milliseconds:,.1f} ms"],
         "record": [intent.audit] if intent.audit else [],
     }
     for name, texts in named.items():
         yield from ((name, text) for text in texts)
-    yield "took", f"{intent.milliseconds:,.1f} ms"
 
 
 def searched_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
