@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -290,12 +291,13 @@ def _soak(environment: dict[str, str], queries: list[str], calls: int) -> int:
 
 
 def _first(result: Any) -> str:
-    found = result["structuredContent"]["results"]
-    return str(found[0]["path"]) if found else ""
+    """Return where the first result is."""
+    hit = re.search(r"^1\. .*\n   (\S.*\.md):", result["content"][0]["text"], re.MULTILINE)
+    return hit[1] if hit else ""
 
 
 def _total(result: Any) -> int:
-    return len(result["structuredContent"]["results"])
+    return len(re.findall(r"^\d+\. ", result["content"][0]["text"], re.MULTILINE))
 
 
 if __name__ == "__main__":
