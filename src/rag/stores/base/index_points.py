@@ -101,7 +101,7 @@ class IndexPoints(ABC):
         """Return the manifest of the snapshot being read; `None` when there is none: the index was
         made without one, or is being written here."""
         with self.mutex:
-            snapshot = None if self._writing is not None else self._hold()
+            snapshot = self._published()
             if snapshot is None:
                 return None
             path = snapshot.path / MANIFEST
@@ -112,8 +112,12 @@ class IndexPoints(ABC):
     def snapshot_name(self) -> str | None:
         """Return the name of the snapshot being read; `None` when there is none."""
         with self.mutex:
-            snapshot = None if self._writing is not None else self._hold()
+            snapshot = self._published()
             return snapshot.name if snapshot else None
+
+    def _published(self) -> IndexSnapshot | None:
+        """Return the snapshot being read, `None` where what is written is read."""
+        return None if self._writing is not None else self._hold()
 
     def frequencies(self) -> Frequencies:
         """Return the document frequencies of the snapshot being read.

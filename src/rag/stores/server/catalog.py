@@ -103,10 +103,6 @@ class Head:
             self.index, self.version, work, machine=self.machine, name=self.name, since=self.since
         )
 
-    def latest(self) -> tuple[str, str]:
-        """Return this version and the one before."""
-        return self.version, self.before
-
     def part_ids(self) -> list[str]:
         """Return the ids of the points of this version of the catalog, and of the one before."""
         return [

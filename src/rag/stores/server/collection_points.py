@@ -174,7 +174,11 @@ class CollectionPoints(IndexPoints):
         with self._rest.answering():
             head = self._catalog.head()
             # A copy of the catalog on another node may still have the version before.
-            if head is None or head.machine != own.machine or head.version not in own.latest():
+            if (
+                head is None
+                or head.machine != own.machine
+                or head.version not in (own.version, own.before)
+            ):
                 raise _taken_over(head)
             if not own.unfinished:
                 self._head = self._change(own, unfinished=True)
