@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from rag.config import load_config
-from rag.index import sync_mark
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 
@@ -111,10 +110,6 @@ def contents(data: Path) -> str:
 
 
 def _judge(left: Left, file: Path) -> int:
-    # The machine started again, so that it goes by another name.
-    names = vars(sync_mark)
-    assert "boot" in names
-    names["boot"] = lambda: "started again"
     try:
         data = left.open()
         verdict = {

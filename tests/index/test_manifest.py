@@ -1,7 +1,6 @@
 """The manifest: what is written of a note is read again, and a run that died leaves a trace."""
 
 import os
-import shutil
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.exceptions import INDEX_FROM_NOTES, IndexUnavailableError
-from rag.index import manifest as manifests
-from rag.index.checksums import SUMS
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.shard_files import CONFIG
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 
 
 @pytest.fixture
@@ -363,19 +361,22 @@ def test_a_generation_s_manifest_cannot_be_changed(published: Path) -> None:
 
 
 @pytest.fixture
-def shared(manifest: Manifest, file: Path, tmp_path: Path) -> Path:
-    """What a snapshot has of a manifest that was closed: another name of its file."""
-    manifest.commit_write([note("old.md", id="1", title="Old")])
-    manifest.close()
-    (tmp_path / "gen-1").mkdir()
-    (tmp_path / "gen-1" / file.name).hardlink_to(file)
-    return tmp_path / "gen-1" / file.name
+def directory(tmp_path: Path) -> Iterator[IndexDirectory]:
+    """An index that was published, and its lock."""
+    directory = IndexDirectory(tmp_path / "index")
+    with directory.writing():
+        with Manifest.open_writer(directory) as manifest:
+            manifest.commit_write([note("old.md", id="1", title="Old")])
+        segments = directory.work / SHARD / "segments"
+        segments.mkdir(parents=True)
+        (segments.parent / CONFIG).write_text("{}")
+        directory.publish(1, 1)
+        yield directory
 
 
 CHANGES: list[Callable[[Manifest], object]] = [
     lambda manifest: manifest.commit_write([note("new.md")]),
     lambda manifest: manifest.begin_write([note("new.md")]),
-    lambda manifest: manifest.refresh([note("old.md", racy=True)]),
     lambda manifest: manifest.forget("work", ["old.md"]),
     lambda manifest: manifest.distrust_points(),
     lambda manifest: manifest.set_vault("work", "/new"),
@@ -387,30 +388,30 @@ CHANGES: list[Callable[[Manifest], object]] = [
 ]
 
 
-@pytest.mark.parametrize("is_synced", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
 def test_no_change_reaches_what_was_published(
-    shared: Path, file: Path, change: Callable[[Manifest], object], is_synced: bool
+    directory: IndexDirectory, change: Callable[[Manifest], object]
 ) -> None:
+    shared = directory.path / "gen-1" / MANIFEST
     before = shared.read_bytes()
     with Manifest.open_snapshot(shared) as reader:
-        with Manifest.open_work(file, is_synced) as manifest:
+        with Manifest.open_writer(directory) as manifest:
             change(manifest)
         assert [row.path for row in reader.notes()] == ["old.md"]
-    assert shared.read_bytes() == before != file.read_bytes()
-    assert sorted(os.listdir(file.parent)) == [file.name]  # noqa: PTH208
+    assert shared.read_bytes() == before != (directory.work / MANIFEST).read_bytes()
 
 
-def test_without_a_change_the_file_stays_that_of_the_snapshot(shared: Path, file: Path) -> None:
-    with Manifest.open_work(file) as manifest:
-        manifest.refresh([])
+def test_without_a_change_the_next_snapshot_is_not_begun(directory: IndexDirectory) -> None:
+    with Manifest.open_writer(directory) as manifest:
+        manifest.refresh([note("old.md", id="1", racy=True)])  # readers need not know
         manifest.add_words([])
+        manifest.set(revision=str(manifest.revision))
         assert manifest.note("work", "old.md")
-    assert file.samefile(shared)
+    assert not directory.has_work
 
 
-def test_what_is_being_read_can_be_changed_meanwhile(shared: Path, file: Path) -> None:
-    with Manifest.open_work(file) as manifest:
+def test_what_is_being_read_can_be_changed_meanwhile(directory: IndexDirectory) -> None:
+    with Manifest.open_writer(directory) as manifest:
         rows = manifest.notes()
         first = next(rows)
         manifest.commit_write([note("new.md")])
@@ -418,126 +419,20 @@ def test_what_is_being_read_can_be_changed_meanwhile(shared: Path, file: Path) -
         assert manifest.rows() == 2
 
 
-def test_a_copy_that_finds_no_room_leaves_the_file_as_it_is(
-    shared: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fill(source: Path, target: Path) -> None:
-        target.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("rag.index.sqlite.copy_file", fill)
-    with Manifest.open_work(file, is_synced=False) as manifest:
-        with pytest.raises(OSError, match="No space"):
-            manifest.set(fact="new")
-        assert manifest.note("work", "old.md")
-    assert file.samefile(shared)
-    assert sorted(os.listdir(file.parent)) == [file.name]  # noqa: PTH208
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "missing": Path.unlink,
+    "empty": lambda file: file.write_bytes(b""),
+    "text": lambda file: file.write_text("these are no tables " * 500),
+    "a folder": lambda file: (file.unlink(), file.mkdir()),
+}
 
 
-def damage_missing(file: Path) -> None:
-    file.unlink()
-
-
-def damage_empty(file: Path) -> None:
-    file.write_bytes(b"")
-
-
-def damage_text(file: Path) -> None:
-    file.write_text("these are no tables " * 500)
-
-
-def damage_half(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2)
-
-
-def damage_middle(file: Path) -> None:
-    with file.open("r+b") as out:
-        out.seek(file.stat().st_size // 2 // 4096 * 4096)
-        out.write(b"\xaa" * 4096)
-
-
-def damage_folder(file: Path) -> None:
-    file.unlink()
-    file.mkdir()
-
-
-@pytest.mark.parametrize(
-    "damage", [damage_missing, damage_empty, damage_text, damage_half, damage_middle, damage_folder]
-)
-def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object) -> None:
-    damage(published)  # type: ignore[operator]
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: str) -> None:
+    DAMAGE[damage](published)
     with pytest.raises(IndexUnavailableError) as caught:
         Manifest.open_snapshot(published)
     assert caught.value.hint == INDEX_FROM_NOTES
-
-
-def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path) -> None:
-    whole = published.read_bytes()
-    size = int.from_bytes(whole[16:18], "big")  # of a page, as the head of the file says
-    pages = range(0, len(whole), size)
-    assert len(pages) > 10
-    for start in pages:
-        published.write_bytes(whole[:start] + b"\xaa" * size + whole[start + size :])
-        with pytest.raises(IndexUnavailableError):
-            Manifest.open_snapshot(published)
-
-
-@pytest.fixture
-def snapshot(tmp_path: Path) -> Path:
-    """The manifest of a snapshot that was published."""
-    directory = IndexDirectory(tmp_path / "index")
-    with directory.writing():
-        with Manifest.open_work(directory.work / MANIFEST) as manifest:
-            manifest.commit_write(
-                [note(f"{n}.md", id=f"{n}", title="word " * n) for n in range(300)]
-            )
-        directory.publish(1, 300)
-    return directory.path / "gen-1" / MANIFEST
-
-
-@pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was verified."""
-    seen: list[str] = []
-    verify = manifests.verify
-    monkeypatch.setattr(
-        manifests, "verify", lambda db, table="": (seen.append(table), verify(db, table))
-    )
-    return seen
-
-
-def test_a_manifest_is_verified_only_where_it_has_no_checksum(
-    snapshot: Path, looked: list[str]
-) -> None:
-    shutil.copytree(snapshot.parent, snapshot.parents[1] / "gen-2")
-    Manifest.open_snapshot(snapshot.parents[1] / "gen-2" / MANIFEST).close()
-    assert looked == []
-    (snapshot.parent / SUMS).unlink()
-    Manifest.open_snapshot(snapshot).close()
-    assert looked == ["notes"]
-
-
-@pytest.mark.parametrize("damage", [damage_empty, damage_text, damage_half, damage_middle])
-def test_damage_to_a_published_manifest_is_found(snapshot: Path, damage: object) -> None:
-    Manifest.open_snapshot(snapshot).close()
-    damage(snapshot)  # type: ignore[operator]
-    with pytest.raises(IndexUnavailableError, match="damaged"):
-        Manifest.open_snapshot(snapshot)
-
-
-@pytest.mark.parametrize("keep_time", [False, True])
-def test_another_file_in_the_place_of_a_manifest_is_read_through(
-    snapshot: Path, keep_time: bool
-) -> None:
-    """Also one of the same size and time."""
-    facts, content = snapshot.stat(), bytearray(snapshot.read_bytes())
-    content[4096:8192] = b"\xaa" * 4096
-    snapshot.unlink()
-    snapshot.write_bytes(content)
-    if keep_time:
-        os.utime(snapshot, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-    with pytest.raises(IndexUnavailableError, match="damaged"):
-        Manifest.open_snapshot(snapshot)
 
 
 @given(st.lists(ROWS, max_size=4, unique_by=(lambda r: (r.vault, r.path), lambda r: r.id)))

@@ -140,7 +140,7 @@ def test_what_a_killed_run_built_is_swept_by_the_next(vault, config, refresh) ->
     assert not left.exists()
 
 
-def test_an_index_that_lost_what_was_built_is_not_published_and_made_anew(
+def test_an_index_that_lost_what_was_built_is_not_published(
     vault, config, refresh, points, cut
 ) -> None:
     cut(1200, 1)
@@ -149,7 +149,7 @@ def test_an_index_that_lost_what_was_built_is_not_published_and_made_anew(
         shutil.rmtree(IndexDirectory(config.index_dir).work / SHARD)
         run.publish()
     assert IndexDirectory(config.index_dir).current() is None
-    assert "rebuilt" in refresh(v=vault).notices[0]
+    refresh(v=vault)
     assert len(points(config)) == 80
 
 

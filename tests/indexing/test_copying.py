@@ -54,7 +54,7 @@ def embed(config: RAGConfig, size: int) -> None:
         store.begin_writing()
         store.drop_embeddings()
         store.write_embeddings({d.id: [[1.0] + [0.0] * (size - 1)] for d in store.all_documents()})
-        with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+        with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
             number = manifest.raise_revision(at_least=store.directory.newest())
         store.publish(number)
 

@@ -22,8 +22,8 @@ from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, M
 from rag.index import background
 from rag.index.background import background_texts, read_background
 from rag.index.embedding_space import Embedded, read_embedded
-from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.manifest import UNEMBEDDED, published_manifest
+from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
@@ -102,8 +102,8 @@ def snapshot(config: RAGConfig) -> str | None:
 
 
 def is_marked(config: RAGConfig) -> bool:
-    """Tell whether the writer takes some chunks for unembedded."""
-    with Manifest.open_work(IndexDirectory(config.index_dir).work / MANIFEST) as manifest:
+    """Tell whether the index takes some chunks for unembedded."""
+    with published_manifest(IndexDirectory(config.index_dir)) as manifest:
         return bool(manifest.get(UNEMBEDDED))
 
 

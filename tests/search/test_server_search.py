@@ -114,7 +114,7 @@ def give_vectors(config: RAGConfig) -> None:
         store.begin_writing()
         found = sorted(document.id for document in store.all_documents())
         store.write_embeddings({name: [direction(name)] for name in found[1:]})
-        with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+        with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
             number = manifest.raise_revision(at_least=store.directory.newest())
         store.publish(number)
 

@@ -70,7 +70,7 @@ def publish() -> Callable[[Store, str], None]:
 
     def published(store: Store, made: str) -> None:
         store.begin_writing()
-        with Manifest.open_work(store.points.directory.work / MANIFEST) as manifest:
+        with Manifest.open_work(store.points.directory.begin_work() / MANIFEST) as manifest:
             manifest.set(made=made)
         store.publish()
 

@@ -99,7 +99,7 @@ def put(store: BaseDocumentStore, *notes: str) -> None:
     ids = {note: str(uuid5(NAMESPACE_URL, note)) for note in notes}
     documents = [Document(id=ids[n], content=n, sparse_embedding=words) for n in notes]
     store.write_documents(documents, DuplicatePolicy.OVERWRITE)
-    with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+    with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
         known = manifest.stats("v")
         manifest.forget("v", known.keys() - ids.keys())
         manifest.commit_write(

@@ -11,7 +11,7 @@ import pytest
 
 from rag.context import FactFile, MemoryEntry
 from rag.qa.sessions import Turn, new_session
-from rag.support.durable_files import boot, replace_durably, sync_folder, sync_tree
+from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 
 
 @pytest.fixture
@@ -135,9 +135,3 @@ class TestSyncing:
     ) -> None:
         failing(errno.EINVAL)
         sync_folder(tmp_path)
-
-
-def test_a_machine_has_one_name_until_it_starts_again() -> None:
-    assert boot() == boot()
-    if os.path.exists("/proc/sys/kernel/random/boot_id"):  # noqa: PTH110
-        assert boot()

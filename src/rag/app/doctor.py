@@ -46,13 +46,12 @@ from rag.exceptions import (
 from rag.index.checksums import find_damage
 from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
 from rag.index.fingerprint import fingerprint
-from rag.index.index_errors import NO_INDEX
+from rag.index.index_errors import NO_INDEX, damaged_index
 from rag.index.snapshots import CURRENT, IndexDirectory
-from rag.index.staging_files import copied_size
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.search.modes import SearchMode
 from rag.support import owned_folders
-from rag.support.disk_space import free_room, require_room, room_to_index
+from rag.support.disk_space import free_room, require_room
 from rag.support.json_reports import to_json
 from rag.support.sparse_files import disk_usage
 from rag.support.vector_digest import may_be_same, shortened
@@ -228,8 +227,8 @@ def check_disk(examination: Examination) -> Iterator[CheckResult]:
     directory = IndexDirectory(examination.config.index_dir)
     if not os.access(_existing(directory.path), os.W_OK):
         return
-    size, free = copied_size(directory.work), free_room(directory.path)
-    require_room(directory.path, room_to_index(directory.work, 0, size))
+    size, free = directory.size_of_copy(), free_room(directory.path)
+    require_room(directory.path, directory.room_to_write())
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
     message = f"{free / 1e9:,.1f} GB free; the next snapshot of the index takes about "
     message += f"{size / 1e6:,.1f} MB"
@@ -350,10 +349,7 @@ def _check_content(config: RAGConfig, manifest: Manifest) -> CheckResult:
 
 
 def check_files(examination: Examination) -> Iterator[CheckResult]:
-    """Read every file of the index, and compare it with its checksum.
-
-    A staging index that is being written, or whose writer was killed, is left out.
-    """
+    """Read every file of the current snapshot, and compare it with its checksum."""
     directory = IndexDirectory(examination.config.index_dir)
     for file, kind in directory.strange_files():
         if file.name != CURRENT:  # without which no index is read, as is told already
@@ -364,15 +360,10 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
     except IndexUnavailableError:  # told already
         return
     with snapshot:
-        names = find_damage(snapshot.path, all_read=True, remember=False)
-    if names is None:
-        message = "an older version of rag made it, and no checksums of its files"
-        yield _warn("files", message, _WRITE_MISSING)
-        return
-    damaged = [f"{snapshot.name}/{name}" for name in names]
-    damaged += [f"{directory.work.name}/{name}" for name in directory.working.damage()]
+        damaged = [f"{snapshot.name}/{name}" for name in find_damage(snapshot.path, all_read=True)]
     if damaged:
         message = f"damaged: {', '.join(damaged[:_NAMED])}"
+        damaged_index(directory.path, message)  # for the next `rag index`
         yield _fail("files", message, INDEX_FROM_NOTES, damaged=damaged)
     else:
         yield _pass("files", "all hold what was written into them", damaged=damaged)

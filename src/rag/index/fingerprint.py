@@ -9,7 +9,7 @@ from rag.text.bm25 import LEXICAL_VERSION
 from rag.vault.chunking import CHUNKER_VERSION
 
 # Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def fingerprint(config: RAGConfig) -> str:

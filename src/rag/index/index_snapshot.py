@@ -1,12 +1,10 @@
-"""A snapshot of an index that a reader holds."""
+"""A snapshot that is being read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import IO
 
-from rag.index.checksums import find_damage
-from rag.index.index_errors import damaged_index
 from rag.support.regular_files import read_file
 
 POINTS = "points"
@@ -27,18 +25,6 @@ class IndexSnapshot:
     def points(self) -> int:
         """The number of points its shard was published with."""
         return int(read_file(self.path / POINTS))
-
-    def check(self, *wanted: str) -> bool:
-        """Make sure that its files hold what was published, as far as their stamps tell.
-
-        :param wanted: only these; by default all.
-        :returns: false where nothing is known, since an older program published it.
-        :raises IndexUnavailableError: when one does not.
-        """
-        wrong = find_damage(self.path, *wanted)
-        if wrong:
-            raise damaged_index(self.path.parent, f"{self.name}/{wrong[0]}")
-        return wrong is not None
 
     def close(self) -> None:
         self._lock.close()

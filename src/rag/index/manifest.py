@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
@@ -22,7 +22,6 @@ from uuid import UUID
 from rag.index import catalog as catalog_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
-from rag.index.checksums import find_damage
 from rag.index.index_errors import damaged_index
 from rag.index.links import names
 from rag.index.links import tables as link_tables
@@ -30,7 +29,7 @@ from rag.index.links.names import NameTable
 from rag.index.links.tables import LinkTables
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.index.sqlite import WrittenDatabase, connect_unchanged, transaction, verify
+from rag.index.sqlite import connect_unchanged, connect_written, transaction
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind
 
@@ -44,27 +43,41 @@ UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack
 
 
 class Manifest:
-    """Open it with `open_work` (one writer) or `open_snapshot` (any reader)."""
+    """Open it with `open_writer` or `open_work` (one writer) or `open_snapshot` (any reader).
 
-    def __init__(self, db: sqlite3.Connection, written: WrittenDatabase | None = None) -> None:
-        self._db, self._written = db, written
+    :param begin: begins the next snapshot and returns its folder: where the manifest is then.
+    """
+
+    def __init__(self, db: sqlite3.Connection, begin: Callable[[], Path] | None = None) -> None:
+        self._db, self._begin = db, begin
+        self._before: list[sqlite3.Connection] = []  # rows of it may still be read
 
     @classmethod
-    def open_work(cls, path: Path, is_synced: bool = True, is_verified: bool = False) -> Manifest:
-        """Open the writer's manifest; make it when it is missing. Once published it is the same
-        file as the snapshot's, and copied when it is next changed.
+    def open_work(cls, path: Path, is_synced: bool = True) -> Manifest:
+        """Open a manifest to write it; make it when it is missing.
 
         :param is_synced: whether a change that was made survives a power cut.
-        :param is_verified: whether it is known to be whole.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
-        written = WrittenDatabase(path, is_synced)
-        if not is_verified:
-            verify(written.connection)
-        tables = written.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'")
-        if not tables.fetchone():
-            written.own().executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-        return cls(written.connection, written)
+        db = connect_written(path, is_synced)
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
+            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        return cls(db)
+
+    @classmethod
+    def open_writer(cls, directory: IndexDirectory, is_on_server: bool = False) -> Manifest:
+        """Open the writer's manifest: that of the current snapshot until it is first changed.
+
+        :param is_on_server: whether a server holds the points: what was written there is known to
+            this manifest alone, which is kept and synced.
+        :raises sqlite3.DatabaseError: when the file is no manifest.
+        :raises IndexUnavailableError: when there is something else in its place.
+        """
+        name = directory.current()
+        if name is None or directory.has_work or is_on_server:
+            return cls.open_work(directory.begin_work() / MANIFEST, is_on_server)
+        published = cls.open_snapshot(directory.path / name / MANIFEST)
+        return cls(published._db, directory.begin_work)
 
     @classmethod
     def empty(cls) -> Manifest:
@@ -79,18 +92,18 @@ class Manifest:
 
         :raises IndexUnavailableError: when it is missing or damaged.
         """
+        index = path.parent.parent
         if strange_kind(path):  # a pipe would be waited for
-            raise damaged_index(path.parent, path.name)
+            raise damaged_index(index, path.name)
         try:
             db = connect_unchanged(path)
-            wrong = find_damage(path.parent, path.name)
-            if wrong is None:
-                verify(db, "notes")
         except sqlite3.Error as error:
-            raise damaged_index(path.parent, str(error)) from error
-        if wrong:
+            raise damaged_index(index, str(error)) from error
+        try:
+            db.execute("SELECT 1 FROM notes LIMIT 1")
+        except sqlite3.Error as error:
             db.close()
-            raise damaged_index(path.parent, wrong[0])
+            raise damaged_index(index, str(error)) from error
         return cls(db)
 
     def copy_to(self, path: Path) -> None:
@@ -100,7 +113,8 @@ class Manifest:
             self._db.backup(target)
 
     def close(self) -> None:
-        (self._written or self._db).close()
+        for db in (self._db, *self._before):
+            db.close()
 
     def __enter__(self) -> Manifest:
         return self
@@ -115,7 +129,8 @@ class Manifest:
         return row[0] if row else default
 
     def set(self, **facts: str) -> None:
-        self._own().executemany("REPLACE INTO meta VALUES (?, ?)", facts.items())
+        if news := {key: value for key, value in facts.items() if self.get(key) != value}:
+            self._own().executemany("REPLACE INTO meta VALUES (?, ?)", news.items())
 
     @property
     def revision(self) -> int:
@@ -312,10 +327,11 @@ class Manifest:
                 self._describe(row)
 
     def refresh(self, rows: Iterable[NoteRow]) -> None:
-        """Record that unchanged files need no second check; readers need not know."""
-        if seen := [*rows]:
+        """Record that unchanged files need no second check, if there is something to publish:
+        readers need not know."""
+        if not self._begin:
             with self._transaction(revise=False):
-                self._store(seen)
+                self._store(rows)
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
@@ -394,9 +410,11 @@ class Manifest:
             yield
 
     def _own(self) -> sqlite3.Connection:
-        """Return the connection to a file that nobody else has."""
-        if self._written:
-            self._db = self._written.own()
+        """Return the connection to a file that this process alone writes."""
+        if self._begin:
+            path, self._begin = self._begin() / MANIFEST, None
+            self._before.append(self._db)
+            self._db = connect_written(path, is_synced=False)
         return self._db
 
 

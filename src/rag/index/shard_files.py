@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 CONFIG = "edge_config.json"
 SEGMENT = "segment.json"  # the same of a segment
 SEGMENTS = "segments"
-JOURNAL = "wal"
-TRACKED = "tracker_journal.dat"  # of a segment that is being filled
 TABLE = "indices_tracker.json"  # of the dimensions of a lexical space, by their places
 SORTED = "dimensions.sorted"  # the second form of it (`rag.stores.edge.layout.dimension_tables`)
 # What a merged segment has beside its points, written with it.
@@ -26,19 +22,26 @@ _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it 
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a file or folder of a closed shard was left by a process that was killed."""
+    """Return whether a file or folder of a shard is one that the engine, or we, soon remove."""
     return name.startswith(_TEMPORARY) or name.endswith(".tmp")
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove from a shard that nobody has open, and from around it, what killed writers left."""
-    for base, folders, files in os.walk(folder):
-        for name in filter(is_leftover, files):
-            with suppress(OSError):
-                Path(base, name).unlink()
-        for name in filter(is_leftover, [*folders]):
-            folders.remove(name)
-            shutil.rmtree(Path(base, name), ignore_errors=True)
+def is_settings(file: str | Path) -> bool:
+    """Return whether a file holds settings of a shard or of a segment, as JSON."""
+    return str(file).endswith((CONFIG, SEGMENT))
+
+
+def is_fixed(file: str) -> bool:
+    """Whether the engine never writes a file again, so that it may have a name in more than one
+    snapshot: the postings of a merged segment, its tables of dimensions, its list of points, its
+    indexes of fields, and the pages that hold its payloads and vectors. What is deleted there is
+    noted beside them."""
+    name = file.rpartition("/")[2]
+    if not name.startswith("page_"):
+        return name in _FIXED
+    # Only a merged segment has this kind of list of its points.
+    segment = file.rpartition("_storage")[0].rpartition("/")[0]
+    return Path(segment, "id_tracker.mappings").exists()
 
 
 def discard(path: Path) -> None:
@@ -71,15 +74,3 @@ def dense_size(shard: Path, name: str) -> int | None:
     config = json.loads((shard / CONFIG).read_text("utf-8"))
     size: int | None = config.get("vectors", {}).get(name, {}).get("size")
     return size
-
-
-def is_fixed(file: str) -> bool:
-    """Whether the engine never writes a file again: the postings of a merged segment, its tables of
-    dimensions, its list of points, its indexes of fields, and the pages that hold its payloads and
-    vectors. What is deleted there is noted beside them."""
-    name = file.rpartition("/")[2]
-    if not name.startswith("page_"):
-        return name in _FIXED
-    # Only a merged segment has this kind of list of its points.
-    segment = file.rpartition("_storage")[0].rpartition("/")[0]
-    return Path(segment, "id_tracker.mappings").exists()

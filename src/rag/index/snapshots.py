@@ -1,25 +1,25 @@
 """The folder of an index: one writer, any number of readers, whole snapshots only.
 
     index.lock    held by the one writer
-    work/         the writer's own shard and manifest; nobody else opens it
-    work/checksums, work/stamps     the same of it, as it was closed
-    work/frequencies  how many chunks hold each term; it is away while they are written
-    work/writing  somebody may have written to it since
-    parts/        segments on their way into the writer's shard
-    gen-7/        a snapshot: a closed copy of work/ that is never written again
-    gen-7/rag-narrow-x/  links to its shard, while a reader opens it for the words of a query; in
-                  memory instead where the system has a folder for that
-    gen-7/frequencies  the same of the snapshot
-    gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
+    work/         the next snapshot, while it is written
+    parts/        segments on their way into its shard
+    gen-7/        a snapshot: a shard, a manifest, frequencies; never written again
+    gen-7/points      how many points its shard holds; readers compare
+    gen-7/checksums   what its files held when it was published (`rag.index.checksums`)
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the snapshot to read
-    UNSYNCED      the run of the machine in which work/, which is not synced, was written last
+    DAMAGED       what a reader found wrong: the next `rag index` makes the index anew
     SERVER        where the points are, when a server holds them: then there are no shards here
 
-A snapshot appears by a rename and is announced by replacing CURRENT, so a reader sees the
-old one or the new one, whole, wherever a writer is killed. All of it is synced before, and the one
-before it goes last, so that the same holds where the machine goes down. Loading a shard writes into
-its folder: nothing here ever loads one that another process may have open for writing.
+To write: take the lock, copy the current snapshot to work/ (what the engine never writes again gets
+a second name instead), change that, close it, sync it, rename it to gen-8, replace CURRENT; gen-7
+goes when no reader holds it. Wherever a writer is killed or the power fails, readers see gen-7 or
+gen-8, whole, and the next writer begins with what they see. To read: hold the lock of the snapshot
+in CURRENT, and open what it holds. Loading a shard writes into its folder: nothing here ever loads
+one that another process may have open for writing.
+
+Where a server holds the points, what was written to it stays: work/, which holds the manifest and
+the frequencies, is kept, and a snapshot is a copy of it.
 
 The folder, and each in it that is ever deleted, has a mark (`rag.support.owned_folders`).
 """
@@ -31,19 +31,24 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, UsageError
-from rag.index.checksums import Record, Seen, find_damage
-from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT, not_a_file
+from rag.index.checksums import SUMS, find_damage, write_checksums
+from rag.index.frequencies import FREQUENCIES
+from rag.index.index_errors import DAMAGED, NO_INDEX, NO_INDEX_HINT, not_a_file
 from rag.index.index_snapshot import POINTS, IndexSnapshot
-from rag.index.shard_files import CONFIG, discard
-from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
-from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
+from rag.index.shard_files import CONFIG, discard, is_fixed, is_leftover
+from rag.support.disk_space import (
+    RESERVE,
+    disk_in_view,
+    is_watched,
+    require_room,
+    room_to_index,
+)
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.file_locks import lock_index
 from rag.support.owned_folders import (
@@ -54,7 +59,7 @@ from rag.support.owned_folders import (
     remove,
 )
 from rag.support.regular_files import read_file, strange_kind
-from rag.support.sparse_files import Checksum, checksum
+from rag.support.sparse_files import copy_tree, files_below, size_on_disk
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -68,8 +73,7 @@ CURRENT = "CURRENT"
 _LOCK = "index.lock"
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
-
-Copy = Callable[[Path, Path, str, Mapping[str, Checksum]], Copied]
+_OF_A_SNAPSHOT = frozenset({MARK, SUMS})  # files of one snapshot, not of the next
 
 
 class IndexDirectory:
@@ -86,16 +90,17 @@ class IndexDirectory:
         self.parts = self.path / "parts"
         self._lock: IO[bytes] | None = None
         self._holders = 0
+        self._has_work = False  # whether `work/` is this writer's next snapshot
 
     @classmethod
     def of(cls, config: RAGConfig) -> IndexDirectory:
         """Return that of the configured index."""
         return cls(config.index_dir, config.data_dir)
 
-    @cached_property
-    def working(self) -> WorkingFiles:
-        """The files of the working copy; readers do without."""
-        return WorkingFiles(self.work, MANIFEST)
+    @property
+    def is_on_server(self) -> bool:
+        """Whether a server holds the points."""
+        return (self.path / SERVER).exists()
 
     # -- readers -----------------------------------------------------------------------
 
@@ -133,22 +138,25 @@ class IndexDirectory:
     def is_whole(self, name: str) -> bool:
         """Return whether the files that a snapshot cannot do without are there, and not empty."""
         parts = [MANIFEST]
-        if not (self.path / SERVER).exists():
+        if not self.is_on_server:
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         with suppress(OSError, ValueError):
             int(read_file(self.path / name / POINTS))
             return all(_holds_something(self.path / name / part) for part in parts)
         return False
 
-    def damage(self, all_read: bool = False, seen: Seen | None = None) -> list[str] | None:
-        """Return the files of the current snapshot that do not hold what was published.
+    def damage(self, all_read: bool = False) -> list[str]:
+        """Return what is damaged: what a reader has reported, and files of the current snapshot
+        that do not hold what was published.
 
-        :param all_read: do not believe the files' stamps.
-        :param seen: files that were read a moment ago.
-        :returns: `None` where nothing is known, or where there is no snapshot.
+        :param all_read: read every file, whatever its size and time.
         """
         name = self.current()
-        return find_damage(self.path / name, all_read=all_read, seen=seen) if name else None
+        damaged = find_damage(self.path / name, all_read) if name else []
+        if (self.path / DAMAGED).exists():
+            with suppress(OSError):
+                damaged += [read_file(self.path / DAMAGED).decode("utf-8", "replace")]
+        return damaged
 
     def open_current(self) -> IndexSnapshot:
         """Hold the current snapshot.
@@ -200,12 +208,14 @@ class IndexDirectory:
         """
         if self._lock is None:
             self._lock = self._acquire(wait, brief)
+            self.clear_unfinished()
         self._holders += 1
         try:
             yield
         finally:
             self._holders -= 1
             if not self._holders:
+                self._has_work = False
                 self._lock.close()
                 self._lock = None
 
@@ -237,73 +247,93 @@ class IndexDirectory:
             return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
         return set()
 
-    def publish(self, number: int, points: int, copy: Copy = copy_folder) -> None:
-        """Make `work/`, whose shard must be flushed and closed, the current snapshot.
+    @property
+    def has_work(self) -> bool:
+        """Whether `work/` holds what is to be published."""
+        return self._has_work
 
-        The one before stays until this one is safe on the disk.
+    def begin_work(self) -> Path:
+        """Return `work/`, which at first holds what the current snapshot does; the lock is held.
+
+        :raises DiskFullError: when the disk has no room for it.
+        """
+        if not self._has_work:
+            name = self.current()
+            if self.is_on_server or name is None:
+                make_owned(self.work)
+            else:
+                self._copy(self.path / name)
+            self._has_work = True
+        return self.work
+
+    def _copy(self, snapshot: Path) -> None:
+        with disk_in_view(self.path, self.room_to_write):
+            make_owned(self.work)
+            copy_tree(
+                snapshot,
+                self.work,
+                lambda name: name in _OF_A_SNAPSHOT or is_leftover(name),
+                # Of the frequencies a new file comes in the place of the old one.
+                lambda path: is_fixed(path) or path.endswith(f"/{FREQUENCIES}"),
+            )
+
+    def clear_work(self) -> None:
+        """Begin the next snapshot with nothing in it."""
+        remove(self.work)
+        make_owned(self.work)
+        self._has_work = True
+
+    def publish(self, number: int, points: int) -> None:
+        """Make `work/`, whose shard must be flushed and closed, the current snapshot.
 
         :param number: the snapshot's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
-        :param copy: copies `work/`, as `copy_folder` does, and fails when the copy cannot be read.
-        :raises DiskFullError: when the disk has no room for the copy.
+        :raises DiskFullError: when the disk has no room for it.
         """
-        with self._staged(number, self._room_to_publish) as staged:
-            copied = copy(self.work, staged, SHARD, self.working.known)
-            record = self._complete(staged, number, points, copied.copy)
-        # First: a staging index that lost what was announced must not be taken for what it was.
-        self.working.publish(copied.work, record)
-        self._announce(number)
-        # To remove the snapshot before has changed what the system says of files it shared.
-        self.working.stamp(record)
+        if self.is_on_server:
+            self.import_files(number, points, self._copy_catalogue)
+            return
+        with disk_in_view(self.path, self.room_to_write):
+            self._complete(self.work, number, points)
+        self._has_work = False
 
     def import_files(self, number: int, points: int, fill: Callable[[Path], None]) -> None:
-        """Make files from elsewhere the current snapshot; the staging index stays as it is.
+        """Make files from elsewhere the current snapshot; `work/` stays as it is.
 
         :param number: the snapshot's number, higher than any before.
         :param points: how many points belong to it.
         :param fill: writes the files into a folder.
         :raises DiskFullError: when the disk has no room for them.
         """
-        with self._staged(number, lambda: RESERVE) as staged:
-            fill(staged)
-            files = [path for path in staged.iterdir() if path.name != MARK]
-            sums = {path.name: checksum(path) for path in files}
-            self._complete(staged, number, points, sums)
-        self._announce(number)
-
-    @contextmanager
-    def _staged(self, number: int, room: Callable[[], int]) -> Iterator[Path]:
-        """Make the folder that becomes a snapshot, once all of it is on the disk."""
-        name = _name(number)
-        staged = self.path / f".{name}.tmp"
+        staged = self.path / f".{_name(number)}.tmp"
         remove(staged)
-        with disk_in_view(self.path, room):
+        with disk_in_view(self.path, lambda: RESERVE):
             make_owned(staged)
-            yield staged
-            sync_tree(staged)
+            fill(staged)
+            self._complete(staged, number, points)
+
+    def _copy_catalogue(self, target: Path) -> None:
+        copy_tree(self.work, target, lambda name: name == MARK or is_leftover(name))
+
+    def _complete(self, staged: Path, number: int, points: int) -> None:
+        """Make a folder the current snapshot, once all of it is on the disk; the one before stays
+        until then."""
+        name, before = _name(number), self.current()
+        (staged / POINTS).write_text(str(points), "ascii")
+        write_checksums(staged, self.path / before if before else None)
+        sync_tree(staged)
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
         sync_folder(self.path)
-
-    def _complete(
-        self, staged: Path, number: int, points: int, sums: Mapping[str, Checksum]
-    ) -> Record:
-        (staged / POINTS).write_text(str(points), "ascii")
-        record = Record(self.path / _name(number), {**sums, POINTS: checksum(staged / POINTS)})
-        record.write(staged)
-        return record
-
-    def _announce(self, number: int) -> None:
-        replace_durably(self.path / CURRENT, _name(number).encode())
+        replace_durably(self.path / CURRENT, name.encode())
+        (self.path / DAMAGED).unlink(missing_ok=True)
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove snapshots that nobody reads any more, and what killed writers left."""
+        """Remove snapshots that nobody reads any more, and what killed readers left."""
         current = self.current()
-        self.clear_unfinished()
-        links = Path(MEMORY).glob(f"{LINKED}*")
-        for left in (*self.path.glob(f"gen-*/{LINKED}*"), *self.path.glob("gen-*/*.tmp"), *links):
+        for left in Path(MEMORY).glob(f"{LINKED}*"):
             with suppress(OSError):  # it may be gone meanwhile
                 seen = left.lstat()
                 if seen.st_uid == os.getuid() and time.time() - seen.st_mtime > _OPENING:
@@ -325,16 +355,12 @@ class IndexDirectory:
                     lock_file.unlink()
 
     def clear_unfinished(self) -> None:
-        """Remove what no run goes on with: parts, and snapshots that were not completed."""
+        """Remove what a killed writer left, and no run goes on with."""
         self.clear_parts()
         for staged in self.path.glob(".gen-*.tmp"):
             remove(staged)
-
-    def clear_work(self) -> None:
-        """Forget the writer's own state; it is rebuilt from the notes."""
-        remove(self.work)
-        make_owned(self.work)
-        self.working.mark.forget()
+        if not self._has_work and not self.is_on_server:
+            remove(self.work)
 
     def clear_parts(self) -> None:
         """Remove the segments that no shard took in."""
@@ -344,10 +370,20 @@ class IndexDirectory:
         """Make the folder for segments on their way into the shard."""
         make_owned(self.parts)
 
-    def _room_to_publish(self) -> int:
-        """Return the bytes that a copy of `work/` takes at most, and take back half of one."""
-        self.clear_unfinished()
-        return copied_size(self.work)
+    # -- room --------------------------------------------------------------------------
+
+    def size_of_copy(self) -> int:
+        """Return the bytes that the next snapshot takes beside the current one."""
+        folder = self.path / (self.current() or self.work.name)
+        return sum(size_on_disk(file) for file in files_below(folder) if not is_fixed(file))
+
+    def room_to_write(self, size: int = 0) -> int:
+        """Return free bytes that are enough, nearly always, to index changed notes.
+
+        :param size: the bytes of the notes.
+        """
+        folder = self.path / (self.current() or self.work.name)
+        return room_to_index(folder, size, self.size_of_copy())
 
     def require_reserve(self, need: int = 0) -> None:
         """Make sure that the engine can write `need` bytes, for which a full disk would end the

@@ -22,8 +22,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from rag.exceptions import IndexingError, RAGError
 from rag.index.snapshots import IndexDirectory
-from rag.index.staging_files import copied_size
-from rag.support.disk_space import be_watched, disk_full, free_room, room_to_index
+from rag.support.disk_space import be_watched, disk_full, free_room
 
 T = TypeVar("T")
 Tell = Callable[[int], None]
@@ -125,7 +124,7 @@ class _Child:
                     signal.signal(-code, signal.SIG_DFL)
                 os.kill(os.getpid(), -code)
             raise IndexingError("the process that writes the index has ended", f"exit code {code}")
-        need = room_to_index(directory.work, self.size, copied_size(directory.work))
+        need = directory.room_to_write(self.size)
         is_full = free_room(directory.path) < max(_SHORT, need)
         with suppress(RAGError, OSError), directory.writing():
             directory.clear_unfinished()

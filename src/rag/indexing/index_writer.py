@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.index.embedding_space import Embedded, Space, read_embedded, record_embedded
 from rag.index.fingerprint import fingerprint
 from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import IndexDirectory
 from rag.index.vault_facts import keep_copied
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.support.disk_space import is_of_full_disk
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rag.indexing.sentence_embedder import Lookup
     from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.segments import SegmentHome
+
+T = TypeVar("T")
 
 
 class IndexWriter:
@@ -63,8 +65,8 @@ class IndexWriter:
         self._without = 0  # chunks written without an embedding
         self._prepared = False
         self._is_on_server = bool(config.store.url)
-        self._is_suspect = False  # whether what readers have may be damaged
-        self._is_doubtful = False  # whether its own files may be
+        self._is_suspect = False  # whether what readers have is damaged
+        self._has_given_up = False  # whether the engine failed on what was there
         self._rebuild = rebuild
         self._lock = directory.writing(wait, brief)
         self.is_open = False
@@ -91,77 +93,51 @@ class IndexWriter:
         self.is_open = False
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
-            stack.push(self._note_closed)
             if self._pipeline is not None:
                 stack.callback(self.store.close)
             if self._vectors is not None:
                 stack.callback(self._vectors.close)
             stack.callback(self.manifest.close)
 
-    def _note_closed(self, failure: type[BaseException] | None, *_: object) -> None:
-        if failure is None:
-            self.directory.working.close()
-
     # -- the manifest ------------------------------------------------------------------
 
     def _open_manifest(self) -> Manifest:
-        """Open the manifest; rebuild it when it does not fit or is damaged."""
+        """Open the manifest; make the index anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
-        working, mark = self.directory.working, self.directory.working.mark
-        if not self._rebuild and mark.is_of_another_run and (lost := working.differences()):
-            why = "the machine went down while the index was written, or it was damaged"
-            return self._begin_rebuild(f"{why} ({lost[0]})")
-        if not self._is_on_server:
-            mark.begin()  # in this run of the machine it need not be read again
-        if lost := working.check():
-            return self._begin_rebuild(f"the index was damaged ({lost[0]})")
         try:
-            # Its checksum was compared, as a reader does, who need not read it through then either.
-            manifest = self._open_work(working.is_closed and MANIFEST in working.known)
+            manifest = self._open_work()
             known = manifest.get("fingerprint")
-        except sqlite3.DatabaseError as error:
+        except (IndexUnavailableError, sqlite3.DatabaseError) as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
             return self._begin_rebuild(f"the index's manifest was damaged ({error})")
-        mine = fingerprint(self.config)
-        if known and known != mine:
-            manifest.close()
-            return self._begin_rebuild("the settings or the program changed how notes are indexed")
         if not known:
             self._begin(manifest)
-        elif not self._can_republish():
+        elif known != fingerprint(self.config):
             manifest.close()
-            return self._begin_rebuild("the index was damaged")
+            return self._begin_rebuild("the settings or the program changed how notes are indexed")
+        elif damaged := self.directory.damage():
+            if not self._is_on_server:
+                manifest.close()
+                return self._begin_rebuild(f"the index was damaged ({damaged[0]})")
+            self.notices.append(
+                f"what searches read was damaged ({damaged[0]}): it is written again"
+            )
+            self._is_suspect = True
         return manifest
 
-    def _open_work(self, is_verified: bool = False) -> Manifest:
-        # Nothing else of a staging index is synced; of an index on a server there is nothing else.
-        path = self.directory.work / MANIFEST
-        return Manifest.open_work(path, self._is_on_server, is_verified)
-
-    def _can_republish(self) -> bool:
-        """Check what readers have. Where it is damaged, or not known to be whole, it is
-        published again, unless nothing is known of the staging index, with which it shares files.
-        """
-        working = self.directory.working
-        lost = self.directory.damage(working.was_due, working.seen)
-        self._is_doubtful = not working.is_closed
-        self._is_suspect = lost != [] or not working.is_closed
-        if lost and working.known:
-            self.notices.append(f"what searches read was damaged ({lost[0]}): it is written again")
-        return not lost or bool(working.known)
+    def _open_work(self) -> Manifest:
+        return Manifest.open_writer(self.directory, self._is_on_server)
 
     def _begin(self, manifest: Manifest) -> None:
-        """A new staging index counts on from the snapshots there are, and is `anew` until it
-        was published: readers must not take an old snapshot for it."""
+        """A new manifest counts on from the snapshots there are, and is `anew` until it was
+        published: readers must not take an old snapshot for it."""
         manifest.set(anew="yes")
         manifest.raise_revision(at_least=self.directory.newest())
         if embedded := self.readable_embeddings():
             record_embedded(manifest, embedded)  # the vectors themselves are kept by text
-        with self._published() as before:
-            if before:
-                keep_copied(before, manifest)
+        self._published(lambda before: keep_copied(before, manifest), None)
         manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
 
     def _begin_rebuild(self, why: str) -> Manifest:
@@ -173,14 +149,13 @@ class IndexWriter:
         self.words.clear()
         return manifest
 
-    @contextmanager
-    def _published(self) -> Iterator[Manifest | None]:
-        """Open what readers see; `None` when there is none or it is damaged."""
-        with ExitStack() as stack:
-            manifest = None
-            with suppress(IndexUnavailableError, sqlite3.DatabaseError):
-                manifest = stack.enter_context(published_manifest(self.directory))
-            yield manifest
+    def _published(self, read: Callable[[Manifest], T], default: T) -> T:
+        """Return what is read of the manifest that readers see; `default` where there is none or it
+        is damaged."""
+        failures = (IndexUnavailableError, sqlite3.DatabaseError, ValueError)
+        with suppress(*failures), published_manifest(self.directory) as manifest:
+            return read(manifest)
+        return default
 
     # -- the points --------------------------------------------------------------------
 
@@ -211,27 +186,30 @@ class IndexWriter:
             self._pipeline = create_indexing_pipeline(store, self.config)
         self.store.begin_writing()
         self._prepared = True
-        expected = self.manifest.expected_points()
+        # What was published together fits together.
+        is_known = not (self._is_on_server or self.directory.has_work)
+        expected = None if is_known else self.manifest.expected_points()
         wrong = "" if expected is None else self.store.missing_points(expected)
         if wrong:
             self._give_up(wrong)
         return True
 
-    def give_up(self, error: IndexUnavailableError) -> None:
-        """Restart where the engine failed on what a killed run had left: of that not all files
-        can be known to be whole. It is done once.
+    def give_up(self, error: IndexUnavailableError | sqlite3.DatabaseError) -> None:
+        """Make the index anew where the engine or SQLite failed on what was there. It is done once.
 
-        :raises IndexUnavailableError: the error itself, where that is not so.
+        :raises IndexUnavailableError, sqlite3.DatabaseError: the error itself, where that does not
+            help.
         """
         is_full = is_of_full_disk(error, self.directory.path)
-        if is_full or not (self._is_doubtful and self._pipeline):
+        if is_full or self._is_on_server or self._has_given_up:
             raise error
         self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:
-        self._is_doubtful, self._home = False, None
-        with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
-            self.store.release()
+        self._has_given_up, self._home = True, None
+        if self._pipeline is not None:
+            with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
+                self.store.release()
         self.manifest.close()
         self.manifest = self._begin_rebuild(why)
 
@@ -329,13 +307,13 @@ class IndexWriter:
     @property
     def is_published(self) -> bool:
         """Whether readers see it as it is, and undamaged."""
+        if not self._is_on_server:
+            is_announced = self.directory.announced() == self.directory.current()
+            return is_announced and not self.directory.has_work
         name = f"gen-{self.manifest.revision}"
         if self.is_rebuilding or self._is_suspect or self.directory.announced() != name:
             return False
-        if self._is_on_server and not (self._prepared and self.store.points.is_shared):
-            return False
-        with self._published() as manifest:
-            return manifest is not None
+        return self._prepared and self.store.points.is_shared
 
     def publish(self) -> None:
         """Make it the snapshot that readers see."""
@@ -350,7 +328,7 @@ class IndexWriter:
             self.store.publish(number)
             self._is_suspect = False
         finally:
-            self.manifest = self._open_work(is_verified=True)
+            self.manifest = self._open_work()
 
     def _check_imported(self) -> None:
         """Publish no segment that the engine did not take for what it is."""
@@ -363,16 +341,16 @@ class IndexWriter:
         """Return the folder of every vault in the index, of those yet to be restored too."""
         found = self.manifest.vaults()
         if self.is_rebuilding:
-            with self._published() as before:
-                found = (before.vaults() if before else {}) | found
+            published: dict[str, str] = self._published(Manifest.vaults, {})
+            found = published | found
         return {name: Path(root) for name, root in found.items()}
 
     def readable_embeddings(self) -> Embedded | None:
         """Return what readers know of the embeddings."""
-        with self._published() as before:
-            return read_embedded(before) if before else None
+        return self._published(read_embedded, None)
 
     def readable_notes(self) -> list[tuple[str, str]]:
         """Return vault and path of every note that readers can find now."""
-        with self._published() as before:
-            return [(vault, path) for vault, path, *_ in before.names()] if before else []
+        return self._published(
+            lambda manifest: [(vault, path) for vault, path, *_ in manifest.names()], []
+        )

@@ -6,6 +6,7 @@ own staging index in a state that the next run completes.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -20,14 +21,13 @@ from rag.index.embedding_space import maker, may_lack_embeddings, read_embedded
 from rag.index.manifest import Manifest
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
-from rag.index.staging_files import copied_size
 from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.index_writer import IndexWriter
 from rag.indexing.lost_notes import refuse_to_lose
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
-from rag.support.disk_space import disk_in_view, room_to_index
+from rag.support.disk_space import disk_in_view
 from rag.vault.discovery import NoteFile, Scan
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class IndexRun:
 
         def need() -> int:
             directory.clear_unfinished()  # which no run goes on with
-            return room_to_index(directory.work, self._size, copied_size(directory.work))
+            return directory.room_to_write(self._size)
 
         with disk_in_view(directory.path, need):
             yield
@@ -110,7 +110,7 @@ class IndexRun:
         with self._disk_in_view():
             try:
                 return self._index_vault(vault, root, prune, progress)
-            except IndexUnavailableError as error:
+            except (IndexUnavailableError, sqlite3.DatabaseError) as error:
                 self.writer.give_up(error)
                 return self._index_vault(vault, root, prune, progress)
 
@@ -313,7 +313,7 @@ class IndexRun:
         with self._disk_in_view():
             try:
                 self._publish()
-            except IndexUnavailableError as error:
+            except (IndexUnavailableError, sqlite3.DatabaseError) as error:
                 self.writer.give_up(error)
                 self._publish()
 
@@ -370,6 +370,7 @@ class IndexRun:
         if self._pipeline is not None:  # it is somebody's, who may have its store open
             yield
             return
+        self.publish()  # or it would be lost
         before = self.writer
         before.close()
         yield

@@ -150,4 +150,3 @@ def _publish(manifest: Manifest, target: BaseDocumentStore) -> None:
     with Manifest.open_work(directory.work / MANIFEST) as copy:
         number = copy.raise_revision(at_least=directory.newest())
     target.publish(number)
-    directory.working.close()

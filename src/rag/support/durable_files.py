@@ -105,24 +105,3 @@ def _sync(descriptor: int, to_the_disk: bool = False) -> None:
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise
-
-
-def boot() -> str:
-    """Return what tells this run of the machine from any other, "" where the system has no name
-    for it: what was written and not synced is lost when another begins."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    return _boot_session()
-
-
-def _boot_session() -> str:
-    """Return the name that macOS has for it."""
-    import ctypes
-
-    size = ctypes.c_size_t(64)
-    name = ctypes.create_string_buffer(size.value)
-    with suppress(OSError, AttributeError):
-        library = ctypes.CDLL(None)
-        if library.sysctlbyname(b"kern.bootsessionuuid", name, ctypes.byref(size), None, 0) == 0:
-            return name.value.decode("ascii", "replace")
-    return ""

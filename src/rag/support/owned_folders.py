@@ -28,7 +28,7 @@ _KNOWN = {
     "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml"
     r"|\.?trusted\.json(\.tmp)?",
     "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
-    r"|SERVER|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
+    r"|SERVER|DAMAGED|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes"
     r"|((rag-)?narrow-|tmp)\w+",
 }
@@ -68,7 +68,8 @@ def claim_index_folder(folder: Path) -> None:
             if not is_marked(part):
                 _claim(part, "part")
     _claim(folder, "index")
-    _claim(folder / "work", "work")
+    if (folder / "work").exists():
+        _claim(folder / "work", "work")
 
 
 def make_owned(folder: Path) -> None:

@@ -75,7 +75,7 @@ def rewrite(
     """Publish the index again with other documents or other facts; those left out are deleted."""
     directory = IndexDirectory(config.index_dir)
     with directory.writing():
-        with Manifest.open_work(directory.work / MANIFEST) as manifest:
+        with Manifest.open_work(directory.begin_work() / MANIFEST) as manifest:
             manifest.set(**facts)
             number = manifest.raise_revision()
         with get_document_store(config, directory) as store:

@@ -279,23 +279,6 @@ def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
 
 
 @pytest.mark.usefixtures("slow_shards")
-def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
-    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", killed)
-        with pytest.raises(KeyboardInterrupt):
-            store.write_documents([doc("a")])
-    store.close()
-    with Store(path) as next_writer:
-        next_writer.write_documents([doc("b")])
-        assert contents(next_writer) == {"b": "text"}
-        assert [p.name for p in next_writer.points.directory.work.glob("shard*")] == [SHARD]
-
-
 def test_close_may_be_called_twice_and_the_store_used_again(store: Store) -> None:
     store.close()
     store.write_documents([doc("a")])
@@ -386,19 +369,6 @@ def test_a_damaged_generation_is_an_index_error_that_names_the_mend(
     with Store(path) as reader, pytest.raises(IndexUnavailableError) as caught:
         reader.filter_documents()
     assert "`rag index" in caught.value.hint
-
-
-def test_a_damaged_reader_holds_nothing_and_recovers_with_the_next_generation(
-    published: Path, path: str
-) -> None:
-    no_segments(published)
-    with Store(path) as reader, Store(path) as writer:
-        with pytest.raises(IndexUnavailableError):
-            reader.count_documents()
-        writer.begin_writing()
-        writer.publish()
-        assert not published.exists()
-        assert reader.count_documents() == 20
 
 
 # -- threads and the event loop --------------------------------------------------------

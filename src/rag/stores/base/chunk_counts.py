@@ -154,13 +154,14 @@ class ChunkCounts:
         self.points.begin_writing()
         self._read()
         if self._is_written:
-            self.points.directory.working.open_shard()
+            self.points.directory.begin_work()
             self._file.unlink(missing_ok=True)
             self._is_written = False
 
     def _read(self) -> None:
         if self._is_read:
             return
+        self.points.directory.begin_work()
         try:
             self._known = Frequencies.open(self._file)
         except (OSError, ValueError):

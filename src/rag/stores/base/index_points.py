@@ -129,7 +129,6 @@ class IndexPoints(ABC):
             if snapshot is None:
                 return Frequencies.empty()
             if self._frequencies is None:
-                snapshot.check(FREQUENCIES)
                 try:
                     self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
                 except (OSError, ValueError) as error:

@@ -61,12 +61,10 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         )
 
     def missing_points(self, expected: int) -> str:
-        held = 0
-        if self.points.holds_points():
-            try:
-                held = self.count_documents()
-            except StoreError as error:
-                if is_of_full_disk(error, self.directory.path):
-                    raise
-                return "the staging index could not be opened"
+        try:
+            held = self.count_documents()
+        except StoreError as error:
+            if is_of_full_disk(error, self.directory.path):
+                raise
+            return "the staging index could not be opened"
         return "" if held == expected else f"the staging index held {held} of {expected} chunks"

@@ -20,7 +20,6 @@ from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.index.shard_files import SEGMENT, SEGMENTS, dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.points import DENSE, Point
-from rag.stores.edge.layout.field_indexes import has_points
 from rag.stores.edge.shard import edge_point, guard, index_fields, merge, shard_config
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 # As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
 _MOST_POINTS = 40_000
+_POINTS = "*id_tracker.mappings"  # the list of its points, where a segment has any
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
@@ -39,8 +39,7 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     """
     folder.mkdir(parents=True)
     with guard("make a part of the index"):
-        # Nobody reads what a killed process leaves here, so it keeps no journal.
-        shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
+        shard = qe.EdgeShard.create(str(folder), shard_config())
     held, counts, changes = 0, Frequencies.empty(), FrequencyChanges()
     # While the engine writes and merges, only its own form of the points is held, and not ours too.
     for batch in batches:
@@ -63,9 +62,11 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
 
 
 def has_embeddings(directory: IndexDirectory) -> bool:
-    """Whether the staging index has room for embeddings, which no segment made apart has."""
+    """Whether the index has room for embeddings, which no segment made apart has."""
+    name = directory.current()
+    folder = directory.path / name if name and not directory.has_work else directory.work
     try:
-        return dense_size(directory.work / SHARD, DENSE) is not None
+        return dense_size(folder / SHARD, DENSE) is not None
     except FileNotFoundError:
         return False
 
@@ -87,11 +88,10 @@ class SegmentHome:
         """
         with self.points.mutex, self.counts.importing(folder / FREQUENCIES):
             # The one without points, for more to come, would have the others merged with it.
-            segments = [s for s in (folder / SEGMENTS).iterdir() if has_points(s)]
+            segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(_POINTS))]
             self._count_to(max(map(_last_operation, segments), default=0))
             self.points.close_work()
             for segment in segments:
-                self.points.directory.working.mark.begin()
                 segment.rename(self.points.directory.work / SHARD / SEGMENTS / segment.name)
         shutil.rmtree(folder)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import Any
 
 import qdrant_edge as qe
 
-from rag.exceptions import IndexUnavailableError, RAGError
-from rag.index.shard_files import remove_leftovers
+from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, RAGError
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
-from rag.stores.edge.layout.journal import finish_restart
+from rag.stores.edge.layout.dimension_tables import without_tables
 from rag.stores.edge.panics import without_panics
 from rag.support.disk_space import is_of_full_disk
 
@@ -65,11 +63,9 @@ def guard(what: str) -> Iterator[None]:
         raise
 
 
-def shard_config(journal: bool = True) -> qe.EdgeConfig:
-    """Return how a shard is laid out.
-
-    :param journal: keep one, so that no update is lost when the process is killed.
-    """
+def shard_config() -> qe.EdgeConfig:
+    """Return how a shard is laid out. It keeps no journal: what a killed process was writing is
+    written again."""
     return qe.EdgeConfig(
         sparse_vectors={SPARSE: qe.EdgeSparseVectorParams(memory=qe.Memory.Cold)},
         # No HNSW graph: an exact scan is fast enough below some 300,000 chunks, and building
@@ -80,7 +76,7 @@ def shard_config(journal: bool = True) -> qe.EdgeConfig:
             default_segment_number=1,
             max_segment_size=_SEGMENT_KB,
         ),
-        wal_enabled=journal,
+        wal_enabled=False,
     )
 
 
@@ -93,17 +89,11 @@ def index_fields(shard: qe.EdgeShard) -> None:
 
 def create_shard(path: Path) -> qe.EdgeShard:
     """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
-    # Elsewhere first: a run killed in the middle must not leave a shard without its indexes.
-    staged = path.with_name(f".{path.name}.tmp")
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
+    path.mkdir(parents=True)
     with guard("make a shard"):
-        shard = qe.EdgeShard.create(str(staged), shard_config())
+        shard = qe.EdgeShard.create(str(path), shard_config())
         index_fields(shard)
-        shard.flush()
-        shard.close()
-    staged.rename(path)
-    return load_shard(path)
+        return shard
 
 
 def edge_point(point: Point) -> qe.Point:
@@ -146,11 +136,21 @@ def merge(shard: qe.EdgeShard, unmerged: int = 0) -> None:
             raise
 
 
-def load_work(path: Path) -> qe.EdgeShard:
-    """Open a writer's shard; a killed process left what it was about to write."""
-    finish_restart(path)
-    remove_leftovers(path)
-    return load_shard(path)
+def check_points(path: Path, expected: int) -> None:
+    """Make sure that a closed shard can be opened and holds so many points.
+
+    It is opened for the first time since it was filled, which changes some of its files.
+
+    :raises StoreError: when it does not.
+    """
+    with without_tables(path):
+        shard = load_shard(path)
+        with guard("read the new index"):
+            points = shard.info().points_count
+            shard.close()
+    if points != expected:
+        details = f"{points} of {expected} points"
+        raise StoreError("the new index cannot be read", details, hint=REBUILD_INDEX)
 
 
 def add_dense_space(

@@ -5,9 +5,9 @@ Haystack is not imported here: see `rag.stores.base.index_points`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +15,28 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
 from rag.index.index_errors import damaged_index
-from rag.index.index_snapshot import IndexSnapshot
+from rag.index.index_snapshot import POINTS, IndexSnapshot
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.index_points import IndexPoints
 from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
 from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
-from rag.stores.edge.layout.field_indexes import drop_null_indexes
-from rag.stores.edge.layout.journal import restart
 from rag.stores.edge.layout.private_copy import openable
-from rag.stores.edge.layout.snapshot_copy import copy_for_readers
 from rag.stores.edge.shard import (
     StoreError,
     add_dense_space,
+    check_points,
     create_shard,
     drop_dense_space,
     edge_point,
     guard,
     load_shard,
-    load_work,
     merge,
 )
 from rag.support.disk_space import disk_full, is_of_full_disk
 from rag.support.process_exit import keep
+from rag.support.regular_files import read_file
+from rag.support.sparse_files import files_below
 from rag.text.bm25 import SparseVector
 
 _BATCH = 1000
@@ -80,11 +79,15 @@ class ShardPoints(IndexPoints):
         with self.mutex:
             if self._work is None:
                 self.begin_writing()
-                path = self.directory.work / SHARD
                 self.directory.require_reserve()
-                self.directory.working.mark.begin()
-                self.directory.working.open_shard()
-                self._work = load_work(path) if path.exists() else create_shard(path)
+                self._close_reader()
+                work = self.directory.begin_work()
+                path, points = work / SHARD, work / POINTS
+                self._work = load_shard(path) if path.exists() else create_shard(path)
+                if points.exists():  # as the former snapshot had it
+                    with guard("count"):
+                        self._expect(self._work, int(read_file(points)))
+                    points.unlink()
             return self._work
 
     def _count_written(self, points: int) -> None:
@@ -112,22 +115,22 @@ class ShardPoints(IndexPoints):
         with self.mutex:
             shard = self.work()
             merge(shard, self._unmerged)
+            self._unmerged = 0
             with guard("count"):
                 points = shard.info().points_count
             self.close_work()
+            path = self.directory.work / SHARD
             self.directory.require_reserve()
-            with guard("begin a new journal"):
-                restart(self.directory.work / SHARD)
-            sort_tables(self.directory.work / SHARD)
             try:
-                drop_null_indexes(self.directory.work / SHARD)
-                self.directory.publish(number, points, partial(copy_for_readers, points=points))
+                sort_tables(path)
             except (AttributeError, LookupError, TypeError, ValueError) as error:
-                raise StoreError("the staging index is damaged", repr(error)) from error
+                raise StoreError("the index is damaged", repr(error)) from error
+            check_points(path, points)
+            self.directory.publish(number, points)
 
     @property
     def reads_work(self) -> bool:
-        return self._writing is not None and self.holds_points()
+        return self._writing is not None and self.directory.has_work
 
     def holds_points(self) -> bool:
         return (self.directory.work / SHARD).exists()
@@ -178,12 +181,11 @@ class ShardPoints(IndexPoints):
         is_narrow = dimensions is not None and len(self._readers) < _NARROW
         wanted = (dimensions or frozenset()).union(self._known or ()) if is_narrow else None
         try:
-            if not self._readers:
-                snapshot.check()
+            _check_kinds(snapshot.path / SHARD)
             shard, self._known = _load(snapshot.path / SHARD, wanted)
             self._readers.append(shard)
             with guard("count"):
-                points, expected = shard.info().points_count, snapshot.points
+                self._expect(shard, snapshot.points)
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
@@ -191,9 +193,15 @@ class ShardPoints(IndexPoints):
             if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
                 raise
             raise damaged_index(self.directory.path, str(error)) from error
-        if points != expected:
-            self._close_reader()
-            raise damaged_index(self.directory.path, f"{points} of {expected} points")
+
+    def _expect(self, shard: qe.EdgeShard, points: int) -> None:
+        """Make sure that a shard holds what was published.
+
+        :raises IndexUnavailableError: when it holds fewer points, or more.
+        """
+        count = shard.info().points_count
+        if count != points:
+            raise damaged_index(self.directory.path, f"{count} of {points} points")
 
     def _close_points(self) -> None:
         self._may_open_whole = False
@@ -316,6 +324,16 @@ class ShardPoints(IndexPoints):
             drop_dense_space(self.work())
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
+
+
+def _check_kinds(shard: Path) -> None:
+    """Make sure that all in a shard are files: the engine would wait for a pipe.
+
+    :raises ValueError: when something is not.
+    """
+    for file in files_below(shard):
+        if not os.path.isfile(file):  # noqa: PTH113
+            raise ValueError(f"{os.path.basename(file)} is no file")  # noqa: PTH119
 
 
 def _load(

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.index.checksums import SUMS
 from rag.index.shard_files import SORTED, TABLE
 from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
@@ -58,7 +57,7 @@ def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     """The same without the second form of its table: opened as the engine alone opens it."""
     copied = tmp_path_factory.mktemp("whole") / "index"
     copy_tree(index, copied)
-    for file in (*copied.rglob(SORTED), *copied.rglob(SUMS)):
+    for file in copied.rglob(SORTED):
         file.unlink()
     with Store(str(copied)) as store:
         assert store.count_documents() == DOCUMENTS
@@ -118,13 +117,12 @@ def test_a_small_table_is_not(tmp_path: Path) -> None:
 
 
 def test_a_table_that_did_not_change_is_not_written_again(copied: Path) -> None:
-    [before] = [table.stat() for table in tables(copied, "work")]
+    [before] = [table.stat() for table in tables(copied, "gen-1")]
     with Store(str(copied)) as store:
         store.delete_documents(["n0007"])
         store.publish()
-    [work], [published] = tables(copied, "work"), tables(copied, "gen-2")
-    assert work.stat().st_mtime_ns == before.st_mtime_ns
-    assert published.samefile(work)
+    [after] = [table.stat() for table in tables(copied, "gen-2")]
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 # -- what is found ---------------------------------------------------------------------
@@ -292,7 +290,6 @@ def test_a_damaged_second_form_is_passed_over(
 ) -> None:
     [table] = tables(copied)
     damage(table)
-    (copied / "gen-1" / SUMS).unlink()  # an older program's: nobody else would look at the table
     with Store(str(copied)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
     assert opened == ["shard"]

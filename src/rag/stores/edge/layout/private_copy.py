@@ -57,7 +57,7 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
         return
     with ExitStack() as stack:
         folder = None
-        places = iter((MEMORY, str(shard.parent))) if is_roomy else _elsewhere()
+        places = iter((MEMORY,)) if is_roomy else _elsewhere()
         is_linked = _links(shard, tables, is_ours, is_roomy)
         while folder is None and (place := next(places, None)):
             folder = _make(place, shard, tables, is_linked, stack)
