@@ -10,7 +10,6 @@ from rag.exceptions import UsageError
 from rag.support.owned_folders import (
     MARK,
     claim_data_folder,
-    claim_index_folder,
     is_marked,
     make_owned,
     narrow,
@@ -30,14 +29,8 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-# What an index of a version before the mark looks like, and its data folder.
-OLD_INDEX = (
-    *("index.lock", "CURRENT", "gen-4.lock", "vectors.sqlite3"),
-    *("gen-4/points", "gen-4/stamp", "gen-4/sizes", "gen-4/manifest.sqlite3", "gen-4/shard/x"),
-    *("work/manifest.sqlite3", "work/shard/segments/x", ".gen-5.tmp/shard/x", "parts/tmp8s_x/y"),
-)
-OLD_DATA = (
-    *("vaults.json", "facts.jsonl", "facts.jsonl.lock", "chats/2026.jsonl"),
+DATA = (
+    *("vaults.json", "facts.jsonl", "facts.jsonl.lock", "chats/2026.jsonl", "index/CURRENT"),
     "logs/query_transform/x",
 )
 
@@ -65,22 +58,9 @@ class TestTheDataFolder:
         files(tmp_path / "data", "of a later version")
         claim_data_folder(tmp_path / "data")
 
-    @pytest.mark.parametrize("names", [OLD_DATA, [f"index/{name}" for name in OLD_INDEX]])
-    def test_one_of_an_older_version_is_taken(self, tmp_path: Path, names: list[str]) -> None:
-        claim_data_folder(files(tmp_path / "data", *names))
+    def test_one_that_was_copied_without_its_mark_is_taken(self, tmp_path: Path) -> None:
+        claim_data_folder(files(tmp_path / "data", *DATA))
         assert is_marked(tmp_path / "data")
-
-    def test_one_of_an_older_version_may_hold_other_things_beside_its_index(
-        self, tmp_path: Path
-    ) -> None:
-        folder = files(tmp_path / "data", "mine", *(f"index/{name}" for name in OLD_INDEX))
-        claim_data_folder(folder)
-        assert is_marked(folder)
-
-    def test_a_folder_called_index_is_no_index(self, tmp_path: Path) -> None:
-        folder = files(tmp_path / "data", "mine", "index/index.lock", "index/gen-1/photo.jpg")
-        with pytest.raises(UsageError):
-            claim_data_folder(folder)
 
     def test_it_is_narrowed(self, tmp_path: Path) -> None:
         claim_data_folder(tmp_path / "data")
@@ -97,39 +77,23 @@ class TestTheDataFolder:
         assert is_marked(tmp_path / "real")
 
 
-class TestTheFolderOfAnIndex:
-    @pytest.mark.parametrize(
-        "name",
-        ["gen-1/photo.jpg", "work/thesis.md", "parts/mine.md", ".gen-2.tmp/mine", "mine/gen-1"],
-    )
-    def test_one_with_files_of_somebody_else_is_refused_and_stays(
-        self, tmp_path: Path, name: str
-    ) -> None:
-        folder = files(tmp_path / "index", name, "index.lock")
+class TestOtherFolders:
+    def test_one_with_files_of_somebody_else_is_refused_and_stays(self, tmp_path: Path) -> None:
+        folder = files(tmp_path / "index", "thesis.md")
         with pytest.raises(UsageError, match="not rag's"):
-            claim_index_folder(folder)
-        assert (folder / name).exists() and not is_marked(folder)
+            make_owned(folder)
+        assert (folder / "thesis.md").exists() and not is_marked(folder)
 
-    def test_one_of_an_older_version_is_taken_with_all_that_it_deletes(
-        self, tmp_path: Path
-    ) -> None:
-        folder = files(tmp_path / "index", *OLD_INDEX)
-        claim_index_folder(folder)
-        for part in ("", "gen-4", "work", ".gen-5.tmp", "parts"):
-            assert is_marked(folder / part)
-
-    def test_what_somebody_put_into_a_marked_one_is_not_marked(self, tmp_path: Path) -> None:
-        claim_index_folder(tmp_path / "index")
-        files(tmp_path / "index", "gen-1/photo.jpg")
-        claim_index_folder(tmp_path / "index")
+    def test_one_of_ours_may_hold_anything(self, tmp_path: Path) -> None:
+        make_owned(tmp_path / "index")
+        make_owned(files(tmp_path / "index", "gen-1/photo.jpg"))
         assert not is_marked(tmp_path / "index/gen-1")
 
-    def test_the_place_of_the_working_copy_must_be_no_link(self, tmp_path: Path) -> None:
-        (tmp_path / "index").mkdir()
+    def test_its_place_must_be_no_link(self, tmp_path: Path) -> None:
         (tmp_path / "real").mkdir()
-        (tmp_path / "index/work").symlink_to(tmp_path / "real")
+        (tmp_path / "work").symlink_to(tmp_path / "real")
         with pytest.raises(UsageError, match="is a link"):
-            claim_index_folder(tmp_path / "index")
+            make_owned(tmp_path / "work")
 
 
 class TestRemoving:
@@ -177,24 +141,3 @@ def test_a_link_is_not_narrowed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     narrow(tmp_path / "link")
     assert mode(tmp_path / "real") == 0o755
-
-
-class TestALostMark:
-    NAMES = ("index.lock", "CURRENT", "UNSYNCED", "work/manifest.sqlite3", "work/checksums")
-
-    @pytest.mark.parametrize("lost", [".", "work"])
-    def test_of_an_index_or_its_working_copy_is_made_again(self, tmp_path: Path, lost: str) -> None:
-        index = tmp_path / "index"
-        claim_index_folder(index)
-        files(index, *self.NAMES)
-        (index / lost / MARK).unlink()
-        claim_index_folder(index)
-        assert is_marked(index) and is_marked(index / "work")
-
-    def test_beside_a_file_of_somebody_else_is_not(self, tmp_path: Path) -> None:
-        index = tmp_path / "index"
-        claim_index_folder(index)
-        files(index, *self.NAMES, "work/thesis.md")
-        (index / "work" / MARK).unlink()
-        with pytest.raises(UsageError, match=r"'thesis\.md'"):
-            claim_index_folder(index)

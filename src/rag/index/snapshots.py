@@ -54,7 +54,6 @@ from rag.support.file_locks import lock_index
 from rag.support.owned_folders import (
     MARK,
     claim_data_folder,
-    claim_index_folder,
     make_owned,
     remove,
 )
@@ -229,7 +228,9 @@ class IndexDirectory:
         try:  # it holds the notes' text
             if self.home is not None:
                 claim_data_folder(self.home)
-            claim_index_folder(self.path)
+            make_owned(self.path.resolve())
+            if self.work.exists():
+                make_owned(self.work)
         except OSError as error:
             raise UsageError(
                 f"cannot make the index folder {self.path}",

@@ -1,7 +1,7 @@
 """Folders of ours: those that have a mark. We write into no other, and delete no other.
 
-A folder gets its mark, a file, when it is made or found empty. An older `rag` left none: its
-folders are known by holding nothing but what it wrote, and are marked then.
+A folder gets its mark, a file, when it is made or found empty. A data folder is known as well by
+holding nothing but what `rag` writes: whoever copies its content may leave the mark behind.
 """
 
 from __future__ import annotations
@@ -21,19 +21,11 @@ _TEXT = b"""This folder is kept by rag, which searches notes.
 It writes here and deletes here: keep nothing of your own in this folder.
 """
 _NOISE = {".DS_Store", "lost+found"}  # what systems put into folders by themselves
-# Names that `rag` gave before it marked folders. On macOS its settings, and
-# the list of trusted files, lie in the data folder.
-_PART = r"work|parts|\.?gen-\d+(\.tmp)?"
-_KNOWN = {
-    "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml"
-    r"|\.?trusted\.json(\.tmp)?",
-    "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
-    r"|SERVER|DAMAGED|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
-    "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes"
-    r"|((rag-)?narrow-|tmp)\w+",
-}
-# What a staging index holds besides, in an index that has the mark.
-_KNOWN["work"] = rf"{_KNOWN['part']}|\.?(checksums|frequencies)(\.tmp)?|stamps(-\d+\.tmp)?|writing"
+_OF_DATA = re.compile(  # on macOS settings, and the list of trusted files, lie there too
+    r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml|index[-\w]*"
+    r"|\.?trusted\.json(\.tmp)?"
+)
+_NOTHING = re.compile(r"(?!)")
 
 
 def claim_data_folder(folder: Path) -> None:
@@ -43,7 +35,7 @@ def claim_data_folder(folder: Path) -> None:
     :raises OSError: when it cannot be made.
     """
     check_data_folder(folder)
-    _claim(folder, "data", known=True)
+    _claim(folder)
 
 
 def check_data_folder(folder: Path) -> None:
@@ -52,33 +44,20 @@ def check_data_folder(folder: Path) -> None:
     :raises UsageError: when it holds files that are not ours.
     :raises OSError: when it cannot be examined.
     """
-    if not is_marked(folder) and not any(map(_is_index, folder.glob("index*"))):
-        _check(folder, "data")
-
-
-def claim_index_folder(folder: Path) -> None:
-    """Make the folder of an index ours, and what lies in it.
-
-    :raises UsageError: when it, or the place of the staging index, holds files that are not ours.
-    :raises OSError: when it cannot be made.
-    """
-    if not is_marked(folder):
-        _check_index(folder)
-        for part in _parts(folder):
-            if not is_marked(part):
-                _claim(part, "part")
-    _claim(folder, "index")
-    if (folder / "work").exists():
-        _claim(folder / "work", "work")
+    _check(folder, _OF_DATA)
 
 
 def make_owned(folder: Path) -> None:
-    """Make a folder that has the mark; one that is there must have it, or be empty.
+    """Make a folder that has the mark, for its owner's eyes only; one that is there must have it,
+    or be empty.
 
-    :raises UsageError: when it holds files that are not ours.
+    :raises UsageError: when it holds files that are not ours, or is a link.
     :raises OSError: when it cannot be made.
     """
-    _claim(folder, "part")
+    if folder.is_symlink():
+        raise _not_ours(folder, "is a link")
+    _check(folder, _NOTHING)
+    _claim(folder)
 
 
 def is_marked(folder: Path) -> bool:
@@ -122,41 +101,18 @@ def narrow(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _claim(folder: Path, kind: str, known: bool = False) -> None:
-    if kind in ("part", "work") and folder.is_symlink():
-        raise _not_ours(folder, "is a link")
+def _claim(folder: Path) -> None:
     if not is_marked(folder):
-        if not known:
-            _check(folder, kind)
         _make(folder)
         _mark(folder)
     narrow(folder)
 
 
-def _is_index(folder: Path) -> bool:
-    """Return whether a folder is an index that we made, perhaps before there were marks."""
-    try:
-        _check_index(folder)
-    except (UsageError, OSError):
-        return is_marked(folder)
-    return (folder / "index.lock").is_file()
-
-
-def _check_index(folder: Path) -> None:
-    _check(folder, "index")
-    for part in _parts(folder):
-        if not is_marked(part):
-            _check(part, "part")
-
-
-def _parts(folder: Path) -> list[Path]:
-    """Return the folders in an index that an older version deletes as a whole."""
-    return [path for path in _entries(folder) if re.fullmatch(_PART, path.name)]
-
-
-def _check(folder: Path, kind: str) -> None:
-    """:raises UsageError: when a folder holds something that is not ours."""
-    foreign = [p.name for p in _entries(folder) if not re.fullmatch(_KNOWN[kind], p.name)]
+def _check(folder: Path, known: re.Pattern[str]) -> None:
+    """:raises UsageError: when a folder without the mark holds something that is not ours."""
+    if is_marked(folder):
+        return
+    foreign = [path.name for path in _entries(folder) if not known.fullmatch(path.name)]
     if foreign and not is_marked(folder):  # another process may have made it ours meanwhile
         raise _not_ours(folder, f"holds files that are not rag's ({min(foreign)!r})")
 

@@ -346,6 +346,6 @@ def test_where_nothing_can_be_written_the_catalog_here_is_read(
         raise error
 
     with monkeypatch.context() as patched:  # root, as whom tests may run, may write everywhere
-        patched.setattr("rag.index.snapshots.claim_index_folder", refused)
+        patched.setattr("rag.index.snapshots.make_owned", refused)
         assert laptop.directory().current() == "gen-1"
     assert laptop.notes() == {"a", "b"}
