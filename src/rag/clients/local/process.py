@@ -98,7 +98,7 @@ class ModelProcess:
             raise self._error(f"failed ({error})") from error
         try:
             if not process.says_something(self.seconds):
-                process.kill()
+                process.signal(signal.SIGKILL)
                 raise self._error(f"did not answer in {self.seconds:g} s")
             with suppress(EOFError):
                 result = process.hear()
