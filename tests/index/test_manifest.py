@@ -270,7 +270,7 @@ def test_a_second_look_that_is_interrupted_leaves_a_note_its_names(
 
     manifest.commit_write([note("a.md", title="Plan", id="1")])
     with monkeypatch.context() as patch:
-        patch.setattr("rag.index.links.names.name_key", killed)
+        patch.setattr("rag.index.links.name_key", killed)
         with pytest.raises(KeyboardInterrupt):
             manifest.refresh([note("a.md", title="Plan", id="1")])
     assert manifest.named("Plan") == ["1"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.config import RAGConfig
-from rag.index.links.matching import NamedNote, leads_to_a_file, link_key, matching_notes
+from rag.index.links import NamedNote, leads_to_a_file, link_key, matching_notes
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow

@@ -12,7 +12,7 @@ from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import StoreConnectionError
 from rag.index.embedding_space import Embedded, read_embedded
-from rag.index.links.tables import Link
+from rag.index.links import Link
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory

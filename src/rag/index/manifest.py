@@ -20,13 +20,11 @@ from typing import Any
 from uuid import UUID
 
 from rag.index import catalog as catalog_tables
+from rag.index import links as link_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
 from rag.index.index_errors import damaged_index
-from rag.index.links import names
-from rag.index.links import tables as link_tables
-from rag.index.links.names import NameTable
-from rag.index.links.tables import LinkTables
+from rag.index.links import LinkTables, NameTable
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.sqlite import connect_unchanged, connect_written, transaction
@@ -36,7 +34,7 @@ from rag.support.regular_files import strange_kind
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
-{note_rows.SCHEMA}{names.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
+{note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding

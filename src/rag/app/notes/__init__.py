@@ -13,7 +13,7 @@ from rag.app.notes.names import Named, find_named, notes_like, section_of
 from rag.app.results import copied
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, UsageError
-from rag.index.links.tables import Link
+from rag.index.links import Link
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.support.json_reports import hidden, optional

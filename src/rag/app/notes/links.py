@@ -10,8 +10,7 @@ from rag.app.index_state import open_index
 from rag.app.notes.names import NoteRef, find_named
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
-from rag.index.links.matching import NamedNote
-from rag.index.links.tables import Link, LinkTables
+from rag.index.links import Link, LinkTables, NamedNote
 from rag.support.json_reports import inline
 
 OUT, IN, BOTH = "out", "in", "both"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rag.app.notes import NoteReport
     from rag.app.notes.links import LinksReport
     from rag.app.related import Reasons, RelatedNote, RelatedReport
-    from rag.index.links.tables import Link
+    from rag.index.links import Link
 
 
 def get(

@@ -1,4 +1,4 @@
-"""The part of the manifest that knows which notes link to which.
+"""What notes are called, and which notes link to which: parts of the manifest.
 
 A link is kept as it is written, and resolved when somebody asks, against the notes that are indexed
 then: so it follows notes that are renamed, added or deleted. The table `links` holds, for what the
@@ -9,20 +9,151 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from rag.index.links.matching import NamedNote, leads_to_a_file, link_key, matching_notes
-from rag.index.links.names import spelling_key
 from rag.index.note_rows import NoteRow
+from rag.text.normalize import fold_accents, name_key
+from rag.vault.suffixes import MARKDOWN, SUFFIXES
 
 SCHEMA = """
+CREATE TABLE names (
+    id TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, key)
+) WITHOUT ROWID;
+CREATE INDEX names_by_key ON names (key);
 CREATE TABLE links (key TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (key, id)) WITHOUT ROWID;
 CREATE INDEX links_by_note ON links (id);
 """
 _NOTE = "notes.id, vault, path, title, aliases"
+_OTHER_FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
+
+
+# -- names -----------------------------------------------------------------------------
+
+
+class NameTable:
+    """Titles, aliases and file names of the notes. Its writing methods are part of the manifest's
+    own transactions."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def put(self, identity: str, names: Iterable[str]) -> None:
+        """Record what a note is called, in the place of what it was before."""
+        self.drop(identity)
+        keys = {spelling_key(name): name for name in names}
+        self._db.executemany(
+            "INSERT INTO names VALUES (?, ?, ?)",
+            [(identity, key, name) for key, name in keys.items() if key],
+        )
+
+    def drop(self, identity: str) -> None:
+        """Forget the names of a note."""
+        self._db.execute("DELETE FROM names WHERE id = ?", (identity,))
+
+    def ids(self, *names: str) -> list[str]:
+        """Return the ids of the notes with one of some names, in order."""
+        marks = ", ".join("?" * len(names))
+        rows = self._db.execute(
+            f"SELECT DISTINCT id FROM names WHERE key IN ({marks}) ORDER BY id",
+            [spelling_key(name) for name in names],
+        )
+        return [identity for (identity,) in rows]
+
+
+def spelling_key(name: str) -> str:
+    """Return what the spellings of a name have in common, with and without accents."""
+    return fold_accents(name_key(name))
+
+
+# -- which note a link means -----------------------------------------------------------
+
+
+class NamedNote(NamedTuple):
+    """A note and what it is called; `path` is relative to its vault."""
+
+    id: str
+    vault: str
+    path: str
+    title: str
+    aliases: tuple[str, ...]
+
+
+@lru_cache(1 << 14)  # of each link of each note that may lead somewhere
+def link_key(name: str) -> str:
+    """Return what a link and a name of its note have in common: the last part of either, without
+    the suffix of a note, in lower case and without accents."""
+    return fold_accents(name_key(_bare(name.rstrip("/").rpartition("/")[2])))
+
+
+def leads_to_a_file(target: str) -> bool:
+    """Return whether a link leads to a picture or another file that is no note."""
+    found = _OTHER_FILE.search(target)
+    return bool(found) and not target.lower().endswith(SUFFIXES)
+
+
+def matching_notes(
+    target: str, vault: str, folder: str, notes: Sequence[NamedNote]
+) -> list[NamedNote]:
+    """Return the notes that a link leads to: one; several when they answer equally; none.
+
+    Notes of its own vault go before others; then a path from the note with the link, one from the
+    vault, the end of a path (a file name is one), a title, an alias.
+
+    :param target: what the link names, without heading.
+    :param vault: that of the note with the link, and `folder` its folder in it.
+    :param notes: those that may be meant.
+    """
+    own = [note for note in notes if note.vault == vault]
+    others = [note for note in notes if note.vault != vault]
+    for some, within in ((own, folder), (others, None)):
+        for answers in _readings(target, within):
+            found = [note for note in some if answers(note)]
+            if found:
+                return _without_other_kinds(target, found)
+    return []
+
+
+def _readings(target: str, folder: str | None) -> Iterator[Callable[[NamedNote], bool]]:
+    """Yield what tells the notes that a link may mean, the surest first."""
+    wanted = name_key(target)
+    whole = wanted.lstrip("/")
+    if folder is not None:
+        path = name_key(posixpath.normpath(posixpath.join(folder, target)))
+        if not path.startswith("..") and not target.startswith("/"):
+            yield lambda note: path in _paths(note.path)
+        if target.startswith("."):  # it is a path from the note, and nothing else
+            return
+        yield lambda note: whole in _paths(note.path)
+    yield lambda note: any(
+        path.endswith(f"/{whole}") for path in _paths(f"/{note.vault}/{note.path}")
+    )
+    yield lambda note: wanted == name_key(note.title)
+    yield lambda note: wanted in map(name_key, note.aliases)
+
+
+def _paths(path: str) -> tuple[str, str]:
+    """Return what a path is compared by: with its suffix and without."""
+    return name_key(path), name_key(_bare(path))
+
+
+def _bare(path: str) -> str:
+    suffix = next((end for end in SUFFIXES if path.lower().endswith(end)), "")
+    return path.removesuffix(path[len(path) - len(suffix) :]) if suffix else path
+
+
+def _without_other_kinds(target: str, found: list[NamedNote]) -> list[NamedNote]:
+    """Return the notes in Markdown, where a link names no suffix and there are some."""
+    if target.lower().endswith(SUFFIXES):
+        return found
+    return [note for note in found if note.path.lower().endswith(MARKDOWN)] or found
+
+
+# -- links -----------------------------------------------------------------------------
 
 
 class Link(NamedTuple):
