@@ -11,6 +11,7 @@ import fcntl
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -26,11 +27,11 @@ from rag.index.background import (
     lacks_background,
     record_background,
 )
-from rag.index.embedding_space import Space
+from rag.index.embedding_space import Space, other_model, read_embedded, record_embedded
 from rag.index.index_errors import not_a_file
+from rag.index.manifest import UNEMBEDDED
 from rag.index.vector_cache import VECTORS, VectorCache
-from rag.indexing.embedding_facts import EmbeddingReport, agreed_space, record_done
-from rag.indexing.reports import Progress, unseen
+from rag.indexing.reports import EmbeddingReport, Progress, unseen
 from rag.indexing.sentence_embedder import Vectors, texts_of, write_vectors
 from rag.support.regular_files import strange_kind
 from rag.text.token_estimate import count_tokens
@@ -351,3 +352,58 @@ def _ask_background(
         rows = [vector for _, vector in sorted(passages.items())]
         record_background(manifest, space, Background.of(known, rows))
         manifest.raise_revision()
+
+
+def find_space(embeddings: EmbeddingProvider, provider: str = "") -> tuple[Space, int]:
+    """Return what the model's embeddings are, and the most tokens that it reads.
+
+    :param provider: the name of who makes them.
+    :raises ModelMissingError: when no server has the model.
+    :raises ConnectionError: when none answers.
+    """
+    made = embeddings.identity(whole=True)
+    space = Space(made.model, made.digest, made.dimension, made.document_prefix, provider=provider)
+    return space, made.limit
+
+
+def agreed_space(
+    writer: IndexWriter, embeddings: EmbeddingProvider, provider: str, reembed: bool
+) -> tuple[Space, int]:
+    """Return the space of what will be made, and the most tokens that the model reads.
+
+    :raises IndexUnavailableError: when it is another than that of the index, which must stay.
+    """
+    embedded = read_embedded(writer.manifest)
+    is_ours = embedded is not None and embedded.space.is_configured(embeddings)
+    must_stay = embedded is not None and embedded.embedded > 0 and not reembed
+    if embedded and must_stay and not is_ours:
+        raise other_model(embedded.space, embeddings)
+    space, limit = find_space(embeddings, provider)
+    if embedded and is_ours and embedded.space.is_alike(space):
+        space = embedded.space  # the same, spelt otherwise, or told by other digits
+    if embedded and must_stay and embedded.space != space:
+        raise other_model(embedded.space, embeddings)
+    return space, limit
+
+
+def record_done(writer: IndexWriter, report: EmbeddingReport) -> None:
+    """Write down what was done; readers get to see it if it is news to them.
+
+    What a killed run did is news too, though this one made nothing.
+    """
+    before = read_embedded(writer.manifest)
+    assert before
+    runtimes = dict.fromkeys(filter(None, (*before.runtime.split(", "), report.runtime)))
+    now = replace(
+        before,
+        chunks=writer.store.count_documents(),
+        embedded=writer.store.count_embedded(),
+        unreadable=max(report.unreadable, 0 if report.is_complete else before.unreadable),
+        failed=len(report.failed),
+        rate=round(report.rate, 2) or before.rate,
+        runtime=", ".join(runtimes),
+    )
+    writer.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
+    if report.made or report.reused or now != before:
+        record_embedded(writer.manifest, now)
+        writer.manifest.raise_revision()

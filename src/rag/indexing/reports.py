@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rag.support.json_reports import hidden, optional
-
-if TYPE_CHECKING:
-    from rag.indexing.embedding_facts import EmbeddingReport
 
 
 class Progress(Protocol):
@@ -19,6 +16,30 @@ class Progress(Protocol):
 
 def unseen(done: int, total: int, tokens: int = 0, /) -> None:
     """Show nobody how far a run is."""
+
+
+@dataclass
+class EmbeddingReport:
+    """What embedding did.
+
+    :param made: how many vectors a model made.
+    :param reused: how many were known, from an earlier run or from another chunk of this text.
+    :param unreadable: how many were left out since the model does not read their script.
+    :param failed: what is wrong with those that have none, by `vault/path:line`.
+    :param is_complete: whether it came to all chunks.
+    :param left: how many are left to the next run, since time was up.
+    :param rate: how many a model made in a second.
+    :param runtime: what computed the vectors; empty when not told.
+    """
+
+    made: int = 0
+    reused: int = 0
+    unreadable: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    is_complete: bool = hidden(False)
+    left: int = 0
+    rate: float = hidden(0.0)
+    runtime: str = hidden("")
 
 
 @dataclass

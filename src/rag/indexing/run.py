@@ -7,7 +7,7 @@ own staging index in a state that the next run completes.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 
 from rag.clients.factory import embedding_provider, resolved
 from rag.config import ModelsConfig, RAGConfig
-from rag.exceptions import ConnectionError, IndexUnavailableError, StoreConnectionError
+from rag.exceptions import (
+    ConnectionError,
+    IndexingError,
+    IndexUnavailableError,
+    StoreConnectionError,
+)
 from rag.index.background import lacks_background
 from rag.index.embedding_space import maker, may_lack_embeddings, read_embedded
 from rag.index.manifest import Manifest
@@ -23,7 +28,6 @@ from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.index_writer import IndexWriter
-from rag.indexing.lost_notes import refuse_to_lose
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
@@ -128,8 +132,9 @@ class IndexRun:
         report.unchanged = changes.unchanged
         if not changes.problem:
             self.manifest.set_vault(vault, str(root))
-        self._write(changes, report, progress or unseen)
-        self._delete(changes, report)
+        if changes:
+            self._write(changes, report, progress or unseen)
+            self._delete(changes, report)
         self._record_unlisted(changes, report)
         self._record_twins(changes, report)
         report.notices = record_found(self.manifest, changes)
@@ -401,4 +406,36 @@ class IndexRun:
         is_unknown = bool(self.config.store.url) and self.manifest.expected_points() is None
         if self.writer.is_rebuilding or is_unknown:
             pruned = {vault for vault, (_, prune) in self._asked.items() if prune}
-            refuse_to_lose(self.report, self.vaults(), self.writer.readable_notes(), pruned)
+            _refuse_to_lose(self.report, self.vaults(), self.writer.readable_notes(), pruned)
+
+
+def _refuse_to_lose(
+    report: RunReport,
+    vaults: Collection[str],
+    readable: Collection[tuple[str, str]],
+    pruned: Collection[str],
+) -> None:
+    """Refuse to publish an index that has lost what can be read no more.
+
+    :param report: what became of the vaults when they were read again.
+    :param vaults: the names of those in the index.
+    :param readable: vault and path of the notes that readers see now.
+    :param pruned: the vaults of which the user said that they may lose notes.
+    :raises IndexingError: when it has.
+    """
+    for name, vault in report.vaults.items():
+        if name in pruned:
+            continue
+        reasons = [vault.problem] if vault.problem and name in vaults else []
+        reasons += [
+            f"{path}: {why}"
+            for path, why in vault.failed.items()
+            if any(v == name and (p == path or p.startswith(f"{path}/")) for v, p in readable)
+        ]
+        if reasons:
+            raise IndexingError(
+                f"the index must be rebuilt, but vault {name!r} cannot be read as before",
+                reasons[0],
+                hint="Make it readable and run `rag index`, or go on without with"
+                " `rag index --prune`. Until then searches use the old index.",
+            )
