@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -135,6 +137,27 @@ def test_a_folder_that_was_moved_is_no_damage(
     assert read(config) == 0
     report = refresh(work=indexed)
     assert (report.published, report.notices) == (False, [])
+
+
+def test_the_checksums_of_an_older_program_are_no_hindrance(
+    config: RAGConfig, indexed: Path, refresh: Refresh
+) -> None:
+    [file] = config.index_dir.glob(f"gen-*/{SUMS}")
+    body = json.dumps({"points": [1, 2]}).encode()
+    file.write_bytes(b"%08x\n" % crc32(body) + body)
+    assert read(config) == 0
+    assert refresh(work=indexed).published
+    assert refresh(work=indexed).notices == []
+
+
+@pytest.mark.parametrize("how", [lambda file: os.truncate(file, 10), Path.unlink])
+def test_a_file_that_was_cut_short_is_said_before_the_engine_maps_it(
+    config: RAGConfig, indexed: Path, how: Callable[[Path], None]
+) -> None:
+    for file in config.index_dir.glob(f"gen-*/{SHARD}/segments/*/payload_storage/page_0.dat"):
+        how(file)
+    with pytest.raises(IndexUnavailableError, match="damaged"):
+        read(config)
 
 
 def test_what_a_killed_run_wrote_is_written_again(

@@ -3,8 +3,8 @@
     checksums   by path: size, time and CRC-32 of every file
 
 `rag doctor` reads every file. `rag index` reads those that have another size or time than they had:
-a fault of the disk changes neither, and shows to `rag doctor` or to the engine. Searches leave it
-to the engine and to SQLite.
+a fault of the disk changes neither, and shows to `rag doctor` or to the engine. Searches look at
+sizes alone, and leave the rest to the engine and to SQLite.
 """
 
 from __future__ import annotations
@@ -56,6 +56,22 @@ def find_damage(folder: Path, all_read: bool = False) -> list[str]:
     return [name for name, known in sums.items() if not _holds(folder / name, known, all_read)]
 
 
+def first_cut(folder: Path) -> str | None:
+    """Return a file of a snapshot that is gone, no file, or of another size than it had; `None`
+    where there is none.
+
+    The engine would wait for a pipe, and the system ends who maps a file that is cut short.
+    """
+    for name, (size, *_) in (_read(folder) or {}).items():
+        try:
+            facts = os.stat(f"{folder}/{name}")  # noqa: PTH116
+        except OSError:
+            return name
+        if not S_ISREG(facts.st_mode) or (facts.st_size != size and not is_settings(name)):
+            return name
+    return None
+
+
 def _files(folder: Path) -> Iterator[str]:
     above = len(f"{folder}/")
     for file in files_below(folder, lambda name: name in (MARK, SUMS) or is_leftover(name)):
@@ -63,11 +79,12 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _read(folder: Path) -> Sums | None:
-    """Return the checksums of a snapshot; `None` where they are missing or damaged."""
-    with suppress(OSError, ValueError):
+    """Return the checksums of a snapshot; `None` where they are missing, damaged, or those of an
+    older program."""
+    with suppress(OSError, ValueError, TypeError):
         head, _, body = read_file(folder / SUMS).partition(b"\n")
         if head == b"%08x" % crc32(body):
-            return {name: (*known,) for name, known in json.loads(body).items()}
+            return {name: (size, at, crc) for name, (size, at, crc) in json.loads(body).items()}
     return None
 
 

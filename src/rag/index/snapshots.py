@@ -296,7 +296,6 @@ class IndexDirectory:
             return
         with disk_in_view(self.path, self.room_to_write):
             self._complete(self.work, number, points)
-        self._has_work = False
 
     def import_files(self, number: int, points: int, fill: Callable[[Path], None]) -> None:
         """Make files from elsewhere the current snapshot; `work/` stays as it is.
@@ -326,6 +325,7 @@ class IndexDirectory:
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
+        self._has_work = self._has_work and staged != self.work
         sync_folder(self.path)
         replace_durably(self.path / CURRENT, name.encode())
         (self.path / DAMAGED).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Bringing an index up to date: one writer, small steps, and a whole snapshot at the end.
 
-Every step may be the last one: a killed run leaves the published snapshot as it was and its
-own staging index in a state that the next run completes.
+Every step may be the last one: a killed run leaves the published snapshot as it was, and the next
+run begins with that; on a server, with what the manifest of the staging index knows of it.
 """
 
 from __future__ import annotations

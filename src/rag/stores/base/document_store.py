@@ -170,7 +170,7 @@ class BaseDocumentStore(ABC):
             self.counts.forget()
 
     def close(self) -> None:
-        """Release files and connections; unpublished writes stay in the staging index."""
+        """Release files and connections; unpublished writes are lost, save those on a server."""
         with self.points.mutex:
             try:
                 self.points.close_work()

@@ -146,7 +146,7 @@ class IndexPoints(ABC):
         """Flush and close the staging index; the lock is kept."""
 
     def close(self) -> None:
-        """Release files and connections; unpublished writes stay in the staging index."""
+        """Release files and connections; unpublished writes are lost, save those on a server."""
         with self.mutex:
             try:
                 self._close_points()

@@ -5,7 +5,6 @@ Haystack is not imported here: see `rag.stores.base.index_points`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
+from rag.index.checksums import first_cut
 from rag.index.index_errors import damaged_index
 from rag.index.index_snapshot import POINTS, IndexSnapshot
 from rag.index.shard_files import dense_size
@@ -36,7 +36,6 @@ from rag.stores.edge.shard import (
 from rag.support.disk_space import disk_full, is_of_full_disk
 from rag.support.process_exit import keep
 from rag.support.regular_files import read_file
-from rag.support.sparse_files import files_below
 from rag.text.bm25 import SparseVector
 
 _BATCH = 1000
@@ -181,7 +180,8 @@ class ShardPoints(IndexPoints):
         is_narrow = dimensions is not None and len(self._readers) < _NARROW
         wanted = (dimensions or frozenset()).union(self._known or ()) if is_narrow else None
         try:
-            _check_kinds(snapshot.path / SHARD)
+            if name := first_cut(snapshot.path):
+                raise ValueError(f"{snapshot.name}/{name}")
             shard, self._known = _load(snapshot.path / SHARD, wanted)
             self._readers.append(shard)
             with guard("count"):
@@ -324,16 +324,6 @@ class ShardPoints(IndexPoints):
             drop_dense_space(self.work())
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
-
-
-def _check_kinds(shard: Path) -> None:
-    """Make sure that all in a shard are files: the engine would wait for a pipe.
-
-    :raises ValueError: when something is not.
-    """
-    for file in files_below(shard):
-        if not os.path.isfile(file):  # noqa: PTH113
-            raise ValueError(f"{os.path.basename(file)} is no file")  # noqa: PTH119
 
 
 def _load(
