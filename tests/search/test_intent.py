@@ -412,7 +412,7 @@ FINAL = {
 
 @pytest.fixture
 def modelled(config, server) -> RAGConfig:
-    quick = {"retries": 0, "connect_timeout": 1.0, "transform_timeout": 0.4}
+    quick = {"retries": 0, "connect_timeout": 20.0, "transform_timeout": 20.0}
     ollama = OllamaConfig(url=server.url, chat_model="llama3.2", embedding_model="", **quick)
     return replace(config, ollama=ollama)
 

@@ -20,7 +20,7 @@ NOTES = {"a.md": "# Alpha\n\nfirst", "b.md": "# Beta\n\nsecond", "c.md": "# Gamm
 WANTED = ["dense", "hybrid"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def indexes(tmp_path_factory) -> dict[str, Path]:
     """Data folders: `whole`, `part` (two of three chunks), `none`, `english` (one chunk is not)."""
     base = tmp_path_factory.mktemp("indexes")
