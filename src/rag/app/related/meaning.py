@@ -1,9 +1,9 @@
 """The sentences of notes: which many notes repeat, and which notes are near in meaning by them.
 
 A cosine alone says little: a line that a template puts into sixty notes is nearest of all, and
-some texts are near to every other. So of the cosine of two sentences is taken off what the note's
-own is near to anyway: the mean of the twenty nearest notes, among which the passages of a foreign
-library count, each for a note. Sentences that many notes repeat do not count at all.
+some texts are near to every other. So of the cosine of two sentences half of what each is near to
+anyway is taken off (CSLS): the mean of the twenty nearest notes, among which the passages of a
+foreign library count, each for a note. Sentences that many notes repeat do not count at all.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _MANY = 4  # other notes with a line, or all of three, make it part of a template
 _SAMPLED = 8  # sentences of a long note whose neighbours are looked up
 _NEIGHBOURS, _COMPARED = 20, 60  # chunks for each of them, and for all of them at least
+_MOST = 2_000  # sentences of other notes, those nearest, that are compared
 _COHORT = 20  # notes that tell how near a sentence is to others anyway
 _LETTER = re.compile(r"[^\W_]")  # a line without any begins no sentence
 _NUMBER = re.compile(r"\d+")
@@ -153,11 +154,19 @@ def near_in_meaning(
     telling = [*_telling(store.get_documents([*vectors]), vectors, repeated)]
     if not telling:
         return {}
-    telling.sort(key=lambda one: (notes[one[0]], *one[:2]))
-    cosines: Array = np.stack(ours) @ np.stack([row for *_, row in telling]).T
-    _, starts = np.unique([notes[chunk] for chunk, *_ in telling], return_index=True)
-    by_note: Array = np.maximum.reduceat(cosines, starts, axis=1)
-    worth = cosines - _near_anyway(by_note, np.stack(ours), background)[:, None]
+    asked = np.stack(ours)
+    nearest = np.argsort(-(asked @ np.stack([row for *_, row in telling]).T).max(axis=0))[:_MOST]
+    telling = sorted((telling[at] for at in nearest), key=lambda one: (notes[one[0]], *one[:2]))
+    theirs = np.stack([row for *_, row in telling])
+    cosines: Array = asked @ theirs.T
+    _, starts, note_of = np.unique(
+        [notes[chunk] for chunk, *_ in telling], return_index=True, return_inverse=True
+    )
+    to_ours: Array = np.maximum.reduceat(cosines, starts, axis=1)  # sentence x note
+    to_theirs: Array = np.maximum.reduceat(theirs @ theirs.T, starts, axis=1)
+    to_theirs[np.arange(len(theirs)), note_of] = cosines.max(axis=0)  # for its own the asked one
+    worth = cosines - _near_anyway(to_ours, asked, background)[:, None] / 2
+    worth -= _near_anyway(to_theirs, theirs, background)[None, :] / 2
     best, scores = worth.argmax(axis=0), worth.max(axis=0)
     sentences: dict[str, list[NearSentence]] = defaultdict(list)
     for at in np.argsort(-scores, kind="stable").tolist():
