@@ -141,7 +141,7 @@ def test_numbers_hashes_and_letters_are_no_reasons(build_index) -> None:
 
 
 def test_a_piece_of_a_longer_word_in_katakana_is_no_reason(of_one_subject) -> None:
-    found = related(of_one_subject, "Pump", limit=50).results
+    found = related(of_one_subject, "Pump", top_k=50).results
     words = {one.path: one.reasons.words for one in found}
     assert "ヒートポンプ" in " ".join(words["House.md"])
     assert words["Other.md"] == ["整備手順"]
@@ -162,7 +162,7 @@ def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:
 
 def test_a_limit_and_a_least_score_leave_notes_out(by_words) -> None:
     every = related(by_words, "Rollback").results
-    assert len(related(by_words, "Rollback", limit=1).results) == 1
+    assert len(related(by_words, "Rollback", top_k=1).results) == 1
     least = related(by_words, "Rollback", min_score=every[0].score).results
     assert [one.id for one in least] == [every[0].id]
 
