@@ -1,0 +1,128 @@
+"""Publishing when the power fails at any moment, on a disk that keeps only what was synced."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from test_snapshots import fill_work, publish, snapshots
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+from faults.power_model import LUCK, Disk
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.support.owned_folders import is_marked
+
+VECTORS = f"{SHARD}/segments/one/vectors.dat"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> IndexDirectory:
+    return IndexDirectory(tmp_path / "index")
+
+
+def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
+    """Publish a snapshot with a manifest, of which nobody reads more than that it is there."""
+    with index.writing():
+        fill_work(index, content)
+        (index.work / MANIFEST).write_text(content)
+        index.publish(number, points=number)
+
+
+@contextmanager
+def cutting(folder: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """Let the power fail before everything that is synced, renamed or made; give what is left."""
+    room.mkdir()
+    disk, left = Disk(folder, room), []
+    real = {name: getattr(os, name) for name in ("fsync", "rename", "replace", "mkdir")}
+
+    def cut() -> None:
+        with monkeypatch.context() as undone:
+            for name, function in real.items():
+                undone.setattr(os, name, function)
+            for luck in LUCK:
+                left.append(folder.with_name(f"left {len(left)}"))
+                disk.cut(left[-1], random.Random(len(left)), luck)
+
+    def sync(descriptor: int) -> None:
+        disk.sync(descriptor)
+        cut()
+
+    def watched(name: str) -> Callable[..., None]:
+        def function(*arguments: object, **named: object) -> None:
+            cut()
+            real[name](*arguments, **named)
+
+        return function
+
+    with monkeypatch.context() as patch:
+        # One thread at a time: the model looks at the whole folder.
+        patch.setattr("rag.support.durable_files._THREADS", 1)
+        patch.setattr(os, "fsync", sync)
+        for name in ("rename", "replace", "mkdir"):
+            patch.setattr(os, name, watched(name))
+        yield left
+        cut()
+
+
+def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_new_one(
+    index: IndexDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish_whole(index, 1, "former")
+    with cutting(index.path, tmp_path / "room", monkeypatch) as left:
+        publish_whole(index, 2, "new")
+    found = set()
+    for folder in left:
+        with IndexDirectory(folder).open_current() as snapshot:
+            found.add((snapshot.points, (snapshot.path / VECTORS).read_text()))
+    assert found == {(1, "former"), (2, "new")}
+    assert len(left) > 60
+
+
+def test_what_was_published_stays_published(
+    index: IndexDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.path.mkdir()
+    with cutting(index.path, tmp_path / "room", monkeypatch) as left:
+        publish_whole(index, 1, "first")
+    for folder in left[-len(LUCK) :]:
+        with IndexDirectory(folder).open_current() as snapshot:
+            assert (snapshot.path / VECTORS).read_text() == "first"
+
+
+@pytest.mark.parametrize("pointer", ["", "\0\0\0\0\0", "gen-9", "../gen-1", "gen-2"])
+def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_is_read(
+    index: IndexDirectory, pointer: str
+) -> None:
+    with ExitStack() as stack:
+        for number in (1, 2, 3):
+            publish_whole(index, number, f"number {number}")
+            stack.enter_context(index.open_current())  # so that it stays
+    (index.path / "gen-2" / MANIFEST).write_text("")
+    (index.path / f"gen-3/{SHARD}/edge_config.json").unlink()
+    (index.path / "CURRENT").write_text(pointer)
+    assert index.current() == "gen-1"
+    with index.open_current() as snapshot:
+        assert snapshot.name == "gen-1"
+
+
+@pytest.mark.parametrize("name", ["gen-9.lock", ".gen-9.tmp", "gen-9", "CURRENT"])
+def test_no_number_is_given_twice(index: IndexDirectory, name: str) -> None:
+    publish(index, 1)
+    (index.path / name).write_text("gen-9")
+    assert index.newest() == 9
+
+
+def test_the_generations_that_go_bear_the_mark(index: IndexDirectory) -> None:
+    publish(index, 1)
+    assert is_marked(index.path / "gen-1")
+    foreign = index.path / "gen-0/photo.jpg"
+    foreign.parent.mkdir()
+    foreign.touch()
+    publish(index, 2)
+    assert foreign.exists() and snapshots(index) == ["gen-0", "gen-2"]
