@@ -256,7 +256,7 @@ def _dump() -> int:
     with get_document_store(load_config()) as store:
         for document in store.filter_documents():
             sparse = document.sparse_embedding
-            vector = [f"{number:.3f}" for number in document.embedding or []]
+            vector = len(document.embedding or [])  # those from the cache are rounded
             words = (array("I", sparse.indices), array("f", sparse.values)) if sparse else ()
             weights = [crc32(numbers.tobytes()) for numbers in words]
             print(document.id, document.content, sorted(document.meta.items()), vector, weights)

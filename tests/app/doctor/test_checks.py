@@ -158,7 +158,7 @@ def test_a_disk_must_have_room_for_another_copy(
     config: RAGConfig, monkeypatch: pytest.MonkeyPatch, free: int, size: int, status: str
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    monkeypatch.setattr("rag.app.doctor.copied_size", lambda _: size)
+    monkeypatch.setattr(IndexDirectory, "size_of_copy", lambda _: size)
     assert says(one(config, "disk"), status, "", "" if status == "pass" else "RAG_DATA_DIR")
 
 

@@ -241,10 +241,8 @@ def test_after_all_poison_the_index_still_takes_documents_and_loads(path: str) -
             with pytest.raises(ValueError, match="bad"):
                 store.write_documents([Document(**{"id": "bad", **poison})])
         store.write_documents([doc("later")])
-    with Store(path) as again:
-        again.begin_writing()
-        assert set(contents(again)) == {"good", "later"}
-        again.publish()
+        assert set(contents(store)) == {"good", "later"}
+        store.publish()
     with Store(path) as reader:
         assert reader.count_documents() == 2
 
@@ -276,6 +274,16 @@ def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
         assert contents(reader) == {"a": "old"}
         store.publish()
         assert contents(reader) == {"a": "new", "b": "text"}
+
+
+def test_what_was_not_published_is_lost(path: str) -> None:
+    with Store(path) as writer:
+        writer.write_documents([doc("a")])
+    with Store(path) as reader:
+        assert reader.count_documents() == 0
+    with Store(path) as writer:
+        writer.begin_writing()
+        assert writer.count_documents() == 0
 
 
 @pytest.mark.usefixtures("slow_shards")
