@@ -379,6 +379,14 @@ def test_a_damaged_generation_is_an_index_error_that_names_the_mend(
     assert "`rag index" in caught.value.hint
 
 
+def test_a_wrong_number_of_points_is_found_and_said(published: Path, path: str) -> None:
+    (published / "points").write_text("21")
+    with Store(path) as reader:
+        for read in (reader.count_documents, reader.filter_documents):
+            with pytest.raises(IndexUnavailableError, match="20 of 21 points"):
+                read()
+
+
 # -- threads and the event loop --------------------------------------------------------
 
 
