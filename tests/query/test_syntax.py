@@ -124,6 +124,111 @@ def test_what_is_typed_is_read_as(typed: str, expected: ParsedQuery) -> None:
     assert parse_query(typed) == expected
 
 
+PLAIN = [
+    "error budget",
+    "リンクの作り方を教えてください",
+    # Signs that only look like an operator
+    "a-b well-known 2024-04-05",
+    "--flag",
+    "--no-cache -- x",
+    # A single letter is left out by nobody; short words after a command are its options
+    "plan -b",
+    "git rebase -i HEAD~3",
+    "tar -xzf notes.tar",
+    "docker run -it --rm image",
+    "$ rm -rf build",
+    "cat notes | grep -vin draft",
+    "--force -abc",
+    "-",
+    "a - b",
+    "−",
+    "---",
+    "*",
+    "2 * 3",
+    "k*",
+    "-k*",
+    "*kube",
+    "kube*ctl",
+    "**bold**",
+    "tag:- #",
+    "tag:# x",
+    "tag:。",
+    "tag: work",
+    "-tag: work",
+    "-path：",
+    "title:",
+    "tag",
+    "mytag:work",
+    "(tag:work)",
+    "http://example.org/a?b=c",
+    "note: call Tom",
+    "10:30",
+    "C++ vs C#",
+    "it's Tom's",
+    # A minus within a word, or before a digit
+    "-5 degrees",
+    "5 -3",
+    "-2024-04-05",
+    "会議 －５",
+    "x-draft",
+    "(-draft)",
+    # A minus before what no note could hold, or before what is plain text itself
+    "a -> b",
+    "-> x",
+    "x -/- y",
+    "-。",
+    '-"" plan',
+    '-"。"',
+    "-*",
+    "-__*",
+    # Quotes that are never closed, or that close nothing
+    '6" pipe 4"',
+    '"error budget',
+    'error" budget',
+    "“error budget",
+    "error” budget",
+    "＂error",
+    "error ”budget",
+    'tag:"work',
+    '-"error budget',
+    "-“error budget",
+    "'single quotes'",
+    "「会議 資料」",
+    "",
+]
+
+
+@rows("typed", PLAIN)
+def test_all_else_is_plain_text(typed: str) -> None:
+    assert parse_query(typed) == query(" ".join(typed.split()))
+
+
+def test_white_space_of_any_kind_parts_words() -> None:
+    assert parse_query(" a\tb\u3000\u3000c\n-dd\u00a0e ") == query("a b c e", excluded=("dd",))
+
+
+@rows("typed", ['""', '-""', '"。"', '-"。"', "-。", "->", '"__*"'])
+def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed: str) -> None:
+    parsed = parse_query(typed)
+    assert (parsed.phrases, parsed.excluded, parsed.prefixes, parsed.fields) == ((), (), (), ())
+
+
+@rows("typed", ["tıtle:x", "TİTLE:x", 'tıtle:"a b"'])
+def test_a_field_is_not_spelt_with_a_turkish_letter(typed: str) -> None:
+    assert parse_query(typed) == query(typed)
+
+
+@rows("typed", ["-tıtle:x", "-TİTLE:x", "-tag:-", "-tag:#", 'x -tag:"。"'])
+def test_what_is_no_field_after_all_is_none_with_a_minus_too(typed: str) -> None:
+    parsed = parse_query(typed)
+    assert parsed.fields == ()
+    assert parsed in (query(typed), query(excluded=(typed[1:],)))
+
+
+def test_a_field_whose_quote_is_never_closed_is_plain_text_with_a_minus_too() -> None:
+    assert parse_query('-tag:"work') == query('-tag:"work')
+
+
 @rows(
     "typed, prefix",
     [
@@ -136,6 +241,24 @@ def test_what_is_typed_is_read_as(typed: str, expected: ParsedQuery) -> None:
 )
 def test_a_prefix_is_the_last_word_as_the_index_parts_words(typed: str, prefix: str) -> None:
     assert parse_query(typed).prefixes == (prefix,)
+
+
+@rows("typed, text", [("plan \ud800", "plan ?"), ("pl\udcffan", "pl?an"), ("\ud83d\ude00", "??")])
+def test_half_a_character_is_read_as_a_question_mark(typed: str, text: str) -> None:
+    assert parse_query(typed) == query(text)
+
+
+def test_half_a_character_is_replaced_wherever_it_stands() -> None:
+    parsed = parse_query('"a \udcff" -bb\udcff tag:\udcffc')
+    assert parsed == query(
+        "a ?", phrases=("a ?",), excluded=("bb?",), fields=(FieldTerm("tag", "?c"),)
+    )
+
+
+@rows("typed", ["", " \n\u3000", '""', '" "', '"。"', "“”", 'tag:""', 'title:" "', '-tag:""'])
+def test_a_query_that_says_nothing_is_false(typed: str) -> None:
+    assert parse_query(typed) == query()
+    assert not parse_query(typed)
 
 
 def test_values_are_those_of_one_field_and_one_sense() -> None:
@@ -181,10 +304,30 @@ def test_every_text_is_a_query(typed: str) -> None:
 
 @settings(deadline=None, max_examples=examples(300))
 @given(ANY_TEXT)
+def test_what_is_ranked_by_was_typed_in_that_order(typed: str) -> None:
+    rest = iter(typed.encode("utf-8", "replace").decode())
+    assert all(char in rest for char in "".join(parse_query(typed).text.split()))
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(ANY_TEXT)
 def test_phrases_prefixes_and_titles_are_ranked_by_too(typed: str) -> None:
     parsed = parse_query(typed)
     wanted = [*parsed.phrases, *parsed.prefixes, *parsed.values("title")]
     assert all(cleaned(part) in cleaned(parsed.text) for part in wanted)
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters='"“”＂„-－−*＊:：')))
+def test_text_without_operators_comes_back_as_it_was(typed: str) -> None:
+    assert parse_query(typed) == query(" ".join(typed.split()))
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(st.lists(st.sampled_from(PLAIN[: PLAIN.index('6" pipe 4"')]), max_size=5))
+def test_plain_text_beside_plain_text_is_plain(parts: list[str]) -> None:
+    parts = [part for part in parts if not part.endswith(":")]  # a value may follow
+    assert parse_query(" ".join(parts)) == query(" ".join(" ".join(parts).split()))
 
 
 # ---- for any query made of known parts
