@@ -43,9 +43,19 @@ def test_a_question_on_what_no_note_holds_finds_nothing() -> None:
     assert found == [] and confidence < 0.3
 
 
+def test_a_unit_within_the_first_is_not_quoted_again() -> None:
+    found = chosen("What do I need for the dal?", "For the dal you need:\n- salt\n- water")
+    assert [one.unit.text for one in found] == ["For the dal you need:\n- salt\n- water"]
+
+
 def test_what_says_the_same_is_quoted_once() -> None:
     same = "We keep backups for ninety days."
     assert len(chosen("How long do we keep backups?", same, same)) == 1
+
+
+def test_no_more_are_quoted_than_wanted() -> None:
+    texts = [f"Backups are kept in the {place} room." for place in ("red", "blue", "green")]
+    assert len(chosen("Where are backups kept?", *texts, most=1)) == 1
 
 
 def test_the_nearest_sentence_in_meaning_tells_where_words_do_not() -> None:
@@ -70,3 +80,11 @@ def test_notes_that_say_the_same_are_named_with_the_first() -> None:
     )
     assert [other.passage for other in found[0].also] == [1]
     assert [one.best.passage for one in found] == [0, 2]
+
+
+def test_further_units_stand_in_the_order_of_the_notes() -> None:
+    text = "Backups go to tape.\n\nThe tapes lie in the cellar."
+    found = chosen("Where do the backup tapes lie?", text, "Backup tapes are blue.")
+    assert [(one.passage, one.unit.first) for one in found[1:]] == sorted(
+        (one.passage, one.unit.first) for one in found[1:]
+    )

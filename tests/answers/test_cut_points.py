@@ -46,6 +46,14 @@ def test_what_belongs_together_is_not_parted(whole: str) -> None:
     assert found == ["Before it.", whole, "Behind it."]
 
 
+def test_a_long_list_is_cut_between_its_items() -> None:
+    items = [f"- Item {n} is as long as a sentence may well be. And so on." for n in range(20)]
+    content = "\n".join(["They are:", *items])
+    found = pieces(content)
+    assert len(found) > 1
+    assert all(piece.rsplit("\n", 1)[-1] in items for piece in found)
+
+
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join))
 def test_a_cut_lies_within_no_unit(content: str) -> None:
     points = cut_points(content)
@@ -64,3 +72,11 @@ def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content: str, room: i
         assert count_tokens(render(kept, 2, "abcd1234")) <= room
         assert "".join(f"{kept.text}{rest.text}".split()) == "".join(content.split())
         assert len(kept.text) in {len(content[:p].rstrip()) for p in cut_points(content)}
+
+
+def test_of_the_first_note_a_sentence_is_shown_where_nothing_whole_fits() -> None:
+    item = " ".join(f"Sentence {n} of one long item of a list." for n in range(60))
+    source = Source("T", "v/t.md", f"- {item}\n")
+    assert cut(source, 2, "abcd1234", 200) is None
+    kept, _ = cut(source, 1, "abcd1234", 200) or (None, None)
+    assert kept and kept.text.endswith("of a list.")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rag.answers.evidence import (
     Evidence,
+    fold,
     names,
 )
 from rag.answers.language import is_japanese, tongue
@@ -47,6 +51,13 @@ class TestNames:
     def test_are_keys_identifiers_and_capitals(self, text, found):
         assert names(text) == found
 
+    @rows("name", ["Ctrl+O", "ctrl o", "Backups", "backup"])
+    def test_are_held_in_whatever_form(self, name):
+        assert Evidence("Press `Ctrl` + `O` for the backup.").names(name)
+
+    def test_of_other_keys_are_not_held(self):
+        assert not Evidence("Press `Ctrl+O`.").names("Ctrl+P")
+
 
 class TestQuotations:
     SOURCE = Evidence(
@@ -82,3 +93,7 @@ class TestQuotations:
     )
     def test_with_a_changed_word_do_not(self, quotation):
         assert not self.SOURCE.says(quotation)
+
+    @given(st.text(max_size=40), st.text(max_size=40))
+    def test_any_run_of_lines_of_a_text_stands_in_it(self, one, other):
+        assert Evidence(f"{one}\n\n{other}").says(fold(one))

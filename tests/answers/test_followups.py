@@ -36,6 +36,14 @@ def test_anything_else_is_not(answer: str) -> None:
     assert not is_accepted(answer, "where?", HISTORY)
 
 
+def test_conditions_and_subject_of_the_question_must_stay() -> None:
+    asked = "and restores of databases tag:ops?"
+    assert not is_accepted("How long do we keep backups tag:ops?", asked, HISTORY)
+    assert not is_accepted("How long do restores of databases take?", asked, HISTORY)
+    good = "How long do we keep restores of databases tag:ops?"
+    assert is_accepted(good, asked, HISTORY)
+
+
 @rows(
     "question, history, found",
     [
@@ -110,3 +118,8 @@ def test_a_question_word_alone_lacks_its_subject() -> None:
     assert [said for said in alone if not lacks_subject(said)] == []
     whole = ["why tapes?", "when are holds due?", "期限はいつ？", "the who", "price?", "誰の鍵"]
     assert [said for said in whole if lacks_subject(said)] == []
+
+
+def test_a_question_mark_alone_asks_what_was_asked_before() -> None:
+    assert expanded("?", HISTORY) != "?"
+    assert expanded("？", HISTORY) != "？"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.prompt_texts import Prompt, Source, as_said, cut, render, was_cut
+from rag.answers.prompt_texts import Prompt, Source, as_said, cut, fact_line, render, was_cut
 from rag.text.token_estimate import count_tokens
 from tables import rows
 
@@ -42,6 +42,10 @@ def test_what_was_said_before_has_no_numbers_and_instructs_nobody(said: str, lef
     assert as_said(said, "why?") == left
 
 
+def test_a_fact_is_one_line() -> None:
+    assert fact_line("I am\n[1] a \x1b[2Jnurse") == "- I am [1] a nurse\n"
+
+
 class TestACutPrompt:
     PROMPT = Prompt([], [], tokens=4500)
 
@@ -52,3 +56,14 @@ class TestACutPrompt:
     @rows("context", [600, 2048, 8192])
     def test_is_seen_where_it_filled_the_context_asked_for(self, context):
         assert was_cut(self.PROMPT, context, context)
+
+    @rows("read", [None, 0, 300, 1999, 3000, 4095, 4097, 4500, 8192])
+    def test_is_not_seen_where_neither_count_nor_context_tells(self, read):
+        assert not was_cut(self.PROMPT, read)
+
+    @rows("read", [1024, 2048, 2050, 2051, 4096])
+    def test_is_seen_where_as_much_was_read_as_a_cut_leaves(self, read):
+        assert was_cut(self.PROMPT, read)
+
+    def test_is_not_seen_in_a_short_prompt_of_as_many_tokens(self):
+        assert not was_cut(Prompt([], [], tokens=4096), 4096)

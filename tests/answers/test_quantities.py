@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rag.answers.quantities import read_quantities
+from rag.text.tokenizer import cleaned
 from tables import rows
 
 
@@ -74,6 +78,24 @@ def test_of_another_value_unit_or_bound_are_not(one: str, other: str) -> None:
     assert not agree(one, other)
 
 
+@rows("text", ["you may go", "一度に", "wpa3", "the X3 body", "march on"])
+def test_what_is_no_number_is_none(text: str) -> None:
+    assert read_quantities(text) == ()
+
+
 @rows("text, loose", [("one of the two ways", True), ("二つの道", True), ("2 ways", False)])
 def test_small_numbers_in_words_need_not_be_counts(text: str, loose: bool) -> None:
     assert all(q.loose == loose for q in read_quantities(text))
+
+
+@given(st.integers(0, 10**9))
+def test_grouped_digits_are_the_number(number: int) -> None:
+    (found,) = read_quantities(f"{number:,}")
+    assert found.value == number
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_and_quantities_stand_in_their_order(text: str) -> None:
+    found = read_quantities(text)
+    assert all(q.start < q.end <= len(cleaned(text)) for q in found)
+    assert [q.start for q in found] == sorted(q.start for q in found)

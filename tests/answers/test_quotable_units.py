@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,10 @@ def test_a_sentence_is_a_unit_with_its_line() -> None:
     ]
 
 
+def test_wrapped_japanese_lines_are_joined_without_a_space() -> None:
+    assert texts("朝に\n会議する。") == ["朝に会議する。"]
+
+
 def test_code_goes_with_the_sentence_that_introduces_it() -> None:
     content = "To embed a note:\n\n```md\n![[Note]]\n```"
     assert quotable_units(content) == [QuotableUnit(0, 3, "To embed a note:\n![[Note]]", Kind.CODE)]
@@ -59,6 +64,20 @@ def test_a_list_goes_with_the_sentence_that_introduces_it() -> None:
     assert (
         of_kind("用意するもの：\n\n- 塩\n- 水", Kind.LIST)[0].text == "用意するもの：\n- 塩\n- 水"
     )
+
+
+@pytest.mark.parametrize("parted", ["\n", "\n\n"])
+@pytest.mark.parametrize("lead", ["Before the flight,", "出発の前に、"])
+def test_a_lead_in_that_ends_in_a_comma_is_quoted_with_its_list_alone(
+    lead: str, parted: str
+) -> None:
+    content = f"{lead}{parted}- check the passport\n- pack the adapter"
+    assert texts(content)[0] == f"{lead}\n- check the passport\n- pack the adapter"
+
+
+def test_a_sentence_with_a_blank_line_behind_it_introduces_no_list() -> None:
+    [found] = of_kind("Present: Ines.\n\n- The roof is done.\n- Keys: none.", Kind.LIST)
+    assert found.text == "- The roof is done.\n- Keys: none."
 
 
 def test_a_row_is_read_with_the_names_of_its_columns() -> None:
@@ -78,6 +97,10 @@ def test_a_sentence_that_only_announces_is_read_with_the_next() -> None:
 @rows("links", ["- [[A]]\n- [[B]]", "[A](a.md) [B](b.md)"])
 def test_links_alone_are_no_unit_beside_text(links: str) -> None:
     assert texts(f"Some text.\n\n{links}") == ["Some text."]
+
+
+def test_links_to_other_notes_alone_never_are() -> None:
+    assert texts("# Contents\n\n- [[A]]\n- [[B]]") == []
 
 
 def test_a_long_list_is_cut_between_items() -> None:
@@ -102,3 +125,19 @@ def test_an_item_is_never_cut(content: str) -> None:
     for unit in quotable_units(content):
         if unit.kind == Kind.LIST:
             assert any(unit.text.endswith(end) for end in ends if end)
+
+
+@given(NOTES)
+def test_only_what_cannot_be_cut_is_longer_than_the_longest(content: str) -> None:
+    for unit in quotable_units(content * 3):
+        assert len(unit.text) <= LONGEST + 120 or "\n" not in unit.text
+
+
+def test_a_sentence_that_begins_a_line_has_that_line() -> None:
+    content = "The ferry leaves at nine.\nThe tug leaves at ten\nor later. It is red."
+    places = [(unit.text, unit.first, unit.last) for unit in quotable_units(content)]
+    assert places == [
+        ("The ferry leaves at nine.", 0, 0),
+        ("The tug leaves at ten or later.", 1, 2),
+        ("It is red.", 2, 2),
+    ]

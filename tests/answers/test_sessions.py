@@ -33,6 +33,12 @@ def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
     assert stat.S_IMODE(session.path.parent.stat().st_mode) == 0o700
 
 
+def test_two_of_the_same_second_have_two_names(tmp_path: Path) -> None:
+    first = new_session(tmp_path / "data", NOW)
+    first.add(TURN)
+    assert new_session(tmp_path / "data", NOW).id == f"{first.id}-2"
+
+
 def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path: Path) -> None:
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
@@ -57,6 +63,14 @@ def test_lines_that_are_no_turn_are_passed_over(tmp_path: Path, line: str) -> No
     session.add(TURN)
     found = open_session(tmp_path / "data", session.id)
     assert (found.turns, len(found.notices)) == ([TURN, TURN], 1)
+
+
+def test_what_later_versions_add_to_a_turn_is_no_damage(tmp_path: Path) -> None:
+    session = new_session(tmp_path / "data", NOW)
+    session.add(TURN)
+    text = session.path.read_text().replace('"question"', '"mood": "good", "question"')
+    session.path.write_text(text)
+    assert open_session(tmp_path / "data", session.id).turns == [TURN]
 
 
 @pytest.mark.parametrize("head", ['{"version": 2}', "", "{}", "[]", "\x00\x01", "null"])
@@ -89,3 +103,9 @@ def test_the_latest_is_the_one_that_was_added_to_last(tmp_path: Path) -> None:
         os.utime(session.path, (when, when))
     assert latest_session(tmp_path / "data").id == old.id
     assert [session.id for session in list_sessions(tmp_path / "data")] == [old.id, new.id]
+
+
+def test_without_any_there_is_no_latest(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no conversation yet"):
+        latest_session(tmp_path / "data")
+    assert list_sessions(tmp_path / "data") == []

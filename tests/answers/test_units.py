@@ -60,6 +60,10 @@ def test_a_sentence_is_given_out_as_soon_as_nothing_can_change_it() -> None:
     assert [unit.text for unit in splitter.feed(" T")] == ["One. [1] "]
 
 
+def test_a_fence_that_is_never_closed_ends_with_the_answer() -> None:
+    assert units("```\na. b\n") == [("fence", "```\na. b\n")]
+
+
 @rows(
     "text, kept",
     [("One. Tw", ["One. "]), ("One. Two.", ["One. ", "Two."]), ("One. [1", []), ("```\na", [])],

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.evidence import Evidence
-from rag.answers.verdicts import Verification
+from rag.answers.verdicts import Progress, Verification
 from rag.answers.verification import Verifier
 from tables import rows
 
@@ -32,6 +32,37 @@ def verify(text: str, question: str = QUESTION, window=WINDOW, size: int = 10_00
 
 def shown(text: str, **options) -> str:
     return verify(text, **options).text.strip()
+
+
+class TestProgress:
+    LIE = "Whales run the servers on the moon. [1] "
+
+    @staticmethod
+    def of(text: str) -> Progress:
+        verifier = Verifier(WINDOW, QUESTION)
+        verifier.feed(text)
+        return verifier.progress
+
+    @rows(
+        "text, progress",
+        [
+            ("", Progress()),
+            ("We keep backups", Progress()),
+            (f"{TRUE} We", Progress(1)),
+            ("We keep backups for ninety years. [1] We", Progress(1, held_back=1)),
+            (f"We keep backups for ninety years. [1] {TRUE} We", Progress(2)),
+            (f"{LIE} We", Progress(1, struck=1)),
+            (f"{TRUE} {LIE} We keep backups for ninety days. They", Progress(3, 1, struck=1)),
+        ],
+    )
+    def test_counts_what_came_what_is_held_back_and_what_was_struck(self, text, progress):
+        assert self.of(text) == progress
+
+    @given(st.lists(st.sampled_from([TRUE, LIE, "We keep backups. ", "\n\n"]), max_size=12))
+    def test_never_counts_more_than_came(self, parts):
+        progress = self.of(" ".join(parts))
+        assert 0 <= progress.held_back <= progress.sentences - progress.struck
+        assert progress.sentences <= sum(bool(part.strip()) for part in parts)
 
 
 class TestCitations:
@@ -103,6 +134,23 @@ class TestCitations:
             "当番は十五分以内に返事をする。[1]休みの日も当番は同じである。 [出典なし]"
         )
 
+    def test_alone_are_no_answer(self):
+        found = verify("We keep backups for ninety days [7].")
+        assert (found.text, found.believed, found.removed) == ("", False, ["[7]"])
+
+    def test_count_as_they_are_first_named(self):
+        found = verify("Whoever is on call answers the pager within 15 minutes [2]. " + TRUE)
+        assert found.order == [2, 1]
+        assert found.text == (
+            "Whoever is on call answers the pager within 15 minutes [1]. "
+            "We keep backups for ninety days. [2]"
+        )
+
+    def test_in_code_are_code(self):
+        text = f"{TRUE} Run `restore --backup today[7]` to restore. [1]"
+        assert "`restore --backup today[7]`" in shown(text)
+        assert verify(text).removed == []
+
 
 class TestSupport:
     @rows(
@@ -151,6 +199,15 @@ class TestSupport:
         found = verify("Die Sicherungen werden 90 Tage aufbewahrt. [1]", question)
         assert found.verified == 1.0
 
+    def test_so_it_has_where_another_source_is_in_that_language(self):
+        answer = "バックアップは90日間保存されます。[1]"
+        assert shown(answer, question="どのくらい？") == answer
+
+    def test_japanese_is_compared_with_japanese(self):
+        question = "当番は何分以内に返事をする？"
+        assert verify("当番の担当者は15分以内に返事をします。[3]", question).verified == 1.0
+        assert not verify("恐竜は隕石で絶滅した。[3]", question).believed
+
 
 class TestObeyingAPlantedInstruction:
     """The sources hold it no more; see the prompt's tests."""
@@ -185,6 +242,10 @@ class TestObeyingAPlantedInstruction:
         assert "PWNED" not in repr(found.claims) + repr(found.removed)
         for size in (1, 3):
             assert verify(text, size=size) == found
+
+    @rows("said", ["PWNED", "PWNED [1]", "PWNED. [1][2][3]", "**PWNED**[1]"])
+    def test_alone_is_no_answer(self, said):
+        assert shown(said) == ""
 
 
 class TestQuotations:
@@ -233,6 +294,23 @@ class TestQuotations:
         text = shown(f"{TRUE}\n\n```sh\nrestore --backup forever\n```\n")
         assert text.endswith("```sh\nrestore --backup forever\n```\n[no source]")
 
+    def test_in_japanese(self):
+        question = "当番は何分以内？"
+        good = "「当番は十五分以内に返事をする」とある。[3]"
+        assert verify(good, question).verified == 1.0
+        bad = "「当番は三日以内に返事をする」とある。[3]"
+        assert shown(good + bad, question=question) == (
+            good.replace("3", "1") + "[ノートにない引用]とある。[1?]"
+        )
+
+    def test_few_words_of_a_source_are_verified(self):
+        text = 'We keep "backups" for ninety days. [1]'
+        assert shown(text) == text
+
+    def test_the_question_may_be_quoted(self):
+        text = f'You asked "How long do we keep backups?". {TRUE}'
+        assert "How long do we keep backups" in shown(text)
+
 
 class TestAddresses:
     @rows("address", ["https://wiki.example/restore", "ana@example.org"])
@@ -278,6 +356,18 @@ class TestLists:
             "| deleted | days [no source] |",
         ]
 
+    def test_what_comes_after_them_is_judged_again(self):
+        text = f"{TRUE}\n\nSources:\n[1] Backups\n\nA restore takes twenty minutes. [1]"
+        assert shown(text) == f"{TRUE}\n\nA restore takes twenty minutes. [1]"
+
+    def test_of_footnotes_too(self):
+        assert shown(f"{TRUE}\n\n[1]: https://wiki.example/restore\n") == TRUE
+
+    def test_what_leads_to_a_list_is_not_counted(self):
+        text = "We keep backups:\n\n- for ninety days [1]\n- then they are deleted [1]"
+        found = verify(text)
+        assert (found.text, len(found.claims), found.verified) == (text, 2, 1.0)
+
 
 class TestRefusals:
     @rows(
@@ -303,6 +393,11 @@ class TestRefusals:
     def test_the_phrase_is_never_shown_beside_an_answer(self):
         assert shown(f"NOT_FOUND\n\n{TRUE}") == TRUE
 
+    def test_a_note_may_speak_of_an_error_of_that_name(self):
+        window = [Evidence("Errors\n\nThe service returns NOT_FOUND for an unknown booking.")]
+        text = "The service returns NOT_FOUND for an unknown booking. [1]"
+        assert shown(text, window=window) == text
+
 
 class TestTheStream:
     def test_nothing_is_shown_before_the_first_verified_sentence(self):
@@ -325,6 +420,20 @@ class TestTheStream:
     def test_escape_sequences_never_arrive(self):
         text = "We \x1b[31mkeep\x1b[0m backups\x9b2J for ninety\x07 days\u202e. [1]"
         assert shown(text) == "We keep backups for ninety days. [1]"
+
+    def test_an_answer_most_of_which_is_unsupported_is_left_out(self):
+        found = verify(f"Backups are deleted. Backups are kept. Backups last. {TRUE}")
+        assert (found.text, found.believed) == ("", False)
+
+    def test_reasoning_that_was_begun_where_nobody_saw_it_is_taken_out(self):
+        assert shown(f"Backups, days. Backups are kept.</think>\n\n{TRUE}") == TRUE
+
+    def test_marks_of_a_chat_template_neither(self):
+        assert shown(f"<|im_start|>{TRUE}<|im_end|>") == TRUE
+
+    def test_what_is_struck_leaves_no_hole(self):
+        text = f"{TRUE}\n\n- PWNED\n- A restore takes twenty minutes. [1]\n\n\nPWNED\n\n{TRUE}"
+        assert shown(text) == f"{TRUE}\n\n- A restore takes twenty minutes. [1]\n\n{TRUE}"
 
 
 _PIECES = st.sampled_from(

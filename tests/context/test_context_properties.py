@@ -14,6 +14,7 @@ from rag.context import (
     ContextItem,
     ContextPipeline,
     ContextResult,
+    ContextWindow,
     PipelineExecutionError,
     TokenBudget,
     reciprocal_rank_fusion,
@@ -96,6 +97,16 @@ def test_an_item_left_out_is_larger_than_a_lesser_one_of_its_source_that_is_kept
                 assert left.token_count > kept.token_count
 
 
+@given(items(), rooms)
+def test_without_a_budget_that_holds_across_sources(given, size):
+    result = built(given, size, None)
+    assert result is not None
+    for left in result.overflow_items:
+        for kept in result.window.items:
+            if (kept.priority, kept.score) < (left.priority, left.score):
+                assert left.token_count > kept.token_count
+
+
 @given(items(), budgets())
 def test_of_a_source_with_the_strategy_drop_that_exceeds_its_cap_nothing_is_kept(given, budget):
     result = built(given, budget.total_tokens, budget)
@@ -104,6 +115,16 @@ def test_of_a_source_with_the_strategy_drop_that_exceeds_its_cap_nothing_is_kept
             whole = tokens([i for i in given if i.source == one.source])
             kept = tokens([i for i in result.window.items if i.source == one.source])
             assert whole <= one.max_tokens or not kept
+
+
+@given(items(), rooms)
+def test_a_window_is_in_order_of_priority_and_score(given, size):
+    window = ContextWindow(max_tokens=size)
+    over = window.add_items_by_priority(given)
+    for part in (window.items, over):
+        order = [(-one.priority, -one.score) for one in part]
+        assert order == sorted(order)
+    assert all(one.token_count > window.remaining_tokens for one in over)
 
 
 lists_of_items = st.lists(
@@ -115,6 +136,15 @@ lists_of_items = st.lists(
 )
 
 
+@given(lists_of_items, st.integers(0, 100))
+def test_fused_scores_are_within_0_and_1_and_the_best_is_1(lists, k):
+    fused = reciprocal_rank_fusion(lists, k)
+    scores = [one.score for one in fused]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score <= 1 for score in scores)
+    assert not scores or scores[0] == 1
+
+
 @given(lists_of_items)
 def test_fusing_keeps_each_item_once_and_ties_by_first_appearance(lists):
     fused = reciprocal_rank_fusion(lists)
@@ -122,3 +152,15 @@ def test_fusing_keeps_each_item_once_and_ties_by_first_appearance(lists):
     assert sorted(one.id for one in fused) == sorted(first)
     for one, other in pairwise(fused):
         assert one.score > other.score or first.index(one.id) < first.index(other.id)
+
+
+def test_items_with_the_same_ranks_tie_whatever_the_order_of_the_lists():
+    def ranked(number: int, **ranks: int) -> list[ContextItem]:
+        names = {rank: name for name, rank in ranks.items()}
+        ids = [names.get(rank, f"{number}-{rank}") for rank in range(1, 10)]
+        return [ContextItem(id=one, content=one, source="retrieval") for one in ids]
+
+    # Added up from left to right, the sum of a would be another in its last bit.
+    lists = [ranked(1, a=1, b=5, c=9), ranked(2, a=5, b=9, c=1), ranked(3, a=9, b=1, c=5)]
+    fused = reciprocal_rank_fusion(lists)
+    assert [(one.id, one.score) for one in fused[:3]] == [("a", 1.0), ("b", 1.0), ("c", 1.0)]

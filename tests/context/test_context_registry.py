@@ -18,7 +18,7 @@ from rag.context import (
     formatter_names,
     step_names,
 )
-from rag.exceptions import UsageError
+from rag.exceptions import RAGError, UsageError
 from tables import rows
 
 BUILT_IN = ["anthropic", "chat_messages", "generic", "openai"]
@@ -82,3 +82,19 @@ def test_a_step_of_a_plugin_is_found(install):
     assert step_names() == ["newest"]
     made = ContextPipeline().add_step(find_step("newest"))
     assert contents(made.build("q", [item("a"), item("b")]).window.items) == ["b"]
+
+
+def make_nothing() -> None:
+    return None
+
+
+def test_a_plugin_that_makes_something_else_is_an_error(install):
+    install("rag.steps", nothing="make_nothing")
+    with pytest.raises(RAGError, match="made a NoneType, which is no PipelineStep"):
+        find_step("nothing")
+
+
+def test_a_plugin_that_makes_no_formatter_is_an_error(install):
+    install("rag.formatters", nothing="make_nothing")
+    with pytest.raises(RAGError, match="made a NoneType, which is no formatter"):
+        find_formatter("nothing")
