@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.text.token_estimate import FEATURES, count_tokens, features
+from rag.text.token_estimate import FEATURES, WEIGHTS, count_tokens, features
 from tables import rows
 
 TEXTS = {
@@ -98,6 +98,11 @@ def test_the_count_is_within_fifteen_percent_of_a_real_tokenizers(language: str)
     assert 0.85 * real <= ours <= 1.15 * real
 
 
+@rows("text", [" ", "\n", "a", "あ", "\u200b", "\x00", "🎉"])
+def test_any_other_text_costs_at_least_one(text: str) -> None:
+    assert count_tokens(text) >= 1
+
+
 @rows(
     "text, expected",
     [
@@ -126,3 +131,12 @@ def test_more_text_never_costs_less(one: str, other: str) -> None:
 @given(ANY_TEXT, ANY_TEXT)
 def test_two_texts_together_cost_no_more_than_apart_but_for_rounding(one: str, other: str) -> None:
     assert count_tokens(one + other) <= count_tokens(one) + count_tokens(other) + 1
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(ANY_TEXT)
+def test_a_character_costs_less_than_two(text: str) -> None:
+    # The chunker relies on a bound: what has a quarter as many characters as a chunk may
+    # cost is not measured at all.
+    assert count_tokens(text) <= 2 * len(text)
+    assert max(WEIGHTS) < 2

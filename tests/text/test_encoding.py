@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -28,7 +29,7 @@ from rag.text.bm25 import (
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
 from rag.text.normalize import fold_accents
-from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, stem
+from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, has_words, stem
 from tables import rows
 
 ENGLISH = "a an the apple Linking links administration administer Maria's it’s C++ c# F# x_y 3.14"
@@ -99,6 +100,18 @@ def test_a_vector_is_the_references(text: str) -> None:
     assert is_reference(encode(text)[0], text)
 
 
+@settings(deadline=None, max_examples=examples(100))
+@given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
+def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size: int) -> None:
+    expected = encode(*texts)
+    order = random.sample(range(len(texts)), len(texts))
+    encoder = DocumentEncoder()
+    with patch.object(encoding, "_BATCH", size):
+        shuffled = encoder.encode([texts[at] for at in order])
+    assert shuffled.words == words(*texts)
+    assert shuffled.vectors == [expected[at] for at in order]
+
+
 @settings(deadline=None, max_examples=examples(200))
 @given(BATCHES)
 def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
@@ -107,6 +120,12 @@ def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
         assert len(set(vector.indices)) == len(vector.indices)
         assert all(type(index) is int and 0 <= index < 2**32 for index in vector.indices)
         assert all(type(value) is float and 0 < value < K1 + 1 for value in vector.values)
+
+
+@settings(deadline=None, max_examples=examples(150))
+@given(TEXTS)
+def test_a_vector_is_empty_when_and_only_when_there_is_no_word(text: str) -> None:
+    assert bool(encode(text)[0].indices) == has_words(text)
 
 
 def weight(term: int, text: str) -> float:
@@ -141,6 +160,12 @@ def test_more_of_a_term_weighs_more_but_never_more_than_the_limit(term: int, tex
     assert weight(term, text * 2000) < K1 + 1
 
 
+def test_a_text_of_other_scripts_changes_no_english_vector() -> None:
+    # ASCII texts are cut by a faster pattern.
+    for text in ("C++ and c#, x_y 3.14 Maria's a+b", "don't stop_me now2"):
+        assert as_dict(encode(text)[0]).keys() < as_dict(encode(text + " é")[0]).keys()
+
+
 # ---- what the encoder remembers
 
 
@@ -152,6 +177,17 @@ def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> 
         assert encoder.encode(texts) == DocumentEncoder().encode(texts)
 
 
+@settings(deadline=None, max_examples=examples(100))
+@given(st.lists(BATCHES, min_size=1, max_size=4), st.integers(0, 5), st.integers(1, 3))
+def test_forgetting_words_changes_no_vector(
+    batches: list[list[str]], limit: int, size: int
+) -> None:
+    encoder = DocumentEncoder()
+    with patch.object(encoding, "_MAX_WORDS", limit), patch.object(encoding, "_BATCH", size):
+        for texts in batches:
+            assert encoder.encode(texts) == DocumentEncoder().encode(texts)
+
+
 def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_MAX_WORDS", 100)
     encoder = DocumentEncoder()
@@ -161,6 +197,15 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
         assert len(encoder._table) <= 151
         assert len(encoder._table._written) == len(encoder._table)
         assert len(encoder._table._rows) == 2 * len(encoder._table)
+
+
+def test_words_of_one_letter_and_those_no_one_types_are_not_given() -> None:
+    assert words(f"a bc {'d' * 32} {'e' * 33}") == ["bc", "d" * 32]
+    assert words(f"{'ア' * 32}と{'イ' * 33}") == ["ア" * 32]
+
+
+def test_numbers_are_not_given() -> None:
+    assert words("2024 42 ３６５ १२३ x2 v10 2nd") == ["2nd", "v10", "x2"]
 
 
 # ---- the words worth remembering

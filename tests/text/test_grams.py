@@ -101,6 +101,15 @@ def test_many_texts_at_once_give_the_grams_of_each_run(texts: list[str]) -> None
 
 
 @settings(deadline=None, max_examples=examples(200))
+@given(st.text(st.sampled_from(CHARACTERS), max_size=30))
+def test_each_gram_is_known_to_begin_where_it_does(text: str) -> None:
+    joined = f"\n{text}\n"
+    hashes, starts, _ = hash_grams(np.array([ord(char) for char in joined], np.uint32))
+    for key, at in zip(hashes.tolist(), starts.tolist(), strict=True):
+        assert key in {hash_gram(joined[at : at + length]) for length in (1, 2, 3)}
+
+
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=1, max_size=20))
 def test_only_a_character_among_others_of_other_scripts_has_no_gram(run: str) -> None:
     found = weigh_grams(run)
@@ -118,3 +127,12 @@ def test_a_gram_begins_in_its_run_where_it_says(run: str) -> None:
     found = weigh_grams(run)
     assert all(run.startswith(gram.text, gram.start) for gram in found)
     assert len({(gram.start, gram.text) for gram in found}) == len(found)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(
+    *[st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=n, max_size=9) for n in (0, 3, 0)]
+)
+def test_what_stands_in_a_run_has_its_grams_there_too(head: str, word: str, tail: str) -> None:
+    inside = Counter(gram.text for gram in weigh_grams(word))
+    assert inside <= Counter(gram.text for gram in weigh_grams(head + word + tail))

@@ -24,7 +24,8 @@ from rag.text.bm25 import (
 )
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import hash_gram, weigh_grams
-from rag.text.tokenizer import cleaned, terms
+from rag.text.stopwords import STOP_TERMS
+from rag.text.tokenizer import cleaned, has_words, terms
 from tables import rows
 
 WEIGHTS = FieldWeights()
@@ -72,6 +73,12 @@ def test_a_query_is_what_the_store_demands(query: str, also: list[str]) -> None:
     assert all(value > 0 and math.isfinite(value) for value in vector.values)
 
 
+@settings(deadline=None, max_examples=examples(300))
+@given(ANY_TEXT)
+def test_a_query_is_empty_when_and_only_when_it_holds_no_word(query: str) -> None:
+    assert bool(encode_query(query).indices) == has_words(query)
+
+
 @settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT)
 def test_a_text_has_all_that_it_asks_for(text: str) -> None:
@@ -115,6 +122,11 @@ def test_terms_asked_for_again_weigh_more_and_are_asked_once() -> None:
 def test_a_word_that_was_not_typed_weighs_four_fifths() -> None:
     assert asked("note", "words", ("administration",)) == {"note": 1.0, "administration": 0.8}
     assert asked("note", "words", ("サーバー",)) == {"note": 1.0, "サーバー": 0.4}
+
+
+def test_a_stop_word_may_be_added() -> None:
+    # `wher*` stands for where, and who types it means it.
+    assert asked("note", "words", ("where",)) == {"note": 1.0, "where": 0.8}
 
 
 def test_what_was_typed_counts_more_than_its_correction() -> None:
@@ -202,6 +214,11 @@ def test_question_words_stay_when_nothing_else_remains(query: str) -> None:
     assert content_terms(query) == Counter(terms(query))
 
 
+@rows("word", ["link", "note", "work", "time", "use", "make", "new", "test"])
+def test_a_word_that_names_a_subject_is_no_stop_word(word: str) -> None:
+    assert word not in STOP_TERMS
+
+
 @rows(
     "query",
     [
@@ -238,6 +255,11 @@ def test_the_word_counts_more_than_the_question_word_in_it(
     assert score(query, better) > score(query, worse)
 
 
+@rows("query, gram", [("幾何学の本", "幾何"), ("のどの痛み", "のど"), ("ほどこし", "ほど")])
+def test_a_question_word_inside_a_word_does_not_break_it(query: str, gram: str) -> None:
+    assert gram in asked(query, "grams")
+
+
 def test_the_words_of_a_query_are_given_as_they_are_written() -> None:
     assert content_words("How do I link Maria's CAFÉS to 同期 C++?") == [
         "link",
@@ -246,6 +268,22 @@ def test_the_words_of_a_query_are_given_as_they_are_written() -> None:
         "c++",
     ]
     assert content_words("what is the") == []
+
+
+@rows(
+    "query, expected",
+    [
+        ("link the link", {"link": 2}),
+        ("リンクの作り方を教えてください", terms("リンクの作り方を")),
+        ("金庫とは何ですか", terms("金庫")),
+        ("教育を教えてください", terms("教育を")),
+        ("いつも", ["も", "つも"]),
+    ],
+)
+def test_the_terms_to_be_marked_are_those_of_the_subject(
+    query: str, expected: dict[str, int] | list[str]
+) -> None:
+    assert content_terms(query) == Counter(expected)
 
 
 # ---- cutting a text into words and runs
@@ -329,6 +367,11 @@ def test_a_query_finds_other_forms_of_its_words(query: str, text: str) -> None:
 )
 def test_a_query_does_not_find_other_words(query: str, text: str) -> None:
     assert score(query, text) == 0
+
+
+def test_a_version_beside_the_name_of_a_language_counts() -> None:
+    assert asked("C++20", "words") == {"c++": 1.0, "20": 1.0}
+    assert score("C++20", "what C++20 brings") > score("C++20", "what C++17 brings") > 0
 
 
 LANGUAGES = {

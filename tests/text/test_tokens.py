@@ -21,6 +21,22 @@ ANY_TEXT = st.text(
 )
 
 
+# Each half-width form and the full-width one a reader takes it for.
+ASCII = "".join(map(chr, range(0x21, 0x7F)))
+
+
+FULL_WIDTH = str.maketrans({char: chr(ord(char) + 0xFEE0) for char in ASCII} | {" ": "\u3000"})
+
+
+HALF_WIDTH_KANA = str.maketrans(
+    {
+        "ア": "ｱ", "カ": "ｶ", "ガ": "ｶﾞ", "プ": "ﾌﾟ", "ラ": "ﾗ", "グ": "ｸﾞ", "イ": "ｲ", "ン": "ﾝ",
+        "ッ": "ｯ", "ー": "ｰ", "ヲ": "ｦ", "ヴ": "ｳﾞ", "。": "｡", "、": "､", "「": "｢", "」": "｣",
+        "・": "･",
+    }
+)  # fmt: skip
+
+
 @rows(
     "text, expected",
     [
@@ -78,6 +94,11 @@ def test_forms_of_one_word_give_the_same_terms(one: str, other: str) -> None:
     assert terms(one) == terms(other)
 
 
+@rows("one, other", [("ハ", "バ"), ("c", "c++"), ("c#", "c++"), ("年", "月")])
+def test_different_words_give_different_terms(one: str, other: str) -> None:
+    assert not set(terms(one)) & set(terms(other))
+
+
 def test_a_run_gives_its_characters_and_its_pairs() -> None:
     assert run_grams("北海道") == ["北", "海", "道", "北海", "海道"]
     assert run_grams("北") == ["北"]
@@ -104,9 +125,30 @@ def test_the_sign_belongs_to_the_name_before_a_digit_and_not_before_a_letter(
     assert terms(text) == expected
 
 
+def test_a_danda_is_no_letter() -> None:
+    assert terms("है। है॥") == terms("है है")
+    assert terms("।॥") == []
+
+
+def test_an_endless_word_is_known_by_its_head() -> None:
+    assert terms("x" * 100_000) == ["x" * 64]
+
+
 @settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT)
 def test_no_text_makes_tokens_fail_and_none_is_empty(text: str) -> None:
     assert all(token.text for token in tokens(text))
     assert all(terms(text)) or not terms(text)
     assert terms(text) == terms(normalize(text)) or "'" in normalize(text) or "’" in text
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(st.text(st.sampled_from(ASCII + " "), max_size=40))
+def test_full_width_letters_give_the_terms_of_half_width_ones(text: str) -> None:
+    assert terms(text.translate(FULL_WIDTH)) == terms(text)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.text(st.sampled_from([chr(code) for code in HALF_WIDTH_KANA]), max_size=40))
+def test_half_width_kana_give_the_terms_of_full_width_ones(text: str) -> None:
+    assert terms(text.translate(HALF_WIDTH_KANA)) == terms(text)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from property_examples import examples
 from rag.text.word_parts import word_parts
 from tables import rows
 
@@ -31,3 +35,15 @@ def test_neighbouring_parts_are_found_together_but_not_the_whole() -> None:
 @rows("text", ["plain words", "Title Case", "UPPER", "x86", "NaCl", "", "日本語Text", "éA"])
 def test_words_in_one_case_have_none_and_neither_have_short_ones(text: str) -> None:
     assert parts(text) == []
+
+
+def test_base64_has_none() -> None:
+    assert parts("aGVsbG8gV29ybGQhIFRoaXMgaXMgYmFzZTY0") == []
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.text(alphabet="aBcD1 _é日-", max_size=60))
+def test_a_part_is_what_stands_there(text: str) -> None:
+    for part in word_parts(text):
+        assert part.text == text[part.start : part.end].lower()
+        assert len(part.text) >= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
+from rag.vault import chunking as cutting
 from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
 from tables import rows
@@ -82,6 +84,10 @@ def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
     assert 1 <= chunk.line_start == chunk.line_end <= max(1, source.count("\n"))
 
 
+def test_a_hash_in_a_fence_begins_no_section() -> None:
+    assert texts("# 題\n```sh\n# comment\n```\n") == ["# 題\n```sh\n# comment\n```"]
+
+
 # Lines
 
 
@@ -91,6 +97,16 @@ def test_lines_count_from_one_and_leave_out_blank_lines_around_a_section() -> No
 
 def test_lines_are_those_of_the_file_below_front_matter() -> None:
     assert spans("---\ntitle: 題\ntags:\n  - a\n---\n\n# 見出し\n本文\n") == [(7, 8)]
+
+
+def test_lines_are_those_of_the_file_with_windows_line_ends() -> None:
+    source = "---\r\ntitle: x\r\n---\r\n# 一\r\n\r\na\r\n# 二\r\nb\r\n"
+    assert spans(source) == [(4, 6), (7, 8)]
+    assert texts(source)[0] == "# 一\n\na"
+
+
+def test_a_byte_order_mark_moves_no_line() -> None:
+    assert spans(b"\xef\xbb\xbf---\na: b\n---\ntext\n") == [(4, 4)]
 
 
 # Cutting
@@ -115,6 +131,19 @@ def test_a_long_paragraph_is_cut_between_lines_and_sentences(
     paragraph: str, size: int, expected: list[str]
 ) -> None:
     assert texts(paragraph, size) == expected
+
+
+def test_a_line_without_any_break_is_cut_anyway_and_all_of_it_is_kept() -> None:
+    found = chunks("あ" * 1000, size=100)
+    assert "".join(chunk.text for chunk in found) == "あ" * 1000
+    assert {(chunk.line_start, chunk.line_end) for chunk in found} == {(1, 1)}
+
+
+def test_a_cut_section_keeps_its_heading_path_and_its_lines() -> None:
+    found = chunks("# 題\n" + "".join(f"{n} 行目の文です。\n\n" for n in range(10)), size=40)
+    assert {chunk.heading for chunk in found} == {("題",)}
+    assert [chunk.line_start for chunk in found] == sorted({chunk.line_start for chunk in found})
+    assert (found[0].line_start, found[-1].line_end) == (1, 20)
 
 
 FENCE = "```py\n" + "".join(f"x{n} = {n}\n\n" for n in range(20)) + "```"
@@ -146,10 +175,39 @@ def test_each_part_of_a_fence_keeps_its_language_and_is_closed() -> None:
     assert [chunk.repeated for chunk in parts] == [0] + [1] * (len(parts) - 1)
 
 
+def test_a_fence_in_a_callout_is_cut_into_fences_in_callouts() -> None:
+    fence = "\n".join("> " + line for line in FENCE.split("\n"))
+    found = texts(f"> [!tip] 例\n> before\n{fence}\n> after", size=60)
+    assert len(found) > 4
+    for text in found[1:-1]:
+        assert (text[:8], text[-6:]) == ("> ```py\n", "\n> ```")
+
+
 def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
     header, row = "| a |\n|---|\n", "| " + "x" * 90 + " |\n"
     found = texts(header + row + "| y |\n" + row, size=60)
     assert [text.split("\n")[-1] for text in found] == [row.strip(), "| y |", row.strip()]
+
+
+def test_a_row_that_no_chunk_holds_is_cut_like_text() -> None:
+    found = texts("| a |\n|---|\n| " + "word " * 100 + "|\n", size=60)
+    assert max(map(len, found)) <= 120
+    assert sum(text.count("word") for text in found) == 100
+
+
+def test_a_table_of_five_thousand_rows_makes_chunks_of_the_usual_size() -> None:
+    rows = "".join(f"| item {n} | {n * 7} | shelf {n % 40} |\n" for n in range(5_000))
+    found = note("# 題\n\n| name | price | place |\n|---|---|---|\n" + rows)
+    cut = chunk_note(found, 512, 50, count_tokens)
+    assert max(count_tokens(chunk.text) for chunk in cut) <= 512
+    held = next(chunk for chunk in cut if "| item 4321 |" in chunk.text)
+    assert held.text.startswith("| name | price | place |\n|---|---|---|\n")
+    number = held.text.split("\n").index("| item 4321 | 30247 | shelf 1 |")
+    assert held.line_start + number - held.repeated == 5 + 4321
+
+
+def test_a_fence_that_is_never_closed_is_cut_like_text() -> None:
+    assert max(map(len, texts("```\n" + "code line\n" * 50, size=60))) <= 60
 
 
 def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
@@ -158,6 +216,12 @@ def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
         "一つ目の文。二つ目の文。三つ目の文。",
         "三つ目の文。四つ目の文。",
     ]
+
+
+def test_the_overlap_never_reaches_into_another_section_or_a_fence() -> None:
+    source = f"# 一\nSentence.\n\n{FENCE}\n\n次の文。Next.\n# 二\nText."
+    found = chunks(source, size=60, overlap=50)
+    assert [chunk.text.startswith(("次の文", "# 二")) for chunk in found[-2:]] == [True, True]
 
 
 @rows("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, -1)])
@@ -185,6 +249,15 @@ def test_ids_differ_by_vault_and_path() -> None:
     notes = [note("a", "a.md", "v"), note("a", "b.md", "v"), note("a", "a.md", "w")]
     assert len({chunk_note(each, 9, 0, len)[0].id for each in notes}) == 3
     assert len({note_id(each.vault, each.path) for each in notes}) == 3
+
+
+def test_no_character_in_a_heading_makes_two_ids_one() -> None:
+    found = chunks("# a\x1fb\nx\n# a\ny\n## b\nz")
+    assert len({chunk.id for chunk in found}) == 3
+
+
+def test_a_path_that_was_not_utf_8_has_an_id() -> None:
+    assert chunk_note(note("a", "caf\udce9.md"), 9, 0, len)[0].id
 
 
 # Any note at all
@@ -293,6 +366,22 @@ def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(
         assert cost <= 2 * sizes[0]
 
 
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_a_chunk_begins_or_ends_inside_a_fence_or_table_only_where_that_fills_one(
+    found: Note, sizes: tuple[int, int], measure: Measure
+) -> None:
+    solid = [
+        (first, last)
+        for first, last in solid_spans(found)
+        if measure("\n".join(found.lines[first - 1 : last])) <= sizes[0] - 2
+    ]
+    for chunk in chunk_note(found, *sizes, measure):
+        for first, last in solid:
+            assert not first < chunk.line_start <= last
+            assert not first <= chunk.line_end < last
+
+
 CELLS = st.lists(st.sampled_from(["語", "word", "1", "`x`", ""]), min_size=2, max_size=2)
 
 
@@ -362,3 +451,13 @@ def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
         assert len({chunk.id for chunk in cut}) == len(cut)
         seen += len(cut)
     assert seen > 1500
+
+
+@given(st.text())
+def test_ids_are_the_uuids_of_names(name: str) -> None:
+    """Version 5 (RFC 9562), so that another program finds the same ones."""
+    try:
+        named = str(uuid.uuid5(cutting._NAMESPACE, f"v\x1f{name}"))
+    except UnicodeEncodeError:
+        return
+    assert note_id("v", name) == named

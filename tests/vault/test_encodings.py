@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rag.vault import read_note
 from rag.vault.encodings import decode_other
 from tables import rows
@@ -98,6 +101,25 @@ def test_iso_2022_jp_is_known_by_its_escapes(text: str) -> None:
     note = read_note(raw, "v", "a.md", 0.0)
     assert "\n".join(note.lines) == f"{text}終"
     assert note.problems == ["not UTF-8: read as ISO-2022-JP"]
+
+
+@rows("text", ["\x1b$B alone", "price: \x1b$5", "会議 \x1b$B0\x1b(B"])
+def test_what_only_looks_like_an_escape_stays_utf_8(text: str) -> None:
+    note = read_note(text.encode(), "v", "a.md", 0.0)
+    assert (note.lines, note.problems) == ([text], [])
+
+
+@rows("encoding", ["utf-32", "utf-32-le", "utf-32-be", "utf-16", "utf-16-be"])
+def test_a_byte_order_mark_tells_the_encoding(encoding: str) -> None:
+    mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
+    note = read_note(f"{mark}# 会議\n".encode(encoding), "v", "a.md", 0.0)
+    assert (note.title, note.problems) == ("会議", [])
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_note(raw: bytes) -> None:
+    note = read_note(b"a\xff" + raw, "v", "a.md", 0.0)
+    assert "\n".join(note.lines).encode("utf-8") is not None and note.problems
 
 
 def test_a_note_says_in_which_encoding_it_was_read() -> None:

@@ -81,6 +81,12 @@ def test_ignore_files_are_followed(vault: Path, name: str) -> None:
     assert paths(vault) == ["keep.md"]
 
 
+def test_an_ignore_file_may_have_windows_line_ends_and_a_byte_order_mark(vault: Path) -> None:
+    fill(vault, "a.md", "b.md", "c.md")
+    (vault / ".gitignore").write_bytes(b"\xef\xbb\xbfa.md\r\nb.md\r\n")
+    assert paths(vault) == ["c.md"]
+
+
 def test_a_nested_ignore_file_counts_below_its_folder_only(vault: Path) -> None:
     fill(vault, "x.md", "内/x.md", "内/深い/x.md", "内/y.md")
     (vault / "内" / ".gitignore").write_text("x.md\n")
@@ -92,6 +98,12 @@ def test_a_nested_ignore_file_may_take_back_what_an_outer_one_ignores(vault: Pat
     (vault / ".gitignore").write_text("draft.md\n")
     (vault / "inner" / ".gitignore").write_text("!draft.md\n")
     assert paths(vault) == ["inner/deep/draft.md", "inner/draft.md"]
+
+
+def test_the_last_pattern_that_matches_decides(vault: Path) -> None:
+    fill(vault, "a.md", "b.md", "日記.md")
+    (vault / ".gitignore").write_text("*.md\n!日記.md\n!b.md\nb.md\n", "utf-8")
+    assert paths(vault) == ["日記.md"]
 
 
 def test_nothing_comes_back_out_of_an_ignored_folder(vault: Path) -> None:
@@ -123,6 +135,14 @@ def test_a_pattern_that_is_none_is_reported_and_the_others_are_followed(vault: P
     )
 
 
+def test_an_ignore_file_that_cannot_be_read_is_reported(vault: Path) -> None:
+    fill(vault, "a.md")
+    (vault / ".ragignore").mkdir()
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert (found.problems, found.notices) == ({}, {".ragignore": "ignore file: Is a directory"})
+
+
 # Names
 
 
@@ -132,6 +152,11 @@ def test_names_are_nfc_and_the_disks_own_name_is_kept(vault: Path) -> None:
     (note,) = scan_folder(str(vault)).notes
     assert note.path == "ガイド/プラグイン é.md"
     assert (vault / note.file).read_text("utf-8").startswith("#")
+
+
+def test_patterns_match_names_in_either_unicode_form(vault: Path) -> None:
+    fill(vault, unicodedata.normalize("NFD", "ガイド.md"), "プラグイン.md", "a.md")
+    assert paths(vault, "ガイド.md", unicodedata.normalize("NFD", "プラグイン.md")) == ["a.md"]
 
 
 def test_two_files_of_one_nfc_name_are_one_note_and_a_problem(vault: Path) -> None:
@@ -191,6 +216,14 @@ def test_links_in_circles_end(vault: Path) -> None:
     assert found.problems == {}
 
 
+def test_a_link_whose_note_vanished_is_no_note_and_no_problem(vault: Path) -> None:
+    fill(vault, "a.md")
+    (vault / "消えた.md").symlink_to(vault / "gone.md")
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert found.problems == {}
+
+
 def test_the_vault_itself_may_be_a_link(vault: Path) -> None:
     fill(vault, "a.md", "folder/b.md")
     (vault / "link.md").symlink_to("a.md")
@@ -215,6 +248,12 @@ def test_linked_folders_in_circles_end(vault: Path) -> None:
     (vault / ".two" / "one").symlink_to("../.one", target_is_directory=True)
     (vault / "self").symlink_to("self", target_is_directory=True)
     assert paths(vault) == ["one/a.md", "one/two/b.md"]
+
+
+def test_a_linked_folder_may_be_ignored_by_the_name_of_the_link(vault: Path) -> None:
+    fill(vault, ".shared/a.md")
+    (vault / "link").symlink_to(".shared", target_is_directory=True)
+    assert paths(vault, "link/") == []
 
 
 def test_a_linked_folder_that_leads_out_is_told(vault: Path) -> None:

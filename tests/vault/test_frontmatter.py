@@ -35,6 +35,10 @@ def test_the_block_ends_with_dashes_or_dots(end: str) -> None:
     assert split(f"---\ntitle: A\n{end}\nbody").body_line == 3
 
 
+def test_a_rule_far_below_does_not_end_a_block() -> None:
+    assert split("---\n" + "key: value\n" * 3000 + "---\n") == FrontMatter({}, 0, "")
+
+
 @rows("block", ["---\n---", "---\n\n---", "---\n# only a comment\n---"])
 def test_an_empty_block_is_no_problem(block: str) -> None:
     front = split(block)
@@ -72,6 +76,16 @@ def test_tabs_for_indentation_are_read_and_reported() -> None:
     assert front.problem
 
 
+def test_lists_survive_an_error_elsewhere_in_the_block() -> None:
+    front = split("---\ntitle: Foo: bar\ntags:\n  - a\naliases:\n- 別名\nbroken: [\n---")
+    assert front.fields["tags"] == ["a"]
+    assert front.fields["aliases"] == ["別名"]
+
+
+def test_the_value_of_an_unclosed_quote_is_kept() -> None:
+    assert split('---\ntitle: "Foo\ntags: x\n---').fields["tags"] == "x"
+
+
 def test_an_impossible_date_keeps_its_text_and_the_other_fields() -> None:
     front = split("---\ndate: 2024-02-30\ntitle: 二月\n---")
     assert front.fields == {"date": "2024-02-30", "title": "二月"}
@@ -92,6 +106,12 @@ def test_a_control_character_in_the_block_is_a_problem_and_no_error() -> None:
 def test_deep_nesting_is_a_problem_and_no_error() -> None:
     front = split("---\ntitle: A\nx: " + "[" * 5000 + "\n---")
     assert front.fields["title"] == "A"
+    assert front.problem
+
+
+def test_a_key_of_thousands_of_digits_is_a_problem_and_no_error() -> None:
+    front = split("---\n0x" + "f" * 5000 + ": a\ntitle: A\n---")
+    assert front.fields == {"title": "A"}
     assert front.problem
 
 
@@ -146,6 +166,13 @@ def test_dates_and_date_times_become_iso_text(value: Any, expected: str) -> None
 def test_a_zone_is_dropped_and_the_authors_own_day_stays(written: str) -> None:
     from_yaml = split(f"---\ndate: {written}\n---").fields["date"]
     assert as_timestamp(from_yaml) == as_timestamp(written) == "2024-05-31T23:30:00"
+
+
+@rows(
+    "value", ["2024-02-30", "tomorrow", "明日", "", 20240531, None, [date(2024, 1, 1)], "２０２４"]
+)
+def test_what_is_no_date_gives_nothing(value: Any) -> None:
+    assert as_timestamp(value) == ""
 
 
 # What looks simple and is not, beside what is.

@@ -34,6 +34,12 @@ def test_tags_are_kept_up_to_their_number(text: str) -> None:
     assert note.problems == ["more than 1,000 tags: only the first 1,000 are kept"]
 
 
+def test_the_parents_of_tags_count() -> None:
+    note = read(" ".join(f"#t{number}/a/b" for number in range(400)))
+    assert len(note.tags) == limits.MOST_TAGS
+    assert note.tags[:4] == ["t0/a/b", "t0/a", "t0", "t1/a/b"]
+
+
 @rows(
     "tag, problem",
     [
@@ -65,10 +71,29 @@ def test_links_are_kept_up_to_their_number(link: str) -> None:
     assert note.problems == ["more than 10,000 links: only the first 10,000 are kept"]
 
 
+def test_a_link_too_long_is_left_out() -> None:
+    note = read(f"[[{'a' * 1001}]] [[kept]]")
+    assert [*note.links] == ["kept"]
+    assert note.problems == ["a link is longer than 1,000 characters: it is left out"]
+
+
+@rows("heading", ["# h{}\n", "h{}\n=\n\n"])
+def test_headings_past_their_number_are_text(heading: str) -> None:
+    note = read("".join(heading.format(number) for number in range(limits.MOST_HEADINGS + 5)))
+    assert len(note.outline.headings) == limits.MOST_HEADINGS
+    assert note.problems == ["more than 10,000 headings: only the first 10,000 are kept"]
+
+
 def test_the_beginning_of_a_long_heading_is_kept() -> None:
     note = read("# " + "a" * 600 + "\n\ntext")
     assert note.title == note.outline.headings[0].text == "a" * limits.LONGEST_HEADING
     assert note.problems == ["a heading is longer than 500 characters: only its first 500 are kept"]
+
+
+def test_the_beginning_of_a_long_title_is_kept() -> None:
+    note = read("---\ntitle: " + "a" * 600 + "\n---\n")
+    assert note.title == "a" * limits.LONGEST_TITLE
+    assert note.problems == ["a title is longer than 500 characters: only its first 500 are kept"]
 
 
 def test_of_long_front_matter_the_beginning_is_read() -> None:
@@ -90,7 +115,22 @@ def test_what_front_matter_holds_besides_what_is_refused_is_kept(block: str, pro
     assert note.problems == [problem]
 
 
+def test_a_reason_that_quotes_all_of_a_note_is_cut_short() -> None:
+    note = read("---\na: 1:" + "9" * 30_000 + "\nb: !!int " + "x" * 30_000 + "\n---\n")
+    assert all(len(problem) < 300 for problem in note.problems)
+
+
 def test_chunks_past_their_number_are_left_out() -> None:
     note, chunks = cut("a\n\n" * (limits.MOST_CHUNKS + 5), size=1)
     assert len(chunks) == limits.MOST_CHUNKS
     assert note.problems == ["more than 4,500 chunks: only the first 4,500 are kept"]
+
+
+@rows("piece", ["ab.\n\n", "ab. "])
+def test_past_the_most_pieces_the_text_is_cut_in_halves(piece: str) -> None:
+    note, chunks = cut(piece * (limits.MOST_PIECES + 20_000))
+    assert note.problems == [
+        "more than 50,000 paragraphs, rows and sentences: the rest is cut at any space"
+    ]
+    assert sum(chunk.count("a") for chunk in chunks) == limits.MOST_PIECES + 20_000
+    assert all(len(chunk.split()) <= 50 for chunk in chunks)

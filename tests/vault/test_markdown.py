@@ -127,10 +127,24 @@ def test_only_a_mark_like_the_opening_one_closes_a_fence(inner: str) -> None:
     assert read(f"```\n{inner}\n# no\n```").fences == {0: 3}
 
 
+def test_a_longer_fence_holds_a_shorter_one() -> None:
+    assert read("````md\n```\n# no\n```\n````\ntext").fences == {0: 4}
+
+
+def test_inline_code_of_three_backticks_opens_no_fence() -> None:
+    assert headings("```a``` and\n# Heading\n```b```") == [(1, "Heading")]
+
+
 def test_fences_in_a_callout_are_fences() -> None:
     found = read("> [!note] 例\n> ```sh\n> # comment\n> ```\n> #tag")
     assert found.kinds == [T, C, C, C, T]
     assert list(found.tags) == ["tag"]
+
+
+def test_a_fence_in_a_callout_ends_with_the_callout() -> None:
+    found = read("> ```\n> code\n# 見出し\n```\n# no\n```")
+    assert found.fences == {0: 1, 3: 5}
+    assert [heading.text for heading in found.headings] == ["見出し"]
 
 
 # Tables
@@ -230,6 +244,19 @@ class TestComments:
         assert [heading.text for heading in found.headings] == ["見出し"]
         assert list(found.tags) == ["seen"]
 
+    def test_they_go_over_many_lines(self, opening: str, closing: str) -> None:
+        found = read(f"{opening}\n# 隠れた見出し\n\n#hidden\n{closing} #seen\n# 見出し")
+        assert [heading.text for heading in found.headings] == ["見出し"]
+        assert list(found.tags) == ["seen"]
+
+    def test_one_inside_a_code_span_is_none(self, opening: str, closing: str) -> None:
+        found = read(f"write `{opening}` here\n# 見出し #seen\nand `{closing}` there")
+        assert [heading.text for heading in found.headings] == ["見出し #seen"]
+
+    def test_a_mark_inside_a_fence_closes_none(self, opening: str, closing: str) -> None:
+        found = read(f"50 {opening} of it\n# 一\n```\n{closing}\n```\n# 二")
+        assert [heading.text for heading in found.headings] == ["一", "二"]
+
 
 # Any text at all
 
@@ -252,6 +279,14 @@ def test_no_text_makes_the_outline_fail(text: str) -> None:
     ]
     for heading in found.headings:
         assert found.kinds[heading.line] == found.kinds[heading.last_line] == H
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(MARKDOWN)
+def test_every_line_of_a_fence_is_code_and_no_other_line_is(text: str) -> None:
+    found = read(text)
+    inside = {n for first, last in found.fences.items() for n in range(first, last + 1)}
+    assert {n for n, kind in enumerate(found.kinds) if kind == C} == inside
 
 
 @rows(
@@ -294,6 +329,26 @@ def test_lines_made_to_backtrack_are_read_at_once(line: str) -> None:
 )
 def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
     assert plain(text) == expected
+
+
+@rows(
+    "code",
+    [
+        "`==marked==`",
+        "`[[Note|alias]]` and `#[[tag]]`",
+        "``a ` %%hidden%%``",
+        "```md\n![a tweet](https://example.org/1)\n\n**bold** ^id\n```",
+        "> ~~~\n> ![[image.png|100x145]]\n> ~~~",
+        "- ```\n  __init__\n  ```\n\ntext `a[0](b)`",
+    ],
+)
+def test_code_is_what_it_is_in_plain_text_too(code: str) -> None:
+    assert plain(f"**bold** [[link|text]]\n\n{code}") == f"bold text\n\n{code}"
+
+
+@given(st.text(alphabet="`~[]()|*_=%^#!> a1\0\n"))
+def test_plain_text_of_anything_has_as_many_lines_at_most(text: str) -> None:
+    assert plain(text).count("\n") <= text.count("\n")
 
 
 @rows(

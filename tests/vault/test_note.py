@@ -45,6 +45,12 @@ def test_utf_16_is_known_by_its_byte_order_mark(encoding: str) -> None:
     assert (wide.title, wide.lines[-1], wide.problems) == ("題名", "本文 text", [])
 
 
+def test_utf_16_that_is_cut_short_is_read_and_reported() -> None:
+    cut = note("\ufeff# 題名\nab".encode("utf-16-le")[:-1])
+    assert cut.title == "題名"
+    assert cut.problems[0].startswith("not UTF-16: byte")
+
+
 def test_bytes_that_are_not_utf_8_are_replaced_and_reported() -> None:
     odd = note(b"# odd \xff\n\ntext #tag\n")
     assert odd.lines == ["# odd \ufffd", "", "text #tag"]
@@ -65,10 +71,20 @@ def test_all_line_ends_count_alike(end: str) -> None:
     assert windows.lines == ["---", "title: 題名", "---", "# 見出し", "", "#tag"]
 
 
+def test_only_line_ends_end_lines() -> None:
+    odd = note("a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n二")
+    assert len(odd.lines) == 2
+
+
 def test_zero_width_characters_do_not_hide_headings_or_tags() -> None:
     marked = note("---\ntags: [日\u200b記]\n---\n# 題\u200b名\n\u200b#料\ufeff理")
     assert marked.tags == ["日記", "料理"]
     assert marked.outline.headings[0].level == 1
+
+
+def test_text_is_kept_as_it_is_written() -> None:
+    written = "ＰＤＦ ﾌﾟﾗｸﾞｲﾝ か\u3099 a\u00a0b\u200bc"
+    assert note(written).lines == [written]
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -159,6 +175,14 @@ def test_nested_tags_count_for_their_parents(tags: list[str], expected: list[str
     assert normalize_tags(tags) == expected
 
 
+@settings(deadline=None, max_examples=examples(200))
+@given(st.lists(st.text(st.one_of(st.sampled_from("/# \u200b"), st.characters()), max_size=8)))
+def test_normalised_tags_stay_as_they_are(tags: list[str]) -> None:
+    once = normalize_tags(tags)
+    assert set(normalize_tags(once)) == set(once)
+    assert all(tag and len(set(once)) == len(once) for tag in once)
+
+
 # Dates
 
 
@@ -192,6 +216,13 @@ def test_an_impossible_date_is_reported_and_the_files_is_taken(written: str) -> 
     found = note(f"---\ntitle: T\ndate: {written}\n---\n")
     assert (found.title, found.created) == ("T", "2024-05-31T12:00:00")
     assert any("'date' is not a date" in problem for problem in found.problems)
+
+
+@rows("mtime", [1e18, -1e18])
+def test_a_files_date_out_of_range_is_reported_once(mtime: float) -> None:
+    found = read_note(b"# T\n", "v", "a.md", mtime)
+    assert (found.title, found.created, found.modified) == ("T", "", "")
+    assert len(found.problems) == 1
 
 
 # Links

@@ -90,6 +90,12 @@ def test_every_day_of_two_centuries_is_read_in_each_spelling(day: date) -> None:
         assert date_in_name(f"x {name} y") == day.isoformat()
 
 
+@given(st.text(max_size=40) | st.text("0123456789-年月日W_. ", max_size=25))
+def test_any_name_gives_a_day_within_the_years_or_none(name: str) -> None:
+    found = date_in_name(name)
+    assert found == "" or 1899 <= date.fromisoformat(found).year <= 2100
+
+
 def created(source: str, path: str) -> str:
     return read_note(source.encode(), "v", path, NOON).created
 
@@ -104,3 +110,7 @@ def test_front_matter_always_counts_more_than_the_name() -> None:
 
 def test_front_matter_that_is_no_date_leaves_the_name_to_count() -> None:
     assert created("---\ndate: soon\n---\n", "2026-11-18.md") == "2026-11-18"
+
+
+def test_a_name_says_nothing_about_the_last_change() -> None:
+    assert read_note(b"text", "v", "2026-11-18.md", NOON).modified == "2024-05-31T12:00:00"

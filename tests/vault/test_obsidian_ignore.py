@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rag.vault import Scan, obsidian_ignore, scan_folder
+from tables import rows
 
 
 @pytest.fixture
@@ -67,6 +71,13 @@ def test_the_folder_of_templates_is_left_out(vault: Path, name: str, held: Any) 
     assert "Templates/t.md" not in left(scan_folder(str(vault)))
 
 
+@rows("folder", ["", "/", ".", " ", "..", "gone"])
+def test_a_folder_of_templates_that_is_none_hides_nothing(vault: Path, folder: str) -> None:
+    settle(vault, {"folder": folder}, "templates.json")
+    settle(vault, {"templates_folder": folder}, "plugins/templater-obsidian/data.json")
+    assert left(scan_folder(str(vault))) == EVERYTHING
+
+
 def test_a_ragignore_may_take_back_what_obsidian_excludes(vault: Path) -> None:
     (vault / ".ragignore").write_text("!Private/\n")
     assert left(filters(vault, "Private/")) == EVERYTHING
@@ -99,6 +110,10 @@ def test_what_makes_no_sense_hides_nothing_and_is_told(vault: Path, held: Any, w
     assert why in found.notices[".obsidian/app.json"]
 
 
+def test_a_filter_beside_one_that_makes_no_sense_counts(vault: Path) -> None:
+    assert left(filters(vault, "/(/", None, "Private")) == EVERYTHING[2:]
+
+
 @pytest.mark.parametrize("pattern", ["/^(a|a)*$/", "/^(a|aa)+$/"])
 def test_a_pattern_that_takes_too_long_is_stopped(vault: Path, pattern: str, monkeypatch) -> None:
     monkeypatch.setattr(obsidian_ignore, "_PATIENCE", 0.05)
@@ -113,3 +128,26 @@ def test_a_pattern_has_one_second_for_all_files_together(vault: Path, monkeypatc
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock) * 0.4)
     found = filters(vault, "/nothing/")
     assert "takes too long" in found.notices[".obsidian/app.json"]
+
+
+def test_a_pipe_in_the_place_of_settings_is_not_waited_for(vault: Path) -> None:
+    (vault / ".obsidian").mkdir()
+    os.mkfifo(vault / ".obsidian" / "app.json")
+    assert left(scan_folder(str(vault))) == EVERYTHING
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=10),
+        lambda held: (
+            st.lists(held, max_size=4)
+            | st.dictionaries(st.sampled_from(["userIgnoreFilters", "folder"]), held, max_size=2)
+        ),
+        max_leaves=8,
+    )
+)
+def test_any_settings_give_a_list_of_notes(vault: Path, held: Any) -> None:
+    settle(vault, held)
+    settle(vault, held, "templates.json")
+    assert scan_folder(str(vault)).problems == {}

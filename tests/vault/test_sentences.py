@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.vault.sentences import sentence_spans
+from rag.vault.sentences import goes_on, sentence_spans
 from tables import rows
 
 
@@ -59,6 +61,14 @@ def test_a_number_before_no_month_ends_one(text: str) -> None:
     assert len(sentences(text)) == 2
 
 
+def test_a_very_long_run_of_blank_lines_is_taken_at_once() -> None:
+    # Quadratic, this would take hours.
+    assert sentence_spans("a\n" + "\n \n" * 500_000 + "b") == [
+        (0, 1_500_002),
+        (1_500_002, 1_500_003),
+    ]
+
+
 @settings(deadline=None, max_examples=examples(400))
 @given(st.text(st.one_of(st.sampled_from('.。!？」" \n\u3000aあ1'), st.characters()), max_size=60))
 def test_the_spans_cover_the_text_without_gaps_or_overlaps(text: str) -> None:
@@ -66,3 +76,39 @@ def test_the_spans_cover_the_text_without_gaps_or_overlaps(text: str) -> None:
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(start < end for start, end in spans)
     assert not text.strip() or all(text[start:end].strip() for start, end in spans)
+
+
+PLAIN_END = re.compile(r"[。．！？]+[」』）】”’]*|[.!?]+[\"'”’)\]]*(?=\s)|\n(?:[ \t\u3000]*\n)*")
+
+
+def plain_spans(text: str) -> list[tuple[int, int]]:
+    """What `sentence_spans` says, as simply as it can be written."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for stop in PLAIN_END.finditer(text):
+        end = stop.end()
+        if stop[0][0] == "." and goes_on(text, start, end):
+            continue
+        if text[start:end].strip():
+            spans.append((start, end))
+            start = end
+    if start < len(text):
+        if text[start:].strip() or not spans:
+            spans.append((start, len(text)))
+        else:
+            spans[-1] = (spans[-1][0], len(text))
+    return spans
+
+
+@settings(deadline=None, max_examples=examples(1000))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["a", "e.g", "etc", "Mr", "Prof", "approx", "12", ". ", ".", "!", "。", '"', ")", "\n",
+             " ", "\u3000", "\x0c", "word ", "b. "]
+        ),
+        max_size=25,
+    ).map("".join)
+)  # fmt: skip
+def test_sentences_end_where_the_plain_pattern_says(text: str) -> None:
+    assert sentence_spans(text) == plain_spans(text)

@@ -6,8 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hostile import heads
+from property_examples import examples
 from rag.vault import read_note
 from rag.vault.limits import MOST_NESTED
 from rag.vault.yaml_reader import load_yaml
@@ -58,11 +61,27 @@ def test_aliases_that_stand_for_too_much_are_refused(block: str) -> None:
         load_yaml(block)
 
 
+@rows("block", ["a: &a\n  <<: *a", "a: &a [*a]", "&a {*a : b}"])
+def test_an_alias_of_itself_is_refused(block: str) -> None:
+    with pytest.raises(ValueError, match="stands within what it names"):
+        load_yaml(block)
+
+
 def test_aliases_and_merge_keys_as_people_write_them_are_read() -> None:
     block = "base: &base {x: 1, y: 2}\nmine:\n  <<: *base\n  y: 3\nagain: *base"
     loaded = load_yaml(block)
     assert loaded["mine"] == {"x": 1, "y": 3}
     assert loaded["again"] == loaded["base"]
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(st.lists(st.sampled_from(heads.FRAGMENTS), max_size=40).map("".join))
+def test_any_block_is_read_or_refused(block: str) -> None:
+    try:
+        loaded = load_yaml(block)
+    except Exception:
+        return
+    repr(loaded)
 
 
 @rows("number", ["9" * 400, "1" + ":1" * 200])

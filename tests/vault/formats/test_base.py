@@ -61,6 +61,11 @@ def test_what_is_no_base_is_a_note_without_text_and_a_problem(source: str, probl
     assert note.problems[0].startswith(problem)
 
 
+@rows("source", ["", "views: 5\nproperties: [a]\nformulas: x", "views: [1, {}]"])
+def test_parts_of_wrong_types_are_left_out(source: str) -> None:
+    assert (read(source).lines, read(source).problems) == ([], [])
+
+
 @given(st.text(max_size=200) | st.text("views: []{}-&*\n#", max_size=60))
 def test_any_text_gives_lines_or_a_problem(source: str) -> None:
     problems: list[str] = []

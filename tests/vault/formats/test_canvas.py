@@ -65,6 +65,19 @@ def test_what_is_no_canvas_is_a_note_without_text_and_a_problem(raw: bytes, prob
     assert note.problems[0].startswith(problem)
 
 
+def test_a_number_of_thousands_of_digits_is_only_a_number() -> None:
+    raw = b'{"nodes": [{"type": "text", "text": "far", "y": %s}]}' % (b"1" * 5_000)
+    assert (read(raw).lines, read(raw).problems) == (["far"], [])
+
+
+def test_cards_of_wrong_types_are_left_out() -> None:
+    odd = [1, {"type": "text", "text": 5}, {"type": "file", "file": {}}, {"type": ["text"]}]
+    assert read({"nodes": [*odd, {"type": "text", "text": "kept", "x": "1", "y": None}]}).lines == [
+        "kept"
+    ]
+    assert read({"nodes": "x", "edges": 7}).lines == []
+
+
 KEYS = ["nodes", "edges", "type", "text", "file", "x", "y", "label"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from(["text", "\ud800\0\r"]),
@@ -77,6 +90,12 @@ json_values = st.recursive(
 def test_any_json_gives_lines_that_a_file_could_hold(held: Any) -> None:
     for line in canvas_lines(json.dumps(held), []):
         assert "\n" not in line and "\0" not in line and line.encode("utf-8") is not None
+
+
+def test_a_canvas_has_no_more_lines_than_another_note() -> None:
+    note = read({"nodes": [{"type": "text", "text": "a\n" * 300_001 + "b"}]})
+    assert len(note.lines) == 300_000
+    assert note.problems == ["more than 300,000 lines: only the first 300,000 are kept"]
 
 
 def test_a_markdown_link_to_a_canvas_is_a_link() -> None:

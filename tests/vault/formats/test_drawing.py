@@ -75,9 +75,20 @@ def test_the_drawing_and_the_plugins_notice_are_not(source: str) -> None:
         assert part not in text
 
 
+def test_lines_keep_their_numbers() -> None:
+    chunks = chunk_note(read(TODAY), 512, 0, len)
+    line = TODAY.split("\n").index("Deploy first ^abc123") + 1
+    assert [chunk.line_start <= line <= chunk.line_end for chunk in chunks] == [True]
+
+
 def test_an_own_heading_and_front_matter_are_its_title_as_of_any_note() -> None:
     assert read("# My sketch\n\n# Excalidraw Data\n").title == "My sketch"
     assert read("---\ntitle: Named\n---\n# Excalidraw Data\n").title == "Named"
+
+
+def test_other_notes_keep_what_looks_like_a_drawing() -> None:
+    plain = read("# Drawing\n```json\n{}\n```\n", "Notes.md")
+    assert plain.title == "Drawing" and "```json" in words(plain)
 
 
 @given(st.lists(st.sampled_from([*TODAY.split("\n"), *OLDER.split("\n"), "~~~json", "#"])))
