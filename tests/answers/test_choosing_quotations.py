@@ -80,11 +80,3 @@ def test_notes_that_say_the_same_are_named_with_the_first() -> None:
     )
     assert [other.passage for other in found[0].also] == [1]
     assert [one.best.passage for one in found] == [0, 2]
-
-
-def test_further_units_stand_in_the_order_of_the_notes() -> None:
-    text = "Backups go to tape.\n\nThe tapes lie in the cellar."
-    found = chosen("Where do the backup tapes lie?", text, "Backup tapes are blue.")
-    assert [(one.passage, one.unit.first) for one in found[1:]] == sorted(
-        (one.passage, one.unit.first) for one in found[1:]
-    )

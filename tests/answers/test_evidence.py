@@ -51,13 +51,6 @@ class TestNames:
     def test_are_keys_identifiers_and_capitals(self, text, found):
         assert names(text) == found
 
-    @rows("name", ["Ctrl+O", "ctrl o", "Backups", "backup"])
-    def test_are_held_in_whatever_form(self, name):
-        assert Evidence("Press `Ctrl` + `O` for the backup.").names(name)
-
-    def test_of_other_keys_are_not_held(self):
-        assert not Evidence("Press `Ctrl+O`.").names("Ctrl+P")
-
 
 class TestQuotations:
     SOURCE = Evidence(

@@ -56,14 +56,3 @@ class TestACutPrompt:
     @rows("context", [600, 2048, 8192])
     def test_is_seen_where_it_filled_the_context_asked_for(self, context):
         assert was_cut(self.PROMPT, context, context)
-
-    @rows("read", [None, 0, 300, 1999, 3000, 4095, 4097, 4500, 8192])
-    def test_is_not_seen_where_neither_count_nor_context_tells(self, read):
-        assert not was_cut(self.PROMPT, read)
-
-    @rows("read", [1024, 2048, 2050, 2051, 4096])
-    def test_is_seen_where_as_much_was_read_as_a_cut_leaves(self, read):
-        assert was_cut(self.PROMPT, read)
-
-    def test_is_not_seen_in_a_short_prompt_of_as_many_tokens(self):
-        assert not was_cut(Prompt([], [], tokens=4096), 4096)

@@ -75,11 +75,6 @@ def test_a_lead_in_that_ends_in_a_comma_is_quoted_with_its_list_alone(
     assert texts(content)[0] == f"{lead}\n- check the passport\n- pack the adapter"
 
 
-def test_a_sentence_with_a_blank_line_behind_it_introduces_no_list() -> None:
-    [found] = of_kind("Present: Ines.\n\n- The roof is done.\n- Keys: none.", Kind.LIST)
-    assert found.text == "- The roof is done.\n- Keys: none."
-
-
 def test_a_row_is_read_with_the_names_of_its_columns() -> None:
     table = "| Bike | Day |\n| - | - |\n| Town | £24 |\n| Tandem | £40 |"
     assert [unit.text for unit in of_kind(table, Kind.ROW)] == [
@@ -131,13 +126,3 @@ def test_an_item_is_never_cut(content: str) -> None:
 def test_only_what_cannot_be_cut_is_longer_than_the_longest(content: str) -> None:
     for unit in quotable_units(content * 3):
         assert len(unit.text) <= LONGEST + 120 or "\n" not in unit.text
-
-
-def test_a_sentence_that_begins_a_line_has_that_line() -> None:
-    content = "The ferry leaves at nine.\nThe tug leaves at ten\nor later. It is red."
-    places = [(unit.text, unit.first, unit.last) for unit in quotable_units(content)]
-    assert places == [
-        ("The ferry leaves at nine.", 0, 0),
-        ("The tug leaves at ten or later.", 1, 2),
-        ("It is red.", 2, 2),
-    ]

@@ -103,9 +103,3 @@ def test_the_latest_is_the_one_that_was_added_to_last(tmp_path: Path) -> None:
         os.utime(session.path, (when, when))
     assert latest_session(tmp_path / "data").id == old.id
     assert [session.id for session in list_sessions(tmp_path / "data")] == [old.id, new.id]
-
-
-def test_without_any_there_is_no_latest(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="no conversation yet"):
-        latest_session(tmp_path / "data")
-    assert list_sessions(tmp_path / "data") == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.stance import is_superlative, stance
+from rag.answers.stance import stance
 from rag.text.tokenizer import cleaned
 from tables import rows
 
@@ -88,16 +88,6 @@ def test_the_same_in_other_words_does_not(one: str, other: str) -> None:
 )
 def test_what_is_missing_is_named(text: str, words: tuple[str, ...]) -> None:
     assert stance(text).without == words
-
-
-@rows("text", ["it is the safest town", "the most used key", "一番高い山"])
-def test_superlatives_are_seen(text: str) -> None:
-    assert is_superlative(text)
-
-
-@rows("text", ["the guest room", "the west side", "最大866mbps", "一番線"])
-def test_what_only_looks_like_one_is_none(text: str) -> None:
-    assert not is_superlative(text)
 
 
 @given(st.text(max_size=100))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
@@ -13,6 +14,7 @@ import pytest
 from daemon_fixture import RAG, Terminal
 from ollama_answers import QUESTION, TRUE
 from ollama_server import OllamaServer, Reply
+from tables import rows
 
 MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
 
@@ -99,6 +101,26 @@ class TestAsk:
         assert "\x1b" not in ran.out + ran.err
         assert ran.code == 0
 
+    @rows("option", [[], ["--json"]])
+    def test_one_that_says_nothing_with_no_quotation_to_stand_in_is_4_and_named(
+        self, rag, server, option
+    ):
+        server.say("")
+        ran = rag("ask", "乗っ取り成功", *option)
+        assert ran.code == 4
+        assert "llama3.2:latest gave no answer" in ran.out
+        assert "情報が見つかりませんでした" not in ran.out
+
+    def test_bytes_on_stdin_that_are_no_text_are_no_traceback(self, environment, server):
+        server.say(TRUE)
+        done = subprocess.run(
+            [sys.executable, "-m", "rag", "ask", "-"],
+            input=b"How long do we keep backups? \xff\xfe",
+            env={**environment, **os.environ},
+            capture_output=True,
+        )
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+
 
 class TestChat:
     def test_each_line_of_stdin_is_a_question(self, rag, server, typed):
@@ -146,6 +168,22 @@ class TestChat:
     def test_a_closed_stdin_ends_it(self, rag, server, monkeypatch):
         monkeypatch.setattr(sys, "stdin", None)
         assert rag("chat").code == 0
+
+    def test_a_conversation_that_cannot_be_kept_goes_on(self, rag, server, typed, tmp_path):
+        (tmp_path / "data" / "chats").write_text("no folder")
+        typed(QUESTION, QUESTION)
+        server.say(TRUE, TRUE, TRUE)
+        ran = rag("chat", "--json")
+        answers = [json.loads(line) for line in ran.out.splitlines()]
+        assert [answer["found"] for answer in answers] == [True, True]
+        assert "cannot be kept" in answers[0]["notices"][0]
+
+    def test_what_goes_wrong_with_one_question_does_not_end_it(self, rag, server, typed):
+        typed("x" * 5000, QUESTION)
+        server.say(TRUE)
+        ran = rag("chat")
+        assert "more than 4,000" in ran.err
+        assert TRUE in ran.out and ran.code == 0
 
 
 class TestOnATerminal:

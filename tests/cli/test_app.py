@@ -15,6 +15,7 @@ from rag.cli.framework.lazy_group import COMMANDS as ALL
 from rag.cli.framework.lazy_group import load_command
 from rag.cli.render.console import print_error
 from rag.exceptions import UsageError
+from tables import rows
 
 COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"]
 
@@ -38,6 +39,53 @@ def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("rag: ")
     assert "--help`" in ran.err
+
+
+@rows(
+    "typed, code, told",
+    [
+        ("search --from 2031", 1, "no note fits the filters"),
+        ("search path:*\\", 1, "nothing found for"),
+        ("search backups --path *\\", 2, "not a path pattern"),
+        ("search ?!", 1, "nothing found for"),
+        (f"search {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
+        (f"ask {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
+        ("search backups -v WORK", 2, "Did you mean: work?"),
+        ("get daily/2031-*", 1, ""),
+        (f"get Backups:{'9' * 5000}", 1, ""),
+        ("chat --continue --session x", 2, ""),
+        ("audit --since whenever", 2, ""),
+        ("audit zzz", 2, "no record 'zzz'"),
+        ("audit --replay zzz", 2, "no record 'zzz'"),
+        ("index --to-server", 2, "no server is configured"),
+        ("related Backups --links in --depth 9999", 2, ""),
+        ("vault rename work", 2, ""),
+    ],
+)
+def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
+    rag, library, typed, code, told
+):
+    ran = rag(*typed.split(" "))
+    assert (ran.code, ran.out) == (code, "")
+    assert told in ran.err
+
+
+@rows(
+    "options, code, told",
+    [
+        (["--modes", "dense"], 3, ""),
+        (["--modes", "lexical,hybrid"], 3, ""),
+        (["--modes", "x"], 2, ""),
+        (["--modes", "lexical,"], 2, ""),
+        (["--save", "none/run.json"], 2, "its folder does not exist"),
+    ],
+)
+def test_eval_is_refused_before_anything_is_asked(rag, library, tmp_path, options, code, told):
+    file = tmp_path / "questions.jsonl"
+    file.write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')
+    ran = rag("eval", file, *options)
+    assert (ran.code, ran.out) == (code, "")
+    assert told in ran.err
 
 
 @pytest.mark.parametrize("flag", ["--json", "--format json", "--format=json", "--format=jsonl"])

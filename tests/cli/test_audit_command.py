@@ -125,3 +125,16 @@ class TestReplay:
         as_json = rag("audit", "--replay", name, "--json")
         assert (as_json.code, as_json.json["same"], as_json.json["id"]) == (1, False, name)
         assert {item["field"] for item in as_json.json["differences"]} >= {"metadata.time_window"}
+
+    def test_without_an_index_it_is_exit_code_3(self, rag, trail):
+        name = record(trail, QUERY)
+        (trail.path.parents[1] / "index").unlink()
+        assert rag("audit", "--replay", name).code == 3
+
+
+def test_a_trail_that_cannot_be_written_fails_no_search(rag, data):
+    (data / "logs").write_text("in the way")
+    ran = rag("search", QUERY, "--plan")
+    assert ran.code == 0
+    assert "not recorded" in ran.err
+    assert rag("audit").code == 1

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from rag.cli.framework.options import completing
+
 
 @pytest.fixture
 def offers(program, environment):
@@ -66,3 +68,7 @@ def test_conversations_are_offered(rag, indexed, offers, monkeypatch):
     assert rag("chat").code == 0
     (one,) = rag("chat", "--list", "--json").json["sessions"]
     assert offers("rag chat --session ") == [one["id"]]
+
+
+def test_no_name_that_steers_a_terminal_is_offered():
+    assert completing(lambda: ["x\x1b[2J", "x\u202ey", "xavier", "y"])("x") == ["xavier"]

@@ -61,6 +61,10 @@ class TestOneNote:
     def test_lines_that_are_not_there_give_2(self, rag, folder, span):
         assert rag("get", f"work/Glossary.md:{span}").code == 2
 
+    def test_a_title_that_reads_like_a_pattern_is_one_note(self, rag, folder):
+        assert rag("get", "What is it?").out == "# What is it?\n"
+        assert rag("get", "What is it?", "--json").json["title"] == "What is it?"
+
 
 class TestPathsOfTheWorkingFolder:
     def test_a_path_begins_where_one_is(self, rag, folder, monkeypatch):
@@ -99,6 +103,10 @@ class TestLimits:
     def test_lines_that_are_left_out_are_counted(self, rag, folder):
         out = rag("get", "work/Glossary.md", "--max-lines", "3").out
         assert out == "# Glossary\n\n## Holds\n… 10 more lines\n"
+
+    def test_bytes_are_those_of_whole_lines(self, rag, folder):
+        out = rag("get", "work/Glossary.md", "--max-bytes", "15").out
+        assert out == "# Glossary\n\n… 11 more lines\n"
 
 
 def test_a_name_that_no_note_has_is_told_and_the_others_are_printed(rag, folder):

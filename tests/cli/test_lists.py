@@ -70,6 +70,11 @@ class TestFiltersAlone:
     def test_what_cannot_be_meant_gives_2(self, rag, titles, options):
         assert rag("search", *options).code == 2
 
+    def test_an_unknown_property_is_named_with_the_near_ones(self, rag, titles):
+        ran = rag("search", "--where", "stauts=done")
+        assert (ran.code, ran.out) == (1, "")
+        assert "no note has the property 'stauts'; near: status" in ran.err
+
 
 SHELF = {
     "Leverage.md": "---\nauthor: Donella Meadows\nprice: 249.50 €\ndue: 2026-11-30\n---\nText.\n",
@@ -124,6 +129,14 @@ class TestPropertyValues:
     )
     def test_in_a_query(self, shelved, condition, found):
         assert shelved(condition) == found
+
+    def test_what_cannot_be_compared_is_told_with_what_can(self, rag, write_notes):
+        rag("index", "-q", write_notes("shelf", SHELF))
+        ran = rag("search", "price:>cheap")
+        assert (ran.code, ran.out) == (2, "")
+        assert "'cheap' is neither a number nor a date" in ran.err and "price:>200" in ran.err
+        none = rag("search", "--where", "price>9000").err
+        assert "no note has the price '>9000'; near: " in none and "249.50 €" in none
 
 
 class TestOrder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import subprocess
 import sys
 import unicodedata
@@ -86,6 +87,14 @@ class TestTwoFoldersOfOneName:
         assert "p1/vaults/work" in ran.err and "--name" in ran.err
         assert rag("search", "zebra").code == 0
 
+    def test_a_project_that_moved_keeps_its_vault(self, rag, tmp_path, monkeypatch):
+        first = self.project(tmp_path, "p1", "zebra")
+        monkeypatch.chdir(first)
+        rag("index")
+        monkeypatch.chdir(first.rename(tmp_path / "moved"))
+        assert rag("index").code == 0
+        assert str(tmp_path / "moved") in rag("vault", "list").out
+
 
 class TestNamesOnDisk:
     def test_paths_are_the_files_even_when_their_names_are_not_nfc(self, rag, write_notes):
@@ -94,6 +103,25 @@ class TestNamesOnDisk:
         rag("index", vault)
         assert rag("search", "nfdneedle", "--paths").out.strip() == str(vault / name)
         assert rag("get", "ガイド", "--paths").out.strip() == str(vault / name)
+
+    def test_paths_are_byte_for_byte_those_of_the_disk(self, program, write_notes, environment):
+        vault = write_notes("v", {})
+        raw = os.fsencode(vault) + b"/\xff\xfe.md"
+        Path(os.fsdecode(raw)).write_text("rawneedle")
+        assert program("index", vault).code == 0
+        found = subprocess.run(
+            [sys.executable, "-m", "rag", "search", "rawneedle", "--paths"],
+            env=environment,
+            capture_output=True,
+        )
+        assert found.stdout == raw + b"\n"
+
+    def test_two_files_of_one_name_are_told_once_and_do_not_fail_every_run(self, rag, write_notes):
+        names = {unicodedata.normalize(form, "ガイド.md"): form for form in ("NFC", "NFD")}
+        ran = rag("index", write_notes("v", names))
+        assert ran.code == 0
+        assert "two files have this name" in rag("status", "--problems").out
+        assert rag("index", "-q").out == ""
 
 
 class TestStrangeInput:

@@ -20,6 +20,12 @@ def test_a_name_that_is_not_ascii_is_printed_byte_for_byte(library: Path) -> Non
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{library}/証明書.md\n".encode(), b"")
 
 
+def test_such_a_note_is_indexed_under_its_own_name(notes: Path, rag, program) -> None:
+    environment = {**os.environ, **ASCII}
+    assert program("index", "-q", notes, env=environment).code == 0
+    assert rag("index").out.startswith("nothing changed: 3 notes")
+
+
 def test_a_warm_process_serves_it_too(library: Path) -> None:
     daemon = Daemon()
     try:

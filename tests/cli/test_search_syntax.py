@@ -85,6 +85,21 @@ class TestSyntax:
         if command != "plan":
             assert said in rag(command, many, "--json").json["notices"]
 
+    def test_behind_two_or_in_quotes_it_is_none(self, rag, library):
+        for query in (
+            ["--", "rolling", "backups", "-tag:ops/backup"],
+            ["backups back -tag:backup"],
+        ):
+            assert rag("search", *query).code == 0
+        found = rag("search", "--json", "--", "rolling", "backups", "-tag:ops/backup").json
+        assert [result["title"] for result in found["results"]] == ["Rolling back"]
+
+    def test_ask_understands_it(self, rag, library):
+        question = "How long do we keep backups?"
+        assert rag("ask", f"{question} tag:ops/backup").code == 0
+        assert rag("ask", f"{question} -restore").code == 1
+        assert rag("ask", f"{question} vault:wrok").code == 2
+
 
 class TestExplain:
     def lines(self, ran) -> list[str]:
@@ -127,6 +142,13 @@ class TestDuplicates:
         ran = rag("search", "captain of a vessel")
         (line,) = [line for line in ran.out.splitlines() if "says the same" in line]
         assert re.fullmatch(r" +=? ?says the same as \w+/\S+, \w+/\S+ and 2 more", line)
+        assert "\x1b" not in ran.out
+
+    def test_names_are_printed_with_escapes_made_visible(self, rag):
+        ran = rag("search", "captain of a vessel vault:home")
+        assert "says the same as" in ran.out
+        shown = set(re.findall(r"home/.*?md", ran.out))
+        assert {r"home/d\x1b[31m.md", r"home/e\x1b[31m.md"} <= shown
         assert "\x1b" not in ran.out
 
 

@@ -124,6 +124,13 @@ def test_a_server_that_fails_is_exit_code_4(
     assert len(failed.err.splitlines()) <= 3
 
 
+def test_the_error_is_json_too(server: QdrantServer, notes: Path, rag: Rag) -> None:
+    rag("index", "-q", notes)
+    server.fail("status", 503)
+    error = rag("search", "restore", "--json").json["error"]
+    assert error["kind"] == "connection" and "is busy" in error["message"] and error["hint"]
+
+
 def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
     server: QdrantServer, notes: Path, rag: Rag
 ) -> None:

@@ -69,17 +69,14 @@ class TestCron:
         assert ran.out.startswith("removed the job of cron\ndeleted   */15 * * * * cd / && env ")
         assert cron.crontab == (others or None)
 
-    def test_installed_again_it_is_replaced_in_its_place(self, cron, rag):
+    def test_installed_again_it_is_replaced(self, cron, rag):
         rag("service", "install")
         cron.crontab += MINE
-        before = cron.crontab
-        assert rag("service", "install").code == 0
-        assert cron.crontab == before
+        assert "deleted" not in rag("service", "install").out
         ran = rag("service", "install", "--every", "2h")
         assert ran.out.startswith("replaced a line in your crontab: every 2h")
         assert "deleted   */15 * * * * cd / && " in ran.out
-        assert cron.crontab.startswith(b"0 */2 * * * cd /")
-        assert cron.crontab.endswith(OURS + MINE)
+        assert cron.crontab.startswith(MINE + b"0 */2 * * * cd /")
         assert cron.crontab.count(OURS) == 1
 
     @pytest.mark.parametrize(
@@ -104,7 +101,6 @@ class TestCron:
         ran = rag("service", "status")
         assert ran.code == 0
         assert "by        cron, every 4h\n" in ran.out
-        assert "\nnext      " in ran.out
         assert "cron does not tell" in ran.out
         cron.crontab = cron.crontab.replace(b"0 */4 * * *", b"5 9-17 * * 1-5")
         assert "by        cron, every 5 9-17 * * 1-5\n" in rag("service", "status").out
@@ -117,22 +113,6 @@ class TestCron:
         ran = rag("service", "status")
         assert ran.code == 1
         assert "wrong     no cron daemon is seen here, and without one nothing runs" in ran.out
-
-    @pytest.mark.parametrize(
-        "line",
-        [
-            b"0 1 * * * /home/x/backup # rag service\n",
-            b"0 1 * * * /home/x/backup" + OURS,
-            b"0 1 * * * cd / && env A=1 nice -n 10 /x/rag index -q && notify" + OURS,
-            b"0 1 * * * cd / && /x/rag index -q" + OURS,
-        ],
-    )
-    def test_a_line_that_only_ends_as_ours_does_survives_all_commands(self, cron, rag, line):
-        cron.crontab = line
-        assert rag("service", "install").code == 0
-        assert cron.crontab.startswith(line + b"*/15 ")
-        assert rag("service", "remove").code == 0
-        assert cron.crontab == line
 
     @pytest.mark.parametrize("command", ["install", "remove"])
     def test_a_change_goes_into_the_crontab_as_it_is_when_it_is_written(

@@ -90,6 +90,18 @@ class TestFacts:
         assert ran.err.startswith(said)
         assert "/f" in ran.err or "/remember I" in ran.err
 
+    def test_that_cannot_be_read_or_written_end_nothing(self, chat, server, tmp_path) -> None:
+        (tmp_path / "data" / "facts.jsonl").mkdir()
+        server.say(TRUE)
+        ran = chat("/facts", "/remember x", "/forget 1", QUESTION)
+        assert ran.err.count("rag: the facts cannot be read") == 3
+        assert TRUE in ran.out and ran.code == 0
+        assert "Traceback" not in ran.err
+
+    def test_steer_no_terminal(self, chat, server) -> None:
+        ran = chat("/remember a \x1b[2J\x07b", "/facts")
+        assert "\x1b" not in ran.out + ran.err and ran.out == "  1  a b\n"
+
 
 class TestSources:
     def test_are_printed_as_below_the_answer(self, chat, server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,11 @@ class TestWithoutTrust:
             rag(*line.split())
         assert sorted(strange.rglob("*")) == before
 
+    def test_what_it_calls_itself_does_not_steer_a_terminal(self, rag: Rag, strange: Path) -> None:
+        (strange / "rag.toml").write_text('[store]\nurl = "\\u001b[2J\\u202ehttp"\n')
+        ran = rag("config")
+        assert "\x1b" not in ran.out + ran.err and "\u202e" not in ran.out + ran.err
+
 
 class TestTrust:
     def test_it_shows_what_the_file_asks_for_and_the_file_counts(
@@ -142,6 +148,32 @@ class TestTrust:
         assert servers[0].requests() == []
         assert servers[0].url not in (strange / "rag.toml").read_text()
 
+    def test_a_file_that_was_changed_is_trusted_no_more(self, rag: Rag, strange: Path) -> None:
+        rag("trust")
+        with (strange / "rag.toml").open("a") as file:
+            file.write("# by another hand\n")
+        assert "is not trusted" in rag("config").err
+
+    def test_they_are_listed(self, rag: Rag, strange: Path) -> None:
+        assert rag("trust", "--list").out == "no file is trusted\n"
+        rag("trust")
+        assert rag("trust", "--list").out.endswith(f"  {strange}/rag.toml\n")
+        [listed] = rag("trust", "--list", "--json").json["files"]
+        assert (listed["file"], listed["trusted"]) == (str(strange / "rag.toml"), True)
+        (strange / "rag.toml").unlink()
+        assert "(gone)" in rag("trust", "--list").out
+
+    def test_what_is_gone_can_be_removed(self, rag: Rag, strange: Path) -> None:
+        rag("trust")
+        (strange / "rag.toml").unlink()
+        assert rag("trust", "--remove", strange / "rag.toml").code == 0
+        assert rag("trust", "--remove", strange / "rag.toml").code == 1
+
+    def test_where_no_file_is_read_there_is_none_to_trust(self, rag: Rag, empty_home: Path) -> None:
+        for arguments in (["trust"], ["trust", "--remove"]):
+            ran = rag(*arguments)
+            assert ran.code == 2 and "no rag.toml" in ran.err
+
 
 class TestKeys:
     def keys(self, qdrant: QdrantServer) -> set[str]:
@@ -173,6 +205,26 @@ class TestKeys:
         assert (second.code, "API key" in second.err) == (0, False)
         assert self.keys(servers[1]) == {"s3cret"}
 
+    def test_one_that_is_not_sent_is_not_said_to_be(
+        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
+        ran = rag("index", notes)
+        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
+        assert "gets the API key" not in ran.err
+
+    def test_a_redirection_does_not_take_it_along(
+        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with QdrantServer() as own:
+            own.fail("redirect", 307, servers[1].url)
+            monkeypatch.setenv("RAG_STORE__URL", own.url)
+            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
+            assert rag("index", notes).code == 4
+            rag("doctor")
+            assert self.keys(own) == {"s3cret"}
+        assert servers[1].requests == []
+
 
 class TestUnknownVariables:
     def test_one_is_said_once_and_leaves_the_output_alone(
@@ -182,3 +234,13 @@ class TestUnknownVariables:
         ran = rag("search", "restore", "--json")
         said = "RAG_SERCH__TOP_K in the environment sets nothing; did you mean RAG_SEARCH__TOP_K?\n"
         assert ran.err == said and ran.json["total"] == 1
+
+
+@pytest.mark.parametrize(("kind", "make"), [("a pipe", os.mkfifo), ("a folder", os.mkdir)])
+def test_what_is_no_file_of_settings_is_refused_by_name(rag, tmp_path, monkeypatch, kind, make):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "rag.toml")
+    for command in (("search", "backups"), ("config", "--json"), ("trust",), ("trust", "rag.toml")):
+        ran = rag(*command)
+        assert ran.code == 2 and "cannot read" in ran.err + ran.out, command
+        assert f"it is {kind}" in ran.err + ran.out and "rag.toml" in ran.err + ran.out

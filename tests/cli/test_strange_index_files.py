@@ -71,6 +71,15 @@ def test_once_it_is_moved_away_an_index_run_mends_it(rag, indexed, tmp_path, pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pattern", [CURRENT, *LOCKS])
+def test_doctor_says_so_too(rag, indexed, pattern, kind):
+    file = replace(pattern, kind)
+    ran = rag("doctor")
+    assert ran.code == 1 and says_what_to_do(ran.out, file, kind)
+    assert "the check broke" not in ran.out
+
+
+@pytest.mark.parametrize("kind", KINDS)
 class TestTheLockOfEmbedding:
     @pytest.fixture
     def strange(self, server, indexed: Path, kind: str) -> Path:
@@ -87,6 +96,10 @@ class TestTheLockOfEmbedding:
     def test_once_it_is_moved_away_an_index_run_mends_it(self, rag, strange, tmp_path):
         strange.rename(tmp_path / "moved")
         assert "1 chunk embedded" in rag("index").out
+
+    def test_vectors_that_are_asked_for_are_missed_with_3(self, rag, strange, kind):
+        ran = rag("index", "--embed")
+        assert (ran.code, ran.out) == (3, "") and says_what_to_do(ran.err, strange, kind)
 
 
 @pytest.mark.parametrize("name", ["points", "manifest.sqlite3", "shard/edge_config.json"])

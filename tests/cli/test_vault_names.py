@@ -34,6 +34,11 @@ class TestRename:
         assert said in ran.err
         assert rag("search", "restore", "-v", "work").code == 0
 
+    def test_a_vault_whose_folder_is_gone_stays(self, rag, indexed):
+        indexed.rename(indexed.with_name("away"))
+        assert rag("vault", "rename", "work", "office").code == 2
+        assert rag("search", "restore", "-v", "work").code == 0
+
 
 class TestNearNames:
     def test_a_name_that_is_near_nothing_gets_the_list(self, rag, library):

@@ -138,13 +138,14 @@ class TestTheModel:
         assert (whole.dimension, whole.limit) == (384, 512)
 
     def test_leaves_no_process_behind(self, embeddings, children: Callable[[], set[int]]) -> None:
+        before = children()  # of what other tests share
         embeddings.embed_query(["bread"])
         batches = embeddings.embed_documents(["bread"] * 100, count_tokens)
         next(batches)
-        assert children()
+        assert children() > before
         batches.close()
         embeddings.close()
-        assert not children()
+        assert children() <= before
 
 
 class TestAFaultOfTheEngine:

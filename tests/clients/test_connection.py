@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import httpx
@@ -18,7 +19,7 @@ from rag.clients.ollama.connection import Connection, check_connection, check_se
 from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
-from rag.support.http_transport import proxy_for
+from rag.support.http_transport import is_loopback, proxy_for
 from tables import rows
 
 Settings = Callable[..., OllamaConfig]
@@ -132,6 +133,16 @@ def test_ollama_s_own_variables_are_not_heeded(
     assert all("authorization" not in request.headers for request in server.requests())
 
 
+@rows("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+def test_a_proxy_is_not_asked_for_this_machine(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with trap() as (proxy, seen):
+        monkeypatch.setenv(name, proxy)
+        do_all(settings())
+    assert seen == []
+
+
 def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -149,6 +160,16 @@ def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) ->
         with pytest.raises(ConnectionError, match="302"):
             get_embedding("one", settings(url=url))
     assert server.requests() == []
+
+
+def test_a_password_of_netrc_is_not_sent(
+    server: OllamaServer, settings: Settings, empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = empty_home / ".netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    do_all(settings())
+    assert all("authorization" not in request.headers for request in server.requests())
 
 
 @pytest.mark.sampled
@@ -174,6 +195,22 @@ assert os.environ[{name!r}] == {value!r}
     monkeypatch.setenv(name, value)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+@rows(
+    "host, loopback",
+    [
+        ("localhost", True),
+        ("127.0.0.2", True),
+        ("[::1]", True),
+        ("0.0.0.0", True),
+        ("ollama.localhost", True),
+        ("10.0.0.1", False),
+        ("localhost.example", False),
+    ],
+)
+def test_which_hosts_are_this_machine(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
 
 
 def test_switched_off_means_nobody_is_asked(server: OllamaServer, settings: Settings) -> None:

@@ -66,6 +66,13 @@ def test_line_breaks_stay_and_nothing_may_be_truncated(
     assert (request.json["truncate"], request.json["keep_alive"]) == (False, "3m")
 
 
+def test_half_a_surrogate_pair_is_sent_as_a_question_mark(
+    server: OllamaServer, settings: Settings
+) -> None:
+    assert len(embed(["bro\ud83dken"], settings()).vectors) == 1
+    assert server.inputs() == ["search_document: bro?ken"]
+
+
 def test_batches_hold_as_many_tokens_as_configured(
     server: OllamaServer, settings: Settings
 ) -> None:
@@ -350,6 +357,15 @@ def test_a_server_that_drips_its_answer_meets_the_deadline(settings: Settings) -
         with pytest.raises(ConnectionError, match="took too long"):
             get_embedding("holds", settings(url=url, query_timeout=0.3, retries=0))
         thread.join(5)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "ab", "証明書の更新。手順は次のとおり。", LONG, "x" * 99]
+)
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_the_parts_of_a_text_are_the_text(text: str, count: int) -> None:
+    parts = split(text, count)
+    assert "".join(parts) == text and len(parts) <= max(1, count)
 
 
 # -- sizes and cuts --------------------------------------------------------------------

@@ -45,6 +45,11 @@ def failures(provider: OnnxEmbeddings) -> list[str]:
     return [why for batch in batches for _, why in batch.failures]
 
 
+def assert_query_fails(config: ModelsConfig, why: str) -> None:
+    with closing(embedding_provider(config)) as provider, pytest.raises(ModelError, match=why):
+        provider.embed_query(["bread"])
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return embedder(tmp_path / "small")
@@ -165,6 +170,11 @@ class TestWhatIsWrong:
                 os.kill(process, signal.SIGKILL)
             found = [first, *batches]
         assert sorted(at for batch in found for at, _ in batch.vectors) == [*range(200)]
+
+    @pytest.mark.parametrize("content", ["", "{}", "[1", '{"model": {"type": "Strange"}}'])
+    def test_the_tokenizer_is_none(self, model, content) -> None:
+        (model.parent / "tokenizer.json").write_text(content)
+        assert_query_fails(settings(model), "holds no tokenizer")
 
 
 def children() -> list[int]:

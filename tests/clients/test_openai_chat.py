@@ -223,6 +223,20 @@ def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
         assert "LM Studio" in caught.value.hint and len(bodies(server)) == 1
 
 
+def test_one_that_is_told_in_the_stream_is_too(server: OpenAIServer, chat: ChatModel) -> None:
+    server.say("one")
+    server.api.breaks = "Context size has been exceeded."  # LM Studio, with status 200
+    with pytest.raises(TooLongError):
+        say(chat)
+
+
+def test_an_answer_without_a_word_is_told(server: OpenAIServer, chat: ChatModel) -> None:
+    server.say("")  # as LM Studio answers a prompt that is too long
+    with pytest.raises(ModelError, match="wrote nothing") as caught:
+        say(chat)
+    assert "Context Length" in caught.value.hint and len(bodies(server)) == 1
+
+
 def test_a_request_that_fails_is_sent_again(server: OpenAIServer, chat: ChatModel) -> None:
     server.fail(CHAT, status=500)
     assert say(chat, "one").text == "one"

@@ -96,17 +96,6 @@ def test_a_callback_that_fails_breaks_nothing_and_is_logged(event: str, caplog):
     assert {record.levelname for record in caplog.records if event in record.message} == {"WARNING"}
 
 
-def test_a_callback_cannot_change_the_query():
-    class Changing:
-        def on_pipeline_start(self, query: QueryBundle) -> None:
-            query.query_str = "other"
-            query.metadata["a"] = 1
-
-    query, shelf = QueryBundle(query_str="q"), Shelf()
-    ContextPipeline().add_step(retriever_step("r", shelf)).add_callback(Changing()).build(query)
-    assert (shelf.asked, query.metadata) == ([("q", 10)], {})
-
-
 def test_a_callback_cannot_change_the_items():
     class Changing:
         def on_step_start(self, name, items):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -83,13 +82,6 @@ def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path: Path)
     assert len(lines) == len(STRANGE) + 2
 
 
-def test_a_fact_after_a_broken_off_line_is_not_lost(path: Path):
-    FactFile(path).add(MemoryEntry(content="a"))
-    path.write_bytes(path.read_bytes() + b'{"id": "2", "cont')
-    FactFile(path).add(MemoryEntry(content="b"))
-    assert texts(path) == ["a", "b"]
-
-
 def test_what_cannot_be_written_as_utf8_is_marked(path: Path):
     fact = MemoryEntry(content="x").model_copy(update={"content": "bad \udcff"})
     FactFile(path).add(fact)
@@ -119,12 +111,6 @@ def test_a_folder_in_its_place_is_a_storage_error(path: Path):
         FactFile(path).delete("x")
 
 
-def test_a_file_in_the_place_of_its_folder_is_a_storage_error(path: Path):
-    path.parent.write_text("")
-    with pytest.raises(StorageError):
-        FactFile(path).add(MemoryEntry(content="x"))
-
-
 def start(path: Path, program: str) -> subprocess.Popen[str]:
     begin = "import sys; from rag.context import FactFile, MemoryEntry; f = FactFile(sys.argv[1])\n"
     return subprocess.Popen(
@@ -145,29 +131,6 @@ def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path: Path)
     writers = [start(path, program) for _ in range(3)]
     assert [writer.communicate(timeout=60) and writer.returncode for writer in writers] == [0, 0, 0]
     assert sorted(texts(path)) == sorted(f"kept {n}" for n in range(40) for _ in range(3))
-
-
-def test_a_writer_that_is_killed_leaves_whole_facts_and_no_lock(path: Path):
-    writer = start(
-        path,
-        """
-        first = MemoryEntry(content="first")
-        f.add(first)
-        print("ready", flush=True)
-        while True:
-            fact = MemoryEntry(content="x" * 5000)
-            f.add(fact)
-            f.delete(fact.id)
-        """,
-    )
-    assert writer.stdout
-    assert writer.stdout.readline() == "ready\n"
-    writer.send_signal(signal.SIGKILL)
-    writer.communicate(timeout=60)
-    FactFile(path).add(MemoryEntry(content="last"))
-    kept = texts(path)
-    assert (kept[0], kept[-1]) == ("first", "last")
-    assert set(kept[1:-1]) <= {"x" * 5000}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))

@@ -204,15 +204,6 @@ class TestStages:
         results = asyncio.run(all_at_once())
         assert [contents(one.window.items) for one in results] == [[str(n)] for n in range(5)]
 
-    def test_without_a_tokenizer_japanese_counts_too(self):
-        made = ContextPipeline().add_system_prompt("証明書の更新を先に行ってください。")
-        assert build(made).window.used_tokens > 10
-
-    def test_a_system_prompt_that_a_step_changed_is_not_doubled(self):
-        made = pipeline().add_system_prompt("old")
-        made.step(lambda items, query: [i.model_copy(update={"content": "new"}) for i in items])
-        assert contents(build(made).window.items) == ["new"]
-
 
 class TestEnriching:
     def made(self, enricher: object, *remembered) -> tuple[ContextPipeline, list[str]]:
@@ -321,25 +312,6 @@ class TestErrors:
         assert issubclass(getattr(context, name), context.ContextError)
         assert issubclass(context.ContextError, RAGError)
         assert issubclass(context.TokenBudgetExceededError, context.ContextError)
-
-    def test_a_cancelled_build_is_cancelled_and_not_skipped(self):
-        made = pipeline()
-
-        @made.async_step(on_error="skip")
-        async def wait(items, query):
-            raise asyncio.CancelledError
-
-        with pytest.raises(asyncio.CancelledError):
-            abuild(made)
-
-    def test_a_memory_that_fails_ends_the_run(self):
-        class Broken:
-            def get_context_items(self):
-                raise OSError("gone")
-
-        with pytest.raises(PipelineExecutionError, match="'memory' failed") as caught:
-            build(pipeline().with_memory(Broken()))
-        assert caught.value.diagnostics["failed_step"] == "memory"
 
 
 class TestDiagnostics:

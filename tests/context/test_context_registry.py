@@ -92,9 +92,3 @@ def test_a_plugin_that_makes_something_else_is_an_error(install):
     install("rag.steps", nothing="make_nothing")
     with pytest.raises(RAGError, match="made a NoneType, which is no PipelineStep"):
         find_step("nothing")
-
-
-def test_a_plugin_that_makes_no_formatter_is_an_error(install):
-    install("rag.formatters", nothing="make_nothing")
-    with pytest.raises(RAGError, match="made a NoneType, which is no formatter"):
-        find_formatter("nothing")

@@ -62,7 +62,8 @@ def test_the_end_by_a_page_without_a_block_is_that_of_the_disk(
     tmp_path: Path, free: int, expected: str
 ) -> None:
     parts = tmp_path / "index" / "parts"
-    work = "directory.make_parts(); os.kill(os.getpid(), signal.SIGBUS)"
+    work = "directory.writing().__enter__(); directory.make_parts()"
+    work += "; os.kill(os.getpid(), signal.SIGBUS)"
     patch = f"room.shutil.disk_usage = lambda f: type('U', (), dict(free={free}))"
     process = start(f"{work}\n{patch}", tmp_path / "index")
     out, _ = process.communicate(timeout=60)

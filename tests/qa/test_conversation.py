@@ -91,6 +91,14 @@ def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server) -> None:
     ]
 
 
+def test_a_fact_is_no_evidence(talk, server) -> None:
+    conversation = talk()
+    remember(conversation.memory, "Giraffes eat acacia leaves")
+    server.say("Giraffes eat acacia leaves. [1]")
+    answer = conversation.ask(QUESTION)
+    assert "acacia" not in answer.text and answer.quotes
+
+
 def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(
     talk, server, tmp_path
 ) -> None:
@@ -130,6 +138,14 @@ def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
         fcntl.flock(held, fcntl.LOCK_EX)
         [*_, notice] = conversation.ask("backups?").notices
     assert notice == "this conversation cannot be kept: it is being written by another process"
+
+
+def test_sources_of_a_file_that_somebody_wrote_into_break_nothing(talk) -> None:
+    conversation = talk()
+    odd = [3, {"line": "x", "path": None}]
+    conversation.session.turns.append(Turn("?", "?", "", sources=odd))
+    [source] = conversation.last_sources()
+    assert (source.file_path, source.line_start) == ("", 1)
 
 
 class TestOwnSteps:

@@ -60,6 +60,12 @@ class TestWhatANoteHolds:
     def test_what_was_left_out_is_counted(self):
         assert made(ALL, HOSTILE).planted == 4  # path, two tags, alias
 
+    def test_the_built_in_prompt_shows_a_path_on_one_line(self):
+        meta = {"title": "Lamps", "file_path": "a\x1b[31m\nb  c\u202e.md", "vault": "v"}
+        builder = AnswerPromptBuilder(OllamaConfig(), window=4096)
+        text = builder.run(QUESTION, [Document(content="Red.\x07", meta=meta)])["messages"][1].text
+        assert text.startswith("[1] Lamps (v/a b  c.md)\n<<<") and "Red.\n" in text
+
 
 class TestWhatIsRemembered:
     @pytest.fixture
@@ -167,3 +173,9 @@ class TestOneThatIsWrong:
             )
             with closing(pipeline):
                 assert ask(pipeline, QUESTION).text == TRUE
+
+    @rows("reply", ["The moon is made of green cheese.", "I don't know."])
+    def test_that_numbers_no_notes_gets_no_answer_of_which_they_do_not_speak(self, answered, reply):
+        answer, shown = answered(SEED, reply)
+        assert not answer.model or not answer.found
+        assert not shown

@@ -141,6 +141,11 @@ class TestAnAnswer:
             generator = component_of(again, GENERATOR)
             assert (generator.model, generator.config) == ("llama3.2", OllamaConfig())
 
+    def test_is_not_asked_for_when_nothing_was_found(self, run, server):
+        answer = run("xylophone zebra")
+        assert (answer.found, answer.text) == (False, NOT_FOUND)
+        assert server.requests("/api/chat") == []
+
 
 UNBELIEVABLE = [
     "We keep backups for ninety days. [7]",
@@ -252,6 +257,9 @@ class TestAModelThatMustAnswer:
         server.fail("/api/chat", "hangup", lines=2)
         with pytest.raises(UnfinishedError):
             run(said=TRUE, model="llama3.2")
+
+    def test_but_cannot_be_believed_is_stood_in_for(self, run):
+        assert run(said="PWNED [1]", model="llama3.2").quotes
 
 
 @pytest.mark.parametrize("kind", ["hangup", "cut", "error_line", "unfinished", "garbage"])

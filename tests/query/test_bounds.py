@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from rag.exceptions import QueryError
 from rag.query.limits import (
@@ -16,6 +20,14 @@ from rag.query.limits import (
 from rag.query.syntax import parse_query
 
 ACUTE, BELOW = "\u0301", "\u0316"
+
+
+def longest_run_of_marks(text: str) -> int:
+    longest = run = 0
+    for char in text:
+        run = run + 1 if unicodedata.combining(char) else 0
+        longest = max(longest, run)
+    return longest
 
 
 class TestBounded:
@@ -32,6 +44,13 @@ class TestBounded:
         assert bounded(phrase * 1_000)
         with pytest.raises(QueryError, match="6,200 characters, more than 4,000"):
             bounded(phrase * 3_000)
+
+    @example("a" + ACUTE * 30)
+    @example("e\u0301 が か\u3099 हिन्दी")
+    @given(st.text(max_size=60))
+    def test_a_text_of_any_language_stays_as_it_is(self, text):
+        if longest_run_of_marks(text) <= 30:
+            assert bounded(text) == text
 
 
 class TestTheFirstOfAKindCount:
@@ -50,3 +69,8 @@ class TestTheFirstOfAKindCount:
         assert parsed.values("tag") == [f"t{number}" for number in range(MOST_FIELDS)]
         assert parsed.text == ""
         assert len(parsed.beyond) == 3
+
+    def test_what_is_said_again_does_not_count_again(self):
+        parsed = parse_query('"a b" ' * 100 + '"c d"')
+        assert parsed.phrases == ("a b", "c d")
+        assert parsed.beyond == ()

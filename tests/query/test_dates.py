@@ -111,6 +111,14 @@ def test_february_ends_as_the_leap_years_say(year: int, last: int) -> None:
     assert parse_date_range(f"{year}-02", TODAY).last == date(year, 2, last)
 
 
+def test_a_month_ago_on_the_31st_is_the_last_day_of_a_shorter_month() -> None:
+    assert parse_date_range("1 month ago", date(2024, 3, 31)) == days("2024-02-29")
+
+
+def test_the_last_month_of_the_calendar_has_an_end() -> None:
+    assert parse_date_range("9999-12", TODAY) == days("9999-12-01", "9999-12-31")
+
+
 @rows(
     "text, expected",
     [
@@ -168,3 +176,18 @@ def test_any_text_is_a_range_in_order_or_a_usage_error(text: str, today: date) -
     except UsageError:
         return
     assert first <= last
+
+
+@given(
+    st.integers(0, 400),
+    st.sampled_from(["{} days ago", "{} weeks ago", "{} months ago", "{}年前", "{}日前"]),
+    st.dates(date(1990, 1, 1), date(2100, 1, 1)),
+)
+def test_so_long_ago_is_never_after_today(count: int, form: str, today: date) -> None:
+    first, last = parse_date_range(form.format(count), today)
+    assert first == last <= today
+
+
+@given(st.dates())
+def test_every_iso_date_names_itself(day: date) -> None:
+    assert parse_date_range(day.isoformat(), TODAY) == DateRange(day, day)

@@ -98,9 +98,19 @@ def test_a_phrase_may_stand_in_the_front_matter(find: Find, phrase: str) -> None
     assert first(find(phrase)) == "maren.md"
 
 
+def test_what_is_excluded_may_stand_in_the_front_matter(find: Find) -> None:
+    assert first(find("buys")) == "maren.md"
+    assert not find("buys -French").results
+
+
 def test_the_line_of_an_address_is_named(find: Find) -> None:
     (hit, *_) = find("example.com/walrus").results
     assert "example.com" in hit.content.split("\n")[hit.line - hit.line_start]
+
+
+@rows("query", ["%%", "![[", "---", "=="])
+def test_marks_alone_find_nothing(find: Find, query: str) -> None:
+    assert not find(query).results
 
 
 def test_what_is_sought_beside_the_text_gives_meaning_no_weight() -> None:

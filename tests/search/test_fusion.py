@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rag.search.score_fusion import Nearness, fuse
@@ -29,6 +29,10 @@ def found(**scores: float) -> list[Candidate]:
 def fused(words: dict[str, float], near: dict[str, float], nearness: Nearness) -> dict[str, float]:
     """The score of each candidate, by its name."""
     return {c.id: c.score for c in fuse(found(**words), near, nearness)}
+
+
+def order(scores: dict[str, float]) -> list[str]:
+    return sorted(scores, key=lambda name: (-round(scores[name], 6), name))
 
 
 def test_a_chunk_gains_by_how_much_nearer_it_is_than_the_average():
@@ -73,6 +77,15 @@ def test_where_nothing_tells_chunks_apart_the_order_is_that_of_the_words(sample)
     assert scores["c"] > 0
 
 
+@given(WORDS, NEAR, SAMPLES, FULL)
+def test_nothing_is_lost_and_words_count_as_before(words, near, sample, full):
+    some = fuse(found(**words), near, Nearness(sample, full))
+    assert [c.id for c in some] == [*words]
+    for candidate in some:
+        assert candidate.meaning >= 0
+        assert candidate.score == words[candidate.id] + candidate.meaning
+
+
 @given(WORDS, NEAR, SAMPLES, FULL, st.floats(0.01, 100), st.floats(-5, 5))
 def test_in_which_range_a_models_cosines_lie_does_not_matter(
     words, near, sample, full, scale, offset
@@ -94,3 +107,17 @@ def test_what_is_nearer_gains_no_less(sample, full, one, other):
     nearness = Nearness(sample, full)
     low, high = sorted((one, other))
     assert nearness.gain(low) <= nearness.gain(high)
+
+
+@given(WORDS, SAMPLES, FULL)
+def test_without_any_embedding_the_order_is_that_of_the_words(words, sample, full):
+    assert order(fused(words, {}, Nearness(sample, full))) == order(words)
+
+
+@given(NEAR, SAMPLES, FULL)
+def test_without_words_the_order_is_that_of_the_cosines(near, sample, full):
+    assume(near)
+    scores = fused(dict.fromkeys(near, 0.0), near, Nearness(sample, full))
+    by_cosine = sorted(near, key=lambda name: -near[name])
+    in_order = [scores[name] for name in by_cosine]
+    assert in_order == sorted(in_order, reverse=True)

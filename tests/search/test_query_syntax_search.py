@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from rag.exceptions import QueryError, UsageError
 from rag.pipelines import QueryFilters, create_search_pipeline, search
 from rag.stores import get_document_store
 from tables import rows
@@ -150,6 +151,20 @@ class TestPhrases:
         results = respond('"error budget" alerts').results
         assert [result.file_path for result in results] == ["errors.md", "budget.md"]
 
+    def test_words_of_a_phrase_are_whole(self, found):
+        assert found('"error budge"') == []
+        assert found('"rror budget"') == []
+
+    @rows("phrase", ["cafe muller", "Cafe Müller"])
+    def test_accents_do(self, found, phrase):
+        assert found(f'"{phrase}"') == []
+
+    def test_of_a_single_word_no_other_form_counts(self, found):
+        assert found("restarting") == ["Kubernetes"]
+        assert found('"restarting"') == []
+        assert found('"restart"') == []
+        assert found('"restarts"') == ["Kubernetes"]
+
 
 class TestFileNames:
     """The words of a file name that the note's title does not hold are words of the note."""
@@ -217,6 +232,9 @@ class TestExclusions:
         assert found("-budget") == without("budget", "errors", "money", "shopping list")
         assert found('-"error budget" -期限') == without("budget", "errors", "花見", "証明書")
 
+    def test_one_word_wanted_and_excluded_finds_nothing(self, found):
+        assert found("budget -budget") == []
+
 
 class TestTags:
     @rows(
@@ -262,6 +280,12 @@ class TestVaults:
     )
     def test_notes_of_any_of_them(self, found, query, expected):
         assert found(query) == expected
+
+    @rows("query", ["vault:wrok", "-vault:wrok budget", "budget vault:wrok"])
+    def test_an_unknown_one_is_a_usage_error_with_the_nearest(self, found, query):
+        with pytest.raises(UsageError, match="wrok") as raised:
+            found(query)
+        assert "Work" in raised.value.hint
 
 
 class TestPaths:
@@ -319,6 +343,10 @@ class TestPaths:
     )
     def test_a_glob_that_is_none_is_a_fragment(self, odd, query, expected):
         assert odd(query) == expected
+
+    def test_so_is_a_range_that_runs_backwards(self, found):
+        with pytest.raises(QueryError, match="not a path pattern"):
+            found("budget", paths=["[z-a]"])
 
 
 class TestTitles:

@@ -72,6 +72,13 @@ def test_more_words_never_speak_against_a_note(
     assert low.score() <= high.score() and low.presence() <= high.presence()
 
 
+@settings(deadline=None, max_examples=examples(200))
+@given(COVERED, st.floats(-1, 1), st.floats(-1, 1), MARGIN)
+def test_nor_does_nearness(words: float | None, a: float, b: float, margin: float) -> None:
+    low, high = (Evidence(words, excess, margin) for excess in sorted((a, b)))
+    assert low.score() <= high.score() and low.presence() <= high.presence()
+
+
 def test_a_list_is_shown_where_words_or_nearness_bear_it_and_ends_where_they_do_not() -> None:
     near, held = Evidence(0.0, 0.12, 0.0), Evidence(1.0, 0.03, 0.0)
     stranger = Evidence(0.0, 0.01, 0.0)

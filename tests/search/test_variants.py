@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, UsageError
 from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
+from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker
 from rag.search.query_variants import Variant, Variants
@@ -294,6 +298,53 @@ def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
     variants, notices = maker.make("words", ["bad", "many"])
     assert [v.text for v in variants] == [f"n{n}" for n in range(16)]
     assert notices == ["searched without bad: it failed (ZeroDivisionError('oh'))"]
+
+
+class Mine:
+    """A plug-in whose `transform` is given."""
+
+    def __init__(self, transform: Callable[[Any], Any]) -> None:
+        self.transform = transform
+
+
+@pytest.fixture
+def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
+    """Make the variants that a plug-in named mine gives: `plug_in(lambda query: …)`."""
+
+    def make(transform: Callable[[Any], Any], **changes: Any) -> tuple[Variants, list[str]]:
+        monkeypatch.setattr(
+            "rag.search.components.query_expander.create_transformer",
+            lambda *_, **__: Mine(transform),
+        )
+        return VariantMaker(OllamaConfig(**{"enabled": False, **changes})).make("words", ["mine"])
+
+    return make
+
+
+@rows("odd", [None, 7, ["text"], [SimpleNamespace(query_str="no metadata")], "text"])
+def test_whatever_a_plug_in_gives_that_is_no_query_is_told(plug_in, odd):
+    variants, [notice] = plug_in(lambda query: odd)
+    assert not variants and notice.startswith("searched without mine: it failed (")
+
+
+def test_a_plug_in_that_would_end_the_program_is_told(plug_in):
+    def leave(query: Any) -> Any:
+        raise SystemExit(9)
+
+    assert plug_in(leave)[1] == ["searched without mine: it failed (SystemExit(9))"]
+
+
+def test_a_plug_in_that_hangs_is_given_up(plug_in, monkeypatch):
+    monkeypatch.setattr("rag.search.components.query_expander._GRACE", 0.0)
+    over = threading.Event()
+    variants, notices = plug_in(lambda query: list([over.wait(60)][:0]), transform_timeout=0.2)
+    over.set()
+    assert not variants and notices == ["searched without mine: it took longer than 0.2 s"]
+
+
+def test_a_plug_in_that_never_ends_yielding_is_cut(plug_in):
+    variants, _ = plug_in(lambda query: (QueryBundle(query_str=f"n{n}") for n in count()))
+    assert len(variants) == 16
 
 
 def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, server):

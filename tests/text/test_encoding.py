@@ -160,12 +160,6 @@ def test_more_of_a_term_weighs_more_but_never_more_than_the_limit(term: int, tex
     assert weight(term, text * 2000) < K1 + 1
 
 
-def test_a_text_of_other_scripts_changes_no_english_vector() -> None:
-    # ASCII texts are cut by a faster pattern.
-    for text in ("C++ and c#, x_y 3.14 Maria's a+b", "don't stop_me now2"):
-        assert as_dict(encode(text)[0]).keys() < as_dict(encode(text + " é")[0]).keys()
-
-
 # ---- what the encoder remembers
 
 
@@ -177,17 +171,6 @@ def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> 
         assert encoder.encode(texts) == DocumentEncoder().encode(texts)
 
 
-@settings(deadline=None, max_examples=examples(100))
-@given(st.lists(BATCHES, min_size=1, max_size=4), st.integers(0, 5), st.integers(1, 3))
-def test_forgetting_words_changes_no_vector(
-    batches: list[list[str]], limit: int, size: int
-) -> None:
-    encoder = DocumentEncoder()
-    with patch.object(encoding, "_MAX_WORDS", limit), patch.object(encoding, "_BATCH", size):
-        for texts in batches:
-            assert encoder.encode(texts) == DocumentEncoder().encode(texts)
-
-
 def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_MAX_WORDS", 100)
     encoder = DocumentEncoder()
@@ -197,15 +180,6 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
         assert len(encoder._table) <= 151
         assert len(encoder._table._written) == len(encoder._table)
         assert len(encoder._table._rows) == 2 * len(encoder._table)
-
-
-def test_words_of_one_letter_and_those_no_one_types_are_not_given() -> None:
-    assert words(f"a bc {'d' * 32} {'e' * 33}") == ["bc", "d" * 32]
-    assert words(f"{'ア' * 32}と{'イ' * 33}") == ["ア" * 32]
-
-
-def test_numbers_are_not_given() -> None:
-    assert words("2024 42 ３６５ १२३ x2 v10 2nd") == ["2nd", "v10", "x2"]
 
 
 # ---- the words worth remembering

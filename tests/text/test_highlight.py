@@ -55,10 +55,6 @@ def test_what_holds_a_question_word_or_stands_beside_a_sign_is_marked(
     assert marked(text, query) == expected
 
 
-def test_one_shared_character_of_a_run_is_not_marked() -> None:
-    assert marked("同時に起きる", "同期") == []
-
-
 def test_a_short_text_is_shown_whole_on_one_line() -> None:
     assert snippet("one\n\n  two\t三", "三", 80) == ("one two 三", [(8, 9)])
 

@@ -24,7 +24,6 @@ from rag.text.bm25 import (
 )
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import hash_gram, weigh_grams
-from rag.text.stopwords import STOP_TERMS
 from rag.text.tokenizer import cleaned, has_words, terms
 from tables import rows
 
@@ -124,11 +123,6 @@ def test_a_word_that_was_not_typed_weighs_four_fifths() -> None:
     assert asked("note", "words", ("サーバー",)) == {"note": 1.0, "サーバー": 0.4}
 
 
-def test_a_stop_word_may_be_added() -> None:
-    # `wher*` stands for where, and who types it means it.
-    assert asked("note", "words", ("where",)) == {"note": 1.0, "where": 0.8}
-
-
 def test_what_was_typed_counts_more_than_its_correction() -> None:
     assert score("recieve", "we recieve", ("receive",)) > score(
         "recieve", "we receive", ("receive",)
@@ -214,11 +208,6 @@ def test_question_words_stay_when_nothing_else_remains(query: str) -> None:
     assert content_terms(query) == Counter(terms(query))
 
 
-@rows("word", ["link", "note", "work", "time", "use", "make", "new", "test"])
-def test_a_word_that_names_a_subject_is_no_stop_word(word: str) -> None:
-    assert word not in STOP_TERMS
-
-
 @rows(
     "query",
     [
@@ -268,22 +257,6 @@ def test_the_words_of_a_query_are_given_as_they_are_written() -> None:
         "c++",
     ]
     assert content_words("what is the") == []
-
-
-@rows(
-    "query, expected",
-    [
-        ("link the link", {"link": 2}),
-        ("リンクの作り方を教えてください", terms("リンクの作り方を")),
-        ("金庫とは何ですか", terms("金庫")),
-        ("教育を教えてください", terms("教育を")),
-        ("いつも", ["も", "つも"]),
-    ],
-)
-def test_the_terms_to_be_marked_are_those_of_the_subject(
-    query: str, expected: dict[str, int] | list[str]
-) -> None:
-    assert content_terms(query) == Counter(expected)
 
 
 # ---- cutting a text into words and runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
-from rag.vault import chunking as cutting
 from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
 from tables import rows
@@ -82,10 +80,6 @@ def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
     (chunk,) = chunks(source)
     assert (chunk.heading, chunk.text) == ((), "")
     assert 1 <= chunk.line_start == chunk.line_end <= max(1, source.count("\n"))
-
-
-def test_a_hash_in_a_fence_begins_no_section() -> None:
-    assert texts("# 題\n```sh\n# comment\n```\n") == ["# 題\n```sh\n# comment\n```"]
 
 
 # Lines
@@ -189,23 +183,6 @@ def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
     assert [text.split("\n")[-1] for text in found] == [row.strip(), "| y |", row.strip()]
 
 
-def test_a_row_that_no_chunk_holds_is_cut_like_text() -> None:
-    found = texts("| a |\n|---|\n| " + "word " * 100 + "|\n", size=60)
-    assert max(map(len, found)) <= 120
-    assert sum(text.count("word") for text in found) == 100
-
-
-def test_a_table_of_five_thousand_rows_makes_chunks_of_the_usual_size() -> None:
-    rows = "".join(f"| item {n} | {n * 7} | shelf {n % 40} |\n" for n in range(5_000))
-    found = note("# 題\n\n| name | price | place |\n|---|---|---|\n" + rows)
-    cut = chunk_note(found, 512, 50, count_tokens)
-    assert max(count_tokens(chunk.text) for chunk in cut) <= 512
-    held = next(chunk for chunk in cut if "| item 4321 |" in chunk.text)
-    assert held.text.startswith("| name | price | place |\n|---|---|---|\n")
-    number = held.text.split("\n").index("| item 4321 | 30247 | shelf 1 |")
-    assert held.line_start + number - held.repeated == 5 + 4321
-
-
 def test_a_fence_that_is_never_closed_is_cut_like_text() -> None:
     assert max(map(len, texts("```\n" + "code line\n" * 50, size=60))) <= 60
 
@@ -216,12 +193,6 @@ def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
         "一つ目の文。二つ目の文。三つ目の文。",
         "三つ目の文。四つ目の文。",
     ]
-
-
-def test_the_overlap_never_reaches_into_another_section_or_a_fence() -> None:
-    source = f"# 一\nSentence.\n\n{FENCE}\n\n次の文。Next.\n# 二\nText."
-    found = chunks(source, size=60, overlap=50)
-    assert [chunk.text.startswith(("次の文", "# 二")) for chunk in found[-2:]] == [True, True]
 
 
 @rows("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, -1)])
@@ -451,13 +422,3 @@ def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
         assert len({chunk.id for chunk in cut}) == len(cut)
         seen += len(cut)
     assert seen > 1500
-
-
-@given(st.text())
-def test_ids_are_the_uuids_of_names(name: str) -> None:
-    """Version 5 (RFC 9562), so that another program finds the same ones."""
-    try:
-        named = str(uuid.uuid5(cutting._NAMESPACE, f"v\x1f{name}"))
-    except UnicodeEncodeError:
-        return
-    assert note_id("v", name) == named

@@ -109,13 +109,6 @@ def test_what_only_looks_like_an_escape_stays_utf_8(text: str) -> None:
     assert (note.lines, note.problems) == ([text], [])
 
 
-@rows("encoding", ["utf-32", "utf-32-le", "utf-32-be", "utf-16", "utf-16-be"])
-def test_a_byte_order_mark_tells_the_encoding(encoding: str) -> None:
-    mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
-    note = read_note(f"{mark}# 会議\n".encode(encoding), "v", "a.md", 0.0)
-    assert (note.title, note.problems) == ("会議", [])
-
-
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_note(raw: bytes) -> None:
     note = read_note(b"a\xff" + raw, "v", "a.md", 0.0)

@@ -81,12 +81,6 @@ def test_ignore_files_are_followed(vault: Path, name: str) -> None:
     assert paths(vault) == ["keep.md"]
 
 
-def test_an_ignore_file_may_have_windows_line_ends_and_a_byte_order_mark(vault: Path) -> None:
-    fill(vault, "a.md", "b.md", "c.md")
-    (vault / ".gitignore").write_bytes(b"\xef\xbb\xbfa.md\r\nb.md\r\n")
-    assert paths(vault) == ["c.md"]
-
-
 def test_a_nested_ignore_file_counts_below_its_folder_only(vault: Path) -> None:
     fill(vault, "x.md", "内/x.md", "内/深い/x.md", "内/y.md")
     (vault / "内" / ".gitignore").write_text("x.md\n")
@@ -98,12 +92,6 @@ def test_a_nested_ignore_file_may_take_back_what_an_outer_one_ignores(vault: Pat
     (vault / ".gitignore").write_text("draft.md\n")
     (vault / "inner" / ".gitignore").write_text("!draft.md\n")
     assert paths(vault) == ["inner/deep/draft.md", "inner/draft.md"]
-
-
-def test_the_last_pattern_that_matches_decides(vault: Path) -> None:
-    fill(vault, "a.md", "b.md", "日記.md")
-    (vault / ".gitignore").write_text("*.md\n!日記.md\n!b.md\nb.md\n", "utf-8")
-    assert paths(vault) == ["日記.md"]
 
 
 def test_nothing_comes_back_out_of_an_ignored_folder(vault: Path) -> None:

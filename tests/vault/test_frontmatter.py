@@ -76,12 +76,6 @@ def test_tabs_for_indentation_are_read_and_reported() -> None:
     assert front.problem
 
 
-def test_lists_survive_an_error_elsewhere_in_the_block() -> None:
-    front = split("---\ntitle: Foo: bar\ntags:\n  - a\naliases:\n- 別名\nbroken: [\n---")
-    assert front.fields["tags"] == ["a"]
-    assert front.fields["aliases"] == ["別名"]
-
-
 def test_the_value_of_an_unclosed_quote_is_kept() -> None:
     assert split('---\ntitle: "Foo\ntags: x\n---').fields["tags"] == "x"
 

@@ -34,12 +34,6 @@ def test_tags_are_kept_up_to_their_number(text: str) -> None:
     assert note.problems == ["more than 1,000 tags: only the first 1,000 are kept"]
 
 
-def test_the_parents_of_tags_count() -> None:
-    note = read(" ".join(f"#t{number}/a/b" for number in range(400)))
-    assert len(note.tags) == limits.MOST_TAGS
-    assert note.tags[:4] == ["t0/a/b", "t0/a", "t0", "t1/a/b"]
-
-
 @rows(
     "tag, problem",
     [
@@ -69,19 +63,6 @@ def test_links_are_kept_up_to_their_number(link: str) -> None:
     note = read("\n".join(link.format(number) for number in range(limits.MOST_LINKS + 9)))
     assert len(note.links) == limits.MOST_LINKS
     assert note.problems == ["more than 10,000 links: only the first 10,000 are kept"]
-
-
-def test_a_link_too_long_is_left_out() -> None:
-    note = read(f"[[{'a' * 1001}]] [[kept]]")
-    assert [*note.links] == ["kept"]
-    assert note.problems == ["a link is longer than 1,000 characters: it is left out"]
-
-
-@rows("heading", ["# h{}\n", "h{}\n=\n\n"])
-def test_headings_past_their_number_are_text(heading: str) -> None:
-    note = read("".join(heading.format(number) for number in range(limits.MOST_HEADINGS + 5)))
-    assert len(note.outline.headings) == limits.MOST_HEADINGS
-    assert note.problems == ["more than 10,000 headings: only the first 10,000 are kept"]
 
 
 def test_the_beginning_of_a_long_heading_is_kept() -> None:

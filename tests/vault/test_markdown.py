@@ -127,14 +127,6 @@ def test_only_a_mark_like_the_opening_one_closes_a_fence(inner: str) -> None:
     assert read(f"```\n{inner}\n# no\n```").fences == {0: 3}
 
 
-def test_a_longer_fence_holds_a_shorter_one() -> None:
-    assert read("````md\n```\n# no\n```\n````\ntext").fences == {0: 4}
-
-
-def test_inline_code_of_three_backticks_opens_no_fence() -> None:
-    assert headings("```a``` and\n# Heading\n```b```") == [(1, "Heading")]
-
-
 def test_fences_in_a_callout_are_fences() -> None:
     found = read("> [!note] 例\n> ```sh\n> # comment\n> ```\n> #tag")
     assert found.kinds == [T, C, C, C, T]

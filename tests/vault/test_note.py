@@ -45,12 +45,6 @@ def test_utf_16_is_known_by_its_byte_order_mark(encoding: str) -> None:
     assert (wide.title, wide.lines[-1], wide.problems) == ("題名", "本文 text", [])
 
 
-def test_utf_16_that_is_cut_short_is_read_and_reported() -> None:
-    cut = note("\ufeff# 題名\nab".encode("utf-16-le")[:-1])
-    assert cut.title == "題名"
-    assert cut.problems[0].startswith("not UTF-16: byte")
-
-
 def test_bytes_that_are_not_utf_8_are_replaced_and_reported() -> None:
     odd = note(b"# odd \xff\n\ntext #tag\n")
     assert odd.lines == ["# odd \ufffd", "", "text #tag"]
@@ -216,13 +210,6 @@ def test_an_impossible_date_is_reported_and_the_files_is_taken(written: str) -> 
     found = note(f"---\ntitle: T\ndate: {written}\n---\n")
     assert (found.title, found.created) == ("T", "2024-05-31T12:00:00")
     assert any("'date' is not a date" in problem for problem in found.problems)
-
-
-@rows("mtime", [1e18, -1e18])
-def test_a_files_date_out_of_range_is_reported_once(mtime: float) -> None:
-    found = read_note(b"# T\n", "v", "a.md", mtime)
-    assert (found.title, found.created, found.modified) == ("T", "", "")
-    assert len(found.problems) == 1
 
 
 # Links

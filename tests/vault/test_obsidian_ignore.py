@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.vault import Scan, obsidian_ignore, scan_folder
-from tables import rows
 
 
 @pytest.fixture
@@ -71,13 +70,6 @@ def test_the_folder_of_templates_is_left_out(vault: Path, name: str, held: Any) 
     assert "Templates/t.md" not in left(scan_folder(str(vault)))
 
 
-@rows("folder", ["", "/", ".", " ", "..", "gone"])
-def test_a_folder_of_templates_that_is_none_hides_nothing(vault: Path, folder: str) -> None:
-    settle(vault, {"folder": folder}, "templates.json")
-    settle(vault, {"templates_folder": folder}, "plugins/templater-obsidian/data.json")
-    assert left(scan_folder(str(vault))) == EVERYTHING
-
-
 def test_a_ragignore_may_take_back_what_obsidian_excludes(vault: Path) -> None:
     (vault / ".ragignore").write_text("!Private/\n")
     assert left(filters(vault, "Private/")) == EVERYTHING
@@ -108,10 +100,6 @@ def test_what_makes_no_sense_hides_nothing_and_is_told(vault: Path, held: Any, w
     found = scan_folder(str(vault))
     assert (left(found), found.problems) == (EVERYTHING, {})
     assert why in found.notices[".obsidian/app.json"]
-
-
-def test_a_filter_beside_one_that_makes_no_sense_counts(vault: Path) -> None:
-    assert left(filters(vault, "/(/", None, "Private")) == EVERYTHING[2:]
 
 
 @pytest.mark.parametrize("pattern", ["/^(a|a)*$/", "/^(a|aa)+$/"])

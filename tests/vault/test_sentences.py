@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.vault.sentences import goes_on, sentence_spans
+from rag.vault.sentences import sentence_spans
 from tables import rows
 
 
@@ -76,39 +74,3 @@ def test_the_spans_cover_the_text_without_gaps_or_overlaps(text: str) -> None:
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(start < end for start, end in spans)
     assert not text.strip() or all(text[start:end].strip() for start, end in spans)
-
-
-PLAIN_END = re.compile(r"[。．！？]+[」』）】”’]*|[.!?]+[\"'”’)\]]*(?=\s)|\n(?:[ \t\u3000]*\n)*")
-
-
-def plain_spans(text: str) -> list[tuple[int, int]]:
-    """What `sentence_spans` says, as simply as it can be written."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for stop in PLAIN_END.finditer(text):
-        end = stop.end()
-        if stop[0][0] == "." and goes_on(text, start, end):
-            continue
-        if text[start:end].strip():
-            spans.append((start, end))
-            start = end
-    if start < len(text):
-        if text[start:].strip() or not spans:
-            spans.append((start, len(text)))
-        else:
-            spans[-1] = (spans[-1][0], len(text))
-    return spans
-
-
-@settings(deadline=None, max_examples=examples(1000))
-@given(
-    st.lists(
-        st.sampled_from(
-            ["a", "e.g", "etc", "Mr", "Prof", "approx", "12", ". ", ".", "!", "。", '"', ")", "\n",
-             " ", "\u3000", "\x0c", "word ", "b. "]
-        ),
-        max_size=25,
-    ).map("".join)
-)  # fmt: skip
-def test_sentences_end_where_the_plain_pattern_says(text: str) -> None:
-    assert sentence_spans(text) == plain_spans(text)

@@ -17,7 +17,7 @@ from pathlib import Path
 from stat import S_ISREG
 from zlib import crc32
 
-from rag.index.shard_files import is_fixed, is_leftover, is_settings
+from rag.index.shard_files import SORTED, is_fixed, is_leftover, is_settings
 from rag.support.owned_folders import MARK
 from rag.support.regular_files import open_file, read_file
 from rag.support.sparse_files import files_below
@@ -60,9 +60,12 @@ def first_cut(folder: Path) -> str | None:
     """Return a file of a snapshot that is gone, no file, or of another size than it had; `None`
     where there is none.
 
-    The engine would wait for a pipe, and the system ends who maps a file that is cut short.
+    The engine would wait for a pipe, and the system ends who maps a file that is cut short. What is
+    done without is passed over.
     """
     for name, (size, *_) in (_read(folder) or {}).items():
+        if name.endswith(SORTED):
+            continue
         try:
             facts = os.stat(f"{folder}/{name}")  # noqa: PTH116
         except OSError:

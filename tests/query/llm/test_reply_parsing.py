@@ -177,6 +177,14 @@ class TestItems:
     def test_what_is_part_of_a_query_stays(self, text: str):
         assert texts_in(json.dumps([text, "other"]), 5)[0] == text
 
+    def test_texts_that_are_not_wanted_again(self):
+        reply = json.dumps(["What is a Pod", "ｗｈａｔ is a  pod?", "alpha"])
+        assert texts_in(reply, 5, unlike=["What is a Pod?"]) == ["alpha"]
+
+    def test_each_is_one_line_without_controls(self):
+        reply = json.dumps(["al\x1b[31mpha\x00\n\tone\u202e", "\ud800 beta"])
+        assert texts_in(reply, 5) == ["alpha one", "? beta"]
+
 
 class TestDocuments:
     @rows(
@@ -243,3 +251,20 @@ def test_whatever_the_reply_a_document_is_one_line_of_bounded_length(reply: str)
     text = document_in(reply, longest=50)
     assert len(text) <= 50
     assert text == " ".join(text.split())
+
+
+WORDS = st.lists(
+    st.text(alphabet="abcdefghijklmnop", min_size=3, max_size=8).map(lambda word: f"how {word}"),
+    min_size=1,
+    max_size=6,
+    unique=True,
+)
+
+
+@settings(deadline=None)
+@given(WORDS)
+def test_what_is_asked_for_is_what_is_read(texts: list[str]):
+    reply = json.dumps({"queries": texts})
+    assert texts_in(reply, 10) == texts
+    assert texts_in(f"<think>hm</think>\n```json\n{reply}\n```", 10) == texts
+    assert texts_in("\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1)), 10) == texts

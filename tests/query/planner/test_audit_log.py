@@ -38,6 +38,7 @@ from rag.query.planner.plan import (
     TimeWindow,
 )
 from rag.query.planner.trace import RawResponse, ToolCall, Trace
+from tables import rows
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).astimezone()
 
@@ -227,6 +228,22 @@ class TestNeverAReasonToFail:
         assert trail.problem == ""
         assert queries(trail) == ["third", "first"]
 
+    def test_another_process_holds_the_file(self, trail):
+        trail.record(made("first"))
+        code = (
+            "import fcntl, sys; file = open(sys.argv[1], 'ab'); fcntl.flock(file, 2);"
+            "print(flush=True); input()"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", code, file_of(trail)], stdin=-1, stdout=-1, text=True
+        ) as holder:
+            assert holder.stdout
+            holder.stdout.readline()
+            assert trail.record(made("second")) == ""
+            holder.communicate("\n")
+        assert "another process" in trail.problem
+        assert trail.record(made("third"))
+
 
 def ids(trail: AuditTrail) -> list[str]:
     return [record.id for record in trail.records()]
@@ -331,3 +348,13 @@ class TestReading:
         trail.record(made("after"))
         assert queries(trail)[:2] == ["after", "before"]
         assert trail.skipped == 1
+
+    @rows("place", ["logs", "logs/query_transform", "logs/query_transform/day"])
+    def test_a_file_in_the_place_of_a_folder_is_told_of(self, tmp_path, place):
+        data = tmp_path / place.replace("/", "-")
+        path = data / place.replace("day", NOW.date().isoformat())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("in the way")
+        trail = AuditTrail(data)
+        assert trail.record(made("x")) == ""
+        assert queries(trail) == [] and "Not a directory" in trail.problem

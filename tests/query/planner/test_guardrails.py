@@ -7,7 +7,10 @@ from datetime import date
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.query import (
     Allowlist,
     DefaultTimeWindow,
@@ -22,6 +25,7 @@ from rag.query import (
     TagExplosionCap,
     TimeWindow,
 )
+from rag.query.planner.fallback_texts import is_short
 from rag.query.planner.rules.name_resolver import Resolver
 from rag.query.planner.time_windows import window_of
 from tables import rows
@@ -119,6 +123,15 @@ class TestAllowlist:
         assert made.metadata.values == {"mood": "good"}
         assert [n.words for n in made.out_of_scope] == ["nothing", "kuberntes", "mood: good"]
 
+    @given(st.lists(st.text(max_size=20), max_size=5))
+    @settings(max_examples=examples(20))
+    def test_nothing_else_survives(self, names: list[str]):
+        made = self.checked(vaults=names, tags=names, excluded_tags=names, titles=names)
+        read = made.metadata
+        assert {*read.tags, *read.excluded_tags} <= {*CATALOGUE.tags()}
+        assert {*read.vaults} <= {*CATALOGUE.vaults()}
+        assert {*read.titles} <= {"Deploy checklist"}
+
 
 class TestDefaultTimeWindow:
     @rows(
@@ -191,6 +204,12 @@ class TestEmptyHyDE:
             "Title: Deploy checklist. Time: 2026-10-01 – 2026-10-31."
         )
 
+    @given(st.text(max_size=50), st.text(max_size=50))
+    @settings(max_examples=examples(40))
+    def test_it_is_never_empty_nor_long(self, query: str, text: str):
+        paragraph = EmptyHyDE()(plan(query, text * 100)).hyde.hyde_paragraph
+        assert paragraph.strip() and len(paragraph) <= 1500 and "\n" not in paragraph
+
 
 class TestRerankOverride:
     def over(self, rerank: str, made: Any = None, failed: bool = False) -> str:
@@ -219,3 +238,8 @@ class TestRerankOverride:
     )
     def test_with_nothing_else_known_it_is_filled_up(self, query: str, rerank: str):
         assert self.over("", plan(query)) == rerank
+
+    @given(st.text(max_size=50))
+    @settings(max_examples=examples(40))
+    def test_it_is_never_short(self, query: str):
+        assert not is_short(self.over("", plan(query)))

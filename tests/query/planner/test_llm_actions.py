@@ -56,6 +56,14 @@ class TestActions:
         assert isinstance(final, Final)
         assert result_of("q", final.payload, TODAY).transformed_query == "undo a release"
 
+    def test_what_is_kept_is_json_and_has_an_end(self):
+        numbers, deep = ",".join(["1" * 400] * 30), f"{'[' * 40}1{']' * 40}"
+        reply = f'{{"query": "\\ud800", "units": [NaN, 1e999, {numbers}], "x": {deep}}}'
+        final = action_in(reply, TOOLS)
+        assert isinstance(final, Final)
+        text = json.dumps(final.payload, allow_nan=False, ensure_ascii=False)
+        assert len(text.encode()) < 1000
+
 
 class TestConfidence:
     @rows(
@@ -69,6 +77,16 @@ class TestConfidence:
     )
     def test_it_is_understood_as_number_percentage_or_word(self, said: Any, meant: float):
         assert confidence_of(said) == meant
+
+    @rows(
+        "said",
+        [
+            *(None, True, False, "", "very", "1e9", "-1", -0.5, 101, 1 << 2000, [], {}),
+            *(float("nan"), float("inf"), "nan", "٣", "0." + "9" * 9000),
+        ],
+    )
+    def test_anything_else_is_none_at_all(self, said: Any):
+        assert confidence_of(said) == 0.0
 
 
 class TestResults:

@@ -363,6 +363,13 @@ def test_a_flag_that_the_index_lacks_stays_as_it_was_typed():
     assert (made.metadata.tags, made.out_of_scope[0].words) == (["k8s"], "k8s")
 
 
+def test_half_a_character_of_a_model_is_no_reason_to_fail():
+    live = asker("\ud800", "Run it\ud800.", '{"primary_route": "\ud800"}')
+    made = plan(OPEN, live, router="model")
+    assert made.hyde.hyde_paragraph == "Run it?."
+    live.trace.model_dump_json()
+
+
 def test_a_plan_replays_from_its_trace():
     tool = {"action": "tool", "tool": "rapidfuzz_similarity", "arguments": {"query": "x"}}
     replies = iter([tool, match("blockchain", "rust")])

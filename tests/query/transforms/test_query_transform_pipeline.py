@@ -153,6 +153,15 @@ def test_texts_are_unique_and_in_the_order_of_their_first_appearance(stages: lis
     assert texts(made) == expected
 
 
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+def test_a_chain_of_multi_queries_keeps_the_original_first(counts: list[int]):
+    chain = QueryTransformPipeline([MultiQueryTransformer(twice, count) for count in counts])
+    made = chain.transform(QUERY)
+    assert made[0] == QUERY
+    assert len(set(texts(made))) == len(made)
+
+
 class TestComponent:
     def pipeline(self) -> Pipeline:
         chain = [MultiQueryTransformer(twice, 1), HyDETransformer(exclaimed), Bare("?!")]

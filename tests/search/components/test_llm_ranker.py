@@ -1,5 +1,6 @@
 """Reranking: the chat model may change the order of results, and nothing else."""
 
+import json
 from typing import Any
 
 import pytest
@@ -149,6 +150,11 @@ def test_it_is_written_down_and_made_again() -> None:
     assert again.dumps() == pipeline.dumps()
 
 
+def test_brackets_without_end_are_no_ranking() -> None:
+    with pytest.raises(ValueError, match="no ranking"):
+        parse_ranking("[" * 100_000, 3)
+
+
 @given(st.text(), st.integers(1, 30))
 def test_any_answer_is_a_ranking_or_refused(answer: str, count: int) -> None:
     try:
@@ -156,3 +162,11 @@ def test_any_answer_is_a_ranking_or_refused(answer: str, count: int) -> None:
     except ValueError:
         return
     assert found and set(found) <= set(range(count))
+
+
+@given(st.lists(st.integers(-5, 40)), st.integers(1, 30))
+def test_a_ranking_names_each_position_once(numbers: list[int], count: int) -> None:
+    if any(0 < n <= count for n in numbers):
+        found = parse_ranking(json.dumps({"ranking": numbers}), count)
+        assert len(found) == len(set(found))
+        assert [n + 1 for n in found] == list(dict.fromkeys(n for n in numbers if 0 < n <= count))

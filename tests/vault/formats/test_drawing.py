@@ -75,12 +75,6 @@ def test_the_drawing_and_the_plugins_notice_are_not(source: str) -> None:
         assert part not in text
 
 
-def test_lines_keep_their_numbers() -> None:
-    chunks = chunk_note(read(TODAY), 512, 0, len)
-    line = TODAY.split("\n").index("Deploy first ^abc123") + 1
-    assert [chunk.line_start <= line <= chunk.line_end for chunk in chunks] == [True]
-
-
 def test_an_own_heading_and_front_matter_are_its_title_as_of_any_note() -> None:
     assert read("# My sketch\n\n# Excalidraw Data\n").title == "My sketch"
     assert read("---\ntitle: Named\n---\n# Excalidraw Data\n").title == "Named"

@@ -49,6 +49,7 @@ def plan(
     from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
+    opt.check_model(model, no_model)
     query = opt.read_query(words)
     filters = opt.make_filters(vaults, tags, date_from, date_to, path_globs)
     with Workspace(config) as workspace:

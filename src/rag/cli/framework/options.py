@@ -156,6 +156,15 @@ NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
 _CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)  # name=value, or name>value
 
 
+def check_model(model: str | None, no_model: bool | None) -> None:
+    """Refuse a model and none at once.
+
+    :raises UsageError: for both.
+    """
+    if model and no_model:
+        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+
+
 def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
     """Return a request of the application.
 
@@ -165,8 +174,7 @@ def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
     :param more: fields that no option is named as.
     :raises UsageError: see `make_filters`; for a model and none at once.
     """
-    if given.get("model") and given.get("no_model"):
-        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+    check_model(given.get("model"), given.get("no_model"))
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "filters" in names:
         more["filters"] = make_filters(

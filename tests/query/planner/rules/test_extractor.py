@@ -162,6 +162,27 @@ class TestLists:
         assert got.metadata.vaults == vaults
         assert [named.words for named in got.open] == missing
 
+    @given(lists(KNOWN, UNKNOWN), st.sampled_from(KNOWN), st.sampled_from([" and ", ", and "]))
+    def test_commas_where_a_known_name_comes_last(
+        self, listed: list[str], last: str, joint: str
+    ) -> None:
+        first = [name for name in listed if name != last]
+        query = f"notes tagged {joint.join(filter(None, [', '.join(first), last]))}"
+        is_sorted_out(query, [*first, last], KNOWN)
+
+    @given(lists(KNOWN, UNKNOWN), st.sampled_from([" and ", " or ", " & "]))
+    def test_quoted(self, listed: list[str], joint: str) -> None:
+        query = f"notes tagged {joint.join(f'{chr(34)}{name}{chr(34)}' for name in listed)}"
+        is_sorted_out(query, listed, KNOWN)
+
+    @given(
+        lists(JA_KNOWN, JA_UNKNOWN),
+        st.sampled_from(["と", "、", "または"]),
+        st.sampled_from(["{}のタグが付いたノート", "{}のタグのノート"]),
+    )
+    def test_japanese_bare(self, listed: list[str], joint: str, frame: str) -> None:
+        is_sorted_out(frame.format(joint.join(listed)), listed, JA_KNOWN)
+
 
 class TestSlots:
     def test_what_is_found_says_which_words_named_it(self) -> None:
@@ -394,6 +415,12 @@ def test_any_text_is_read_and_nothing_leaves_the_index(query: str) -> None:
 @given(st.lists(PIECES, min_size=1, max_size=4).map("".join))
 def test_a_hundred_kilobytes_are_read_too(piece: str) -> None:
     check((piece * 100_000)[:100_000])
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(TEXTS, st.dates())
+def test_any_day_can_be_today(query: str, today: Any) -> None:
+    extract(f"notes last month {query}", CATALOGUE, today=today)
 
 
 @rows(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from rag.query.planner.catalog import StaticCatalogue
 from rag.query.planner.query_planner import MetadataTransformer
 from rag.query.planner.rules.extractor import extract
@@ -105,6 +108,15 @@ def test_without_filters_too(query: str, searched: str) -> None:
     ],
 )
 def test_other_meanings_of_the_japanese_words_exclude_nothing(query: str) -> None:
+    assert without_unwanted(query) == query
+
+
+@given(
+    st.text(alphabet="それこれあ、の にはが", max_size=12),
+    st.sampled_from(["以外", "以外に", "以外の"]),
+)
+def test_without_a_word_of_a_topic_before_it_nothing_is_excluded(before: str, word: str) -> None:
+    query = f"{before}{word}同期"
     assert without_unwanted(query) == query
 
 

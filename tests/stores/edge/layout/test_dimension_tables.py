@@ -247,14 +247,13 @@ def leads_to(folder: Path, index: Path) -> bool:
     return any(link.resolve().is_relative_to(index) for link in folder.rglob("*"))
 
 
-def test_without_a_memory_to_write_to_the_folder_is_made_beside_the_shard(
+def test_without_a_memory_to_write_to_the_shard_is_opened_whole(
     index: Path, opened: list[str], whole: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(private_copy, "MEMORY", str(index / "missing"))
     with Store(str(index)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
-    assert opened == ["narrow"]
-    assert not [*index.rglob(f"{LINKED}*")]
+    assert opened == ["shard"]
 
 
 def test_nothing_is_left_of_the_folder_it_was_opened_in(index: Path) -> None:
