@@ -17,7 +17,7 @@ from rag.daemon import endpoint as place
 from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
-    from socket import socket
+    from _socket import socket
 
 _ANSWER = 1.0  # seconds for a word of a parent that is asked after or told to end
 _END = 5.0  # seconds for one that was told to end

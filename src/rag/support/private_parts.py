@@ -95,6 +95,7 @@ PRIVATE_PARTS = (
     # Python itself.
     PrivatePart("_signal", "daemon/client.py", "a client that starts in 20 ms"),
     PrivatePart("_socket", "daemon/client.py", "the same"),
+    PrivatePart("_socket", "daemon/control.py", "the same"),
     PrivatePart("_socket", "daemon/endpoint.py", "the same"),
     PrivatePart("sys:_xoptions", "daemon/endpoint.py", "a Python with options runs cold"),
     PrivatePart("threading:_shutdown", "support/process_exit.py", "an end without destructors"),

@@ -283,7 +283,10 @@ class Catalog:
                 for number in range(count):
                     part = self._part(part_id(head.version, name, number))
                     try:
-                        file.write(inflate.decompress(b64decode(part, validate=True)))
+                        content = b64decode(part, validate=True)
+                        while content:  # a little may hold more than fits in memory
+                            file.write(inflate.decompress(content, _READ))
+                            content = inflate.unconsumed_tail
                     except (ValueError, zlib.error) as error:
                         raise self._damaged(error) from error
             if not inflate.eof:
