@@ -17,7 +17,7 @@ from rag.daemon import endpoint as place
 from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
-    from _socket import socket
+    import _socket
 
 _ANSWER = 1.0  # seconds for a word of a parent that is asked after or told to end
 _END = 5.0  # seconds for one that was told to end
@@ -35,7 +35,7 @@ def status() -> Status | None:
         return None
 
 
-def _ask(connection: socket, wish: str) -> Status:
+def _ask(connection: _socket.socket, wish: str) -> Status:
     try:
         connection.sendall(f"{wish}\n".encode())
         process, started, commands, running = map(int, connection.recv(256).split())
