@@ -2,10 +2,10 @@
 
     python benchmarks/answer_evidence.py [--meaning FOLDER]
 
-Prints the coefficients of `rag.answers.quotation.weights`: of WITH_MEANING with --meaning, else of
-WORDS_ALONE. Looked at are the half `tune` of questions/answers.jsonl, and of the shared questions
-on paragraphs those that benchmarks/quotation.py does not report. All units of the notes that a
-search finds are gathered with their evidence. Then two models are fitted:
+Prints the coefficients of `rag.answers.quotation.selection`: of WITH_MEANING with --meaning,
+else of WORDS_ALONE. Looked at are the half `tune` of questions/answers.jsonl, and of the shared
+questions on paragraphs those that benchmarks/quotation.py does not report. All units of the notes
+that a search finds are gathered with their evidence. Then two models are fitted:
 
 - a conditional logit over the units of each answerable question, in which a right unit is to be
   chosen of all, with an L2 penalty of .02 on standardised evidence; the questions of
@@ -35,10 +35,10 @@ from kept_vectors import indexed
 from paragraph_questions import DATA, LANGUAGES, Line, fitted, help_of, notes_of
 from rag.answers.quotation.evidence import Evidence, evidence
 from rag.answers.quotation.question import Question as Asked
+from rag.answers.quotation.selection import JUDGED
 from rag.answers.quotation.units import QuotableUnit
-from rag.answers.quotation.weights import JUDGED
 from rag.app.workspace import Workspace
-from rag.qa.found_passages import FoundPassage, found_passages, line_in_file
+from rag.qa.extractive_answerer import FoundPassage, found_passages, line_in_file
 from rag.qa.pipeline import create_qa_pipeline
 from rag.search.planning import ANALYZER
 from rag.search.relaxation import attempts

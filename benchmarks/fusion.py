@@ -31,11 +31,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rag.config import load_config
-from rag.evaluation.judging import Judge, Place
 from rag.evaluation.questions import Question, read_questions
+from rag.evaluation.run import Judge, Place
 from rag.pipelines import create_search_pipeline
 from rag.search.planning import ANALYZER
-from rag.search.weights import WEIGHTS
+from rag.search.query_variants import WEIGHTS
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.answers.citations import without_citations
-from rag.answers.evidence import fold
-from rag.answers.language import marks_for
+from rag.answers.agreement import Verification
+from rag.answers.evidence import fold, without_citations
+from rag.answers.notices import marks_for
 from rag.answers.prompt_texts import Source, clean
-from rag.answers.verdicts import Verification
 from rag.answers.verification import Verifier
 
 REPLIES = Path(__file__).parent / "questions" / "hostile-replies.jsonl"

@@ -20,9 +20,8 @@ from itertools import islice
 from pathlib import Path
 
 from rag.config import RAGConfig, load_config
-from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question, read_questions
-from rag.evaluation.run import run_questions, summary
+from rag.evaluation.run import Judge, run_questions, summary
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import hostile_replies
-from rag.answers.citations import without_citations
-from rag.answers.language import marks_for
+from rag.answers.evidence import without_citations
+from rag.answers.notices import marks_for
 from rag.answers.prompt_texts import Source, clean
 from rag.answers.verification import Verifier
 from rag.clients.local.builtin_provider import BuiltinEmbeddings

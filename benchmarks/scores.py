@@ -29,8 +29,8 @@ from quality import DATA
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.search.modes import SearchMode
 from rag.search.relevance import Evidence, weigh
+from rag.search.results import SearchMode
 from rag.stores import get_document_store
 
 _HERE = Path(__file__).parent

@@ -21,8 +21,7 @@ import Stemmer
 from rag.text.bm25 import edge
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import weigh_grams
-from rag.text.normalize import fold_accents
-from rag.text.tokenizer import TOKEN, cleaned
+from rag.text.tokenizer import TOKEN, cleaned, fold_accents
 from rag.vault.markdown import plain
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"

@@ -21,10 +21,8 @@ from typing import Any, NamedTuple
 from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig
-from rag.evaluation.judging import Judge, Place, gains
-from rag.evaluation.metrics import DEPTH, score
 from rag.evaluation.questions import Question
-from rag.evaluation.run import Outcome, summary
+from rag.evaluation.run import DEPTH, Judge, Outcome, Place, gains, score, summary
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.text.bm25 import content_words

@@ -30,7 +30,7 @@ from rag.search.planned_query import find_intent
 from rag.search.relaxation import intent_of
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.snippets import snippet
+from rag.text.matches import snippet
 from vaults import BYTES, make_vault, title_query
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.answers.agreement import Doubt, context_of, doubt
-from rag.answers.clauses import source_clauses
+from rag.answers.claims import source_clauses
 from tables import rows
 
 

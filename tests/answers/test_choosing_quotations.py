@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.answers.quotation.evidence import Passage
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Choice, choose, ranked_units
-from rag.vault.sentence_units import sentence_units
+from rag.vault.sentences import sentence_units
 
 
 def question(text: str) -> Question:

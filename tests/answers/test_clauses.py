@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.clauses import source_clauses
+from rag.answers.claims import source_clauses
 
 
 @given(st.text(max_size=200))

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.prompt_texts import Source, cut, render
-from rag.answers.quotation.cut_points import cut_points
-from rag.answers.quotation.units import quotable_units
+from rag.answers.quotation.units import cut_points, quotable_units
 from rag.text.token_estimate import count_tokens
 from tables import rows
 

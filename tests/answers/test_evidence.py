@@ -10,7 +10,7 @@ from rag.answers.evidence import (
     fold,
     names,
 )
-from rag.answers.language import is_japanese, tongue
+from rag.answers.notices import is_japanese, tongue
 from tables import rows
 
 

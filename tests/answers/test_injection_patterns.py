@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.answers.injection_patterns import RULES, legible, suspected_patterns
-from rag.answers.prompt_injection import is_injection
+from rag.answers.prompt_injection import RULES, is_injection, legible, suspected_patterns
 
 
 @pytest.mark.parametrize("pattern", [rule.pattern for rule in RULES], ids=range(len(RULES)))

@@ -1,6 +1,6 @@
 """How models say that there is no answer."""
 
-from rag.answers.refusals import is_refusal
+from rag.answers.notices import is_refusal
 from tables import rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.stance import stance
+from rag.answers.claims import stance
 from rag.text.tokenizer import cleaned
 from tables import rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.sentence_stream import UnitSplitter
+from rag.answers.verification import UnitSplitter
 from tables import rows
 
 

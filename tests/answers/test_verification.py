@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.answers.agreement import Progress, Verification
 from rag.answers.evidence import Evidence
-from rag.answers.verdicts import Progress, Verification
 from rag.answers.verification import Verifier
 from tables import rows
 

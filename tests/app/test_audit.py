@@ -17,11 +17,10 @@ from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.filter_catalog import ManifestCatalogue
 from rag.index.lookup import open_manifest
 from rag.query.models import QueryBundle
-from rag.query.planner.audit_log import AuditRecord, decoded, encoded
+from rag.query.planner.audit_log import AuditRecord, LiveAsker, Stage, decoded, encoded
 from rag.query.planner.intent_router import IntentRouter
 from rag.query.planner.plan import MetadataExtraction, Route
 from rag.query.planner.query_planner import MetadataTransformer
-from rag.query.planner.trace import LiveAsker, Stage
 
 TODAY = date(2026, 11, 21)
 QUERY = "notes tagged k8s from last month in my work vault about rollbacks"

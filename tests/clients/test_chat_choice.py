@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.clients.chat.choice import can_write, choose_writer, does_other_work
+from rag.clients.models import can_write, choose_writer, does_other_work
 from rag.clients.ollama.model_info import ModelInfo
 from tables import rows
 

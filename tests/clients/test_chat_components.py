@@ -9,10 +9,8 @@ from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack_integrations.components.generators.ollama import OllamaChatGenerator
 
-from rag.clients.ollama.answer_generator import AnswerGenerator
-from rag.clients.ollama.chat_generator import OllamaGenerator
-from rag.clients.openai.answer_generator import OpenAIAnswerGenerator
-from rag.clients.openai.chat_generator import OpenAIGenerator
+from rag.clients.ollama.chat_generator import AnswerGenerator, OllamaGenerator
+from rag.clients.openai.chat_generator import OpenAIAnswerGenerator, OpenAIGenerator
 from rag.config import ModelsConfig, OllamaConfig
 from tables import rows
 

@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from ollama_server import OllamaServer, refused
-from rag.clients.ollama.chat import generate_response
-from rag.clients.ollama.connection import Connection, check_connection, check_servers
-from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
+from rag.clients.ollama.chat_generator import generate_response
+from rag.clients.ollama.embedders import embed_texts, get_embedding
+from rag.clients.ollama.model_info import Connection, check_connection, check_servers
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
 from rag.support.http_transport import is_loopback, proxy_for

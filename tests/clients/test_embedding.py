@@ -18,9 +18,10 @@ from haystack import Document, Pipeline
 
 from ollama_server import Model, OllamaServer, refused
 from rag.clients.embeddings.batching import estimate_tokens, split
-from rag.clients.ollama.embedders import OllamaChunkEmbedder, OllamaQueryEmbedder
-from rag.clients.ollama.embedding_stream import (
+from rag.clients.ollama.embedders import (
     EmbeddedBatch,
+    OllamaChunkEmbedder,
+    OllamaQueryEmbedder,
     QueryVectors,
     embed_texts,
     get_embedding,

@@ -12,9 +12,9 @@ import ollama
 import pytest
 
 from ollama_server import OllamaServer, refused
-from rag.clients.ollama.chat import generate_response
-from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
-from rag.clients.ollama.errors import diagnose
+from rag.clients.ollama.chat_generator import generate_response
+from rag.clients.ollama.embedders import embed_texts, get_embedding
+from rag.clients.ollama.http_client import diagnose
 from rag.clients.servers.trouble import Blame
 from rag.config import OllamaConfig
 from rag.exceptions import (

@@ -13,10 +13,8 @@ from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
 from ollama_server import OllamaServer, Reply
-from rag.clients.chat.answering import Delta
-from rag.clients.chat.reasoning_splitter import ThinkSplitter
-from rag.clients.ollama.chat import ChatModel, generate_response
-from rag.clients.ollama.chat_generator import OllamaGenerator
+from rag.clients.chat.answering import Delta, ThinkSplitter
+from rag.clients.ollama.chat_generator import ChatModel, OllamaGenerator, generate_response
 from rag.config import OllamaConfig
 from rag.exceptions import (
     TooLongError,

@@ -14,7 +14,7 @@ from ollama_models import count
 from ollama_server import Model, OllamaServer
 from property_examples import examples
 from rag.clients.embeddings.batching import LEAST_WINDOW, most_tokens, split, windows
-from rag.clients.ollama.embedding_stream import embed_texts
+from rag.clients.ollama.embedders import embed_texts
 from rag.config import OllamaConfig
 from rag.text.token_estimate import count_tokens
 

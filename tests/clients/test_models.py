@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ollama_server import Model, OllamaServer
-from rag.clients.embeddings.model_traits import Traits, known_traits
+from rag.clients.models import Traits, known_traits
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import (
     describe_model,

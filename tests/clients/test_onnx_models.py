@@ -141,7 +141,7 @@ class TestWhatIsWrong:
 
     @pytest.mark.inside
     def test_there_is_no_library(self, model, monkeypatch) -> None:
-        monkeypatch.setattr("rag.clients.local.model_folder.find_spec", lambda name: None)
+        monkeypatch.setattr("rag.clients.local.onnx_model.find_spec", lambda name: None)
         with pytest.raises(ConnectionError, match="not installed") as caught:
             embedding_provider(settings(model)).check_configured()
         assert caught.value.hint.endswith(add_extra("onnx"))

@@ -15,8 +15,7 @@ from ollama_server import Model, Reply
 from openai_server import CHAT, OpenAIServer
 from rag.clients.factory import chat_provider
 from rag.clients.ollama.providers import OllamaChat
-from rag.clients.openai.chat_generator import OpenAIGenerator
-from rag.clients.openai.chat_model import ChatModel
+from rag.clients.openai.chat_generator import ChatModel, OpenAIGenerator
 from rag.clients.openai.providers import OpenAIChat
 from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, BriefChat, KnowsWindow
 from rag.config import ChatConfig, ModelsConfig, OllamaConfig

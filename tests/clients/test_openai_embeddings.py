@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ollama_server import Model
 from openai_server import EMBEDDINGS, OpenAIServer
+from rag.clients.embeddings.batch_embedder import EmbeddedBatch
 from rag.clients.embeddings.batching import estimate_tokens, pack
-from rag.clients.embeddings.stream import EmbeddedBatch
 from rag.clients.factory import embedding_provider
 from rag.clients.openai.embedding_model import embed_texts
 from rag.clients.openai.endpoint import Endpoint

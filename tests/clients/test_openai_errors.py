@@ -12,8 +12,7 @@ import pytest
 from openai_server import CHAT, EMBEDDINGS, OpenAIServer
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.openai.endpoint import Endpoint
-from rag.clients.openai.errors import Refusal, diagnose
-from rag.clients.openai.http_client import OpenAIClient
+from rag.clients.openai.http_client import OpenAIClient, Refusal, diagnose
 from rag.clients.servers.trouble import Blame
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import (

@@ -13,10 +13,8 @@ import pytest
 
 from ollama_server import OllamaServer
 from rag.clients.ollama.advice import advice
-from rag.clients.ollama.connection import check_connection
-from rag.clients.ollama.errors import our_errors
-from rag.clients.ollama.http_client import OllamaClient
-from rag.clients.ollama.model_info import ask_servers, find_digest
+from rag.clients.ollama.http_client import OllamaClient, our_errors
+from rag.clients.ollama.model_info import ask_servers, check_connection, find_digest
 from rag.clients.servers import probe as looking
 from rag.clients.servers import silent_servers as silence
 from rag.clients.servers.reachability import check_listening

@@ -107,7 +107,7 @@ def test_a_step_that_leaves_out_the_question_is_an_error():
 def test_it_serialises_with_its_callable_by_name():
     data = ContextBuilder(make_context, with_question=False).to_dict()
     assert data == {
-        "type": "rag.context.builder.ContextBuilder",
+        "type": "rag.context.pipeline.ContextBuilder",
         "init_parameters": {
             "make_pipeline": "test_context_builder.make_context",
             "with_question": False,

@@ -15,7 +15,7 @@ from rag.context import (
     SlidingWindowMemory,
     SourceType,
 )
-from rag.context.token_counter import truncate
+from rag.context.budget import truncate
 
 
 def memory(size: int = 10, **fields) -> SlidingWindowMemory:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rag.evaluation.baseline import check_writable, choose_run, load_runs, save_runs
-from rag.evaluation.metrics import METRICS
+from rag.evaluation.comparison import check_writable, choose_run, load_runs, save_runs
 from rag.evaluation.questions import Question
-from rag.evaluation.run import Outcome, Run
+from rag.evaluation.run import METRICS, Outcome, Run
 from rag.exceptions import UsageError
 
 QUESTION = Question("七", "更新", ("a.md",), ("b.md",), "ops")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.questions import Question
+from rag.evaluation.run import Judge, Place, gains
 
 WORK, HOME = Place("work", "a.md"), Place("home", "a.md")
 OTHER = Place("work", "sub/b.md")

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rag.evaluation.comparison import Comparison, compare
-from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
-from rag.evaluation.run import Outcome
+from rag.evaluation.run import METRICS, Outcome
 from rag.exceptions import UsageError
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag.evaluation.metrics import METRICS, score
+from rag.evaluation.run import METRICS, score
 
 R, P, N = 1.0, 0.5, 0.0  # relevant, partial, neither
 

@@ -23,7 +23,7 @@ from rag.config.sections import CHAT_PROVIDERS
 from rag.exceptions import ConfigError, ConnectionError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.pipeline import GENERATOR
-from rag.search.planner_llm import PlannerModels
+from rag.search.planned_query import PlannerModels
 from rag.stores import get_document_store
 from rag.support.pipeline_parts import component_of
 

@@ -13,13 +13,12 @@ import pytest
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import OllamaServer
-from rag.answers.refusals import PHRASES
+from rag.answers.notices import PHRASES
 from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.conversation import Conversation
-from rag.qa.sessions import Turn, new_session, open_session
-from rag.qa.user_facts import FACTS_FILE, remember
+from rag.qa.sessions import FACTS_FILE, Turn, new_session, open_session, remember
 from rag.stores import get_document_store
 
 

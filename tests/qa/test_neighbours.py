@@ -14,7 +14,7 @@ from ollama_server import OllamaServer
 from rag.answers.prompt_texts import Source
 from rag.config import OllamaConfig, RAGConfig
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.qa.neighbours.around import Around
+from rag.qa.neighbours import Around
 from rag.qa.prompt import BuiltPrompt, build_prompt
 from rag.stores import get_document_store
 from tables import rows

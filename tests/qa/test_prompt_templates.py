@@ -14,8 +14,7 @@ from rag.config import OllamaConfig, RAGConfig
 from rag.context.memory import MemoryManager
 from rag.exceptions import TooLongError, UsageError
 from rag.pipelines import ask, create_qa_pipeline
-from rag.qa.prompt_builder import AnswerPromptBuilder, source_of
-from rag.qa.prompt_template import PromptTemplate
+from rag.qa.prompt_builder import AnswerPromptBuilder, PromptTemplate, source_of
 from rag.stores import get_document_store
 from tables import rows
 

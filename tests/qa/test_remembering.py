@@ -8,7 +8,7 @@ import pytest
 
 from rag.context.memory import MemoryManager
 from rag.exceptions import NotFoundError, StorageError, UsageError
-from rag.qa.user_facts import FACTS_FILE, forget, open_memory, remember
+from rag.qa.sessions import FACTS_FILE, forget, open_memory, remember
 
 FACTS = ("I am a nurse", "I work nights", "夜勤が多い")
 

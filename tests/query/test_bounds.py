@@ -9,15 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.exceptions import QueryError
-from rag.query.limits import (
+from rag.query.syntax import (
     MAX_LENGTH,
     MOST_BEGINNINGS,
     MOST_EXCLUDED,
     MOST_FIELDS,
     MOST_PHRASES,
     bounded,
+    parse_query,
 )
-from rag.query.syntax import parse_query
 
 ACUTE, BELOW = "\u0301", "\u0316"
 

@@ -7,8 +7,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.note_follow_ups import followed_up
-from rag.query.note_questions import note_question
+from rag.query.note_questions import followed_up, note_question
 from tables import rows
 
 DAY = date(2026, 11, 17)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rag.pipelines import create_search_pipeline, search
-from rag.search.understanding import phrase_match as occurrences
-from rag.search.understanding.phrase_match import Occurrences
+from rag.search.understanding import phrases as occurrences
+from rag.search.understanding.phrases import Occurrences
 from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 

@@ -17,7 +17,7 @@ from property_examples import examples
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
-from rag.search.understanding.title_lookup import Places
+from rag.search.understanding.query_conditions import Places
 
 FILES = ["a.md", "ab/a.md", "ab/bb.md", "a/b/ab/b.a", "b/a/ba/aab", "ba", "a/a/a/a", "b/aaab.md"]
 

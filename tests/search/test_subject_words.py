@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.search.understanding.subject_words import SpokenText, notes_holding, subject_words
+from rag.search.understanding.phrases import SpokenText, notes_holding, subject_words
 from rag.stores import get_document_store
 from tables import rows
 

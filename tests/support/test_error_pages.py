@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.clients.ollama.errors import diagnose as diagnose_ollama
 from rag.clients.ollama.http_client import ResponseError
+from rag.clients.ollama.http_client import diagnose as diagnose_ollama
 from rag.clients.openai.endpoint import Endpoint
-from rag.clients.openai.errors import diagnose, refused
+from rag.clients.openai.http_client import diagnose, refused
 from rag.support.http_transport import brief
 
 PAGE = """<!DOCTYPE html>

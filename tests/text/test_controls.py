@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.sanitize import escaped_json, visible, visible_lines, without_controls
+from rag.text.messages import escaped_json, visible, visible_lines, without_controls
 from tables import rows
 
 

@@ -28,8 +28,7 @@ from rag.text.bm25 import (
 )
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
-from rag.text.normalize import fold_accents
-from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, has_words, stem
+from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, fold_accents, has_words, stem
 from tables import rows
 
 ENGLISH = "a an the apple Linking links administration administer Maria's it’s C++ c# F# x_y 3.14"

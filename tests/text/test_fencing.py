@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.data_delimiters import fenced, unused_code
+from rag.text.messages import fenced, unused_code
 
 TEXTS = st.lists(st.text("abcdef0123456789 \udcff", max_size=40), max_size=4)
 

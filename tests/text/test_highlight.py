@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.text.snippets import match_spans, snippet
+from rag.text.matches import match_spans, snippet
 from tables import rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.text.normalize import normalize
+from rag.text.tokenizer import normalize
 from tables import rows
 
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.text.normalize import fold_accents, normalize
-from rag.text.tokenizer import Token, run_grams, terms, tokens
+from rag.text.tokenizer import Token, fold_accents, normalize, run_grams, terms, tokens
 from tables import rows
 
 ANY_TEXT = st.text(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.text.word_parts import word_parts
+from rag.text.matches import word_parts
 from tables import rows
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Chunk, chunk_note, read_note
-from rag.vault.chunk_lines import ChunkLines, chunk_lines, joined_line, merged_text
+from rag.vault.chunking import ChunkLines, chunk_lines, joined_line, merged_text
 from tables import rows
 
 LINES = st.sampled_from(

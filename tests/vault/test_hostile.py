@@ -17,8 +17,7 @@ from rag.indexing.note_reader import chunk_meta, cut_note
 from rag.search.matching_line import excerpt, matching_line
 from rag.search.results import SearchResult
 from rag.text.bm25_documents import DocumentEncoder
-from rag.text.matches import weigh_terms
-from rag.text.snippets import snippet
+from rag.text.matches import snippet, weigh_terms
 from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import limits, read_note
 from rag.vault.note import decode, split_lines

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import read_note
-from rag.vault.note_dates import date_in_name
+from rag.vault.note import date_in_name
 from tables import rows
 
 NOON = datetime(2024, 5, 31, 12).timestamp()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.index.searchable_text import embedded_text, sentence_texts
-from rag.vault.sentence_units import sentence_units
+from rag.vault.sentences import sentence_units
 
 LONG = "The harbour office opens at seven and sends the tugs out before the tide turns."
 LATER = "Whoever comes late has to wait for the evening tide, which may be after dark."

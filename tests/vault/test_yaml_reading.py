@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hostile import heads
 from property_examples import examples
 from rag.vault import read_note
+from rag.vault.frontmatter import load_yaml
 from rag.vault.limits import MOST_NESTED
-from rag.vault.yaml_reader import load_yaml
 from tables import rows
 
 
@@ -21,7 +21,7 @@ from tables import rows
 def test_what_is_nested_too_deep_does_not_end_the_process(block: str) -> None:
     # The parser itself would: it is tried in a process of its own.
     code = (
-        "import sys\nfrom rag.vault.yaml_reader import load_yaml\n"
+        "import sys\nfrom rag.vault.frontmatter import load_yaml\n"
         "try: load_yaml(sys.stdin.read())\nexcept ValueError as error: print(error)"
     )
     ended = subprocess.run(

@@ -1,10 +1,107 @@
-"""What an answer reports about itself, in English as all messages are; what stands in the place of
-an answer is in the language of the question."""
+"""The language of a question, and what the program says in it: notices and refusals."""
 
 from __future__ import annotations
 
-from rag.answers.language import language_of
-from rag.answers.refusals import PHRASES
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from rag.text.scripts import is_japanese as is_japanese
+from rag.text.scripts import main_script
+from rag.text.tokenizer import normalize
+
+# What a model is told to say; the Japanese one is that of the earlier system.
+PHRASES = {"en": "NOT_FOUND", "ja": "情報が見つかりませんでした"}
+
+_SAID = re.compile(r"\bnot_found\b|情報が見つかりません(?:でした)?")
+_FEW = 20  # characters
+# What models say instead.
+_LIKE = re.compile(
+    r"\b(?:do(?:es)? ?n[o'’]t|did ?n[o'’]t|cannot|can'?t|could ?n[o'’]t|no)\b.{0,30}"
+    r"\b(?:contain|mention|provide|include|say|hold|have|specify|state|find|answer|information)"
+    r"|\bnot (?:mentioned|found|contained|specified|stated|available|enough)\b"
+    r"|(?:記載|記述|情報|言及|説明|答え|回答)(?:が|は|も)?[^。]{0,12}"
+    r"(?:ありません|ない|見つかり|なく|ございません)"
+    r"|(?:見つかり|見当たり|見つけられ)ません"
+    r"|(?:書かれて|載って|含まれて|記載されて)いません|わかりません|分かりません|お答えできません"
+)
+
+
+def is_not_found(sentence: str) -> bool:
+    """Return whether a sentence is the phrase that means: not found, with few words around it.
+
+    A note may speak of an error of that name.
+    """
+    rest, count = _SAID.subn("", normalize(sentence).replace("\\", ""))
+    return bool(count) and len(rest) <= _FEW
+
+
+def is_refusal(sentence: str) -> bool:
+    """Return whether a sentence says in other words that there is no answer."""
+    return bool(_LIKE.search(normalize(sentence)))
+
+
+# Small words tell languages of one alphabet apart; words that two of them share are left out.
+_SMALL_WORDS = {
+    "en": "the and is are of to it that for with this not you we how what when who why do does",
+    "de": "der das und ist nicht ein eine wie für mit auf den dem zu wird werden wann warum ich",
+    "fr": "le les des est une que pas pour dans et du sont comment quand pourquoi ce cette il nous",
+    "es": "el los las una es por cómo cuándo qué y del se son cuánto dónde están hay",
+    "it": "il che è di una per non come quando sono gli della del perché cosa",
+    "pt": "os uma não é do da em por como quando são você quanto está",
+    "nl": "het een van niet en zijn hoe wanneer waarom met voor wordt ik wij",
+}
+_LANGUAGES: dict[str, set[str]] = {}
+for _language, _words in _SMALL_WORDS.items():
+    for _word in _words.split():
+        _LANGUAGES.setdefault(_word, set()).add(_language)
+
+
+def language_of(question: str) -> Literal["ja", "en"]:
+    """Return the language that a question is answered in, apart from what a model writes."""
+    return "ja" if is_japanese(question) else "en"
+
+
+def tongue(text: str) -> str:
+    """Return the language of a text (`ja`, `en`, `de`, …), else its script, else "".
+
+    Latin text that has no small word of a language that is known here has none.
+    """
+    script = "ja" if len(text) < 400 and is_japanese(text) else main_script(text)
+    if script != "latin":
+        return script
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    hits: Counter[str] = Counter()
+    for word in words:
+        for language in _LANGUAGES.get(word, ()):
+            hits[language] += 1
+    return max(hits, key=hits.__getitem__) if hits else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is written into an answer where something of it cannot be believed."""
+
+    no_source: str
+    no_quotation: str
+    no_address: str
+    left_out: str
+
+
+_ENGLISH_MARKS = Marks(
+    "[no source]",
+    "[a quotation that is not in the notes]",
+    "[an address that is not in the notes]",
+    "[left out]",
+)
+_JAPANESE_MARKS = Marks("[出典なし]", "[ノートにない引用]", "[ノートにないアドレス]", "[省略]")
+
+
+def marks_for(question: str) -> Marks:
+    """Return the marks in the language of the question."""
+    return _JAPANESE_MARKS if is_japanese(question) else _ENGLISH_MARKS
+
 
 _ENGLISH = {
     "not_found": "not found in your notes",

@@ -9,14 +9,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
-from rag.answers.citations import without_citations
-from rag.answers.evidence import Evidence
-from rag.answers.language import language_of, marks_for
+from rag.answers.evidence import Evidence, without_citations
+from rag.answers.notices import PHRASES, language_of, marks_for
 from rag.answers.prompt_injection import clean_name, without_instructions
-from rag.answers.quotation.cut_points import cut_points
-from rag.answers.refusals import PHRASES
-from rag.text.data_delimiters import fenced
-from rag.text.sanitize import without_controls
+from rag.answers.quotation.units import cut_points
+from rag.text.messages import fenced, without_controls
 from rag.text.token_estimate import count_tokens
 from rag.vault.sentences import sentence_spans
 

@@ -23,21 +23,256 @@ far are unsupported. An answer of which nothing is shown is no answer.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from rag.answers.agreement import FRAME, Doubt, context_of, doubt
-from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
-from rag.answers.evidence import MIN_SHARE, Evidence, claims, names, share
-from rag.answers.fabrications import Fabrications
-from rag.answers.injection_patterns import TEMPLATE_TOKEN
-from rag.answers.language import marks_for, tongue
+from rag.answers.agreement import FRAME, Claim, Doubt, Progress, Verification, context_of, doubt
+from rag.answers.evidence import (
+    CITATION,
+    MIN_SHARE,
+    Evidence,
+    claims,
+    named_sources,
+    names,
+    outside_code,
+    share,
+    without_citations,
+)
+from rag.answers.notices import Marks, is_not_found, is_refusal, marks_for, tongue
+from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.quantities import read_quantities
-from rag.answers.refusals import is_not_found, is_refusal
-from rag.answers.sentence_stream import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
-from rag.answers.verdicts import Claim, Progress, Verification
-from rag.text.sanitize import without_controls
+from rag.text.messages import without_controls
 from rag.text.tokenizer import has_words
+from rag.vault.sentences import goes_on, is_undecided
+
+_MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a quotation; the latter of scripts without spaces
+_QUOTATION = re.compile('“[^”]*”|"[^"]*"|「[^」]*」|『[^』]*』')
+_LINK = re.compile(r"!?\[(?P<text>[^\[\]\n]*)\]\(\s*<?(?P<target>[^()\s>]*)>?[^()\n]*\)")
+_ADDRESS = re.compile(
+    r"<?\b(?:[a-z][a-z0-9+.-]{1,15}://|www\.|mailto:)[^\s<>「」、。）]+>?"
+    r"|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    re.IGNORECASE,
+)
+
+
+class Fabrications:
+    """Strike what claims to stand in a source and does not.
+
+    :param window: the sources.
+    :param question: its words and addresses may be repeated.
+    :param marks: what is written in the place of what is removed.
+    """
+
+    def __init__(self, window: Sequence[Evidence], question: Evidence, marks: Marks) -> None:
+        self._window, self._question, self._marks = window, question, marks
+
+    def strike(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool, list[str]]:
+        """Return a sentence without them; whether it is doubtful, which it is too when a quotation
+        stands in another source than those it names, or a few quoted words in none; and what was
+        removed.
+
+        :param cited: the sources that the sentence names.
+        :param quoted: the sentence is a quotation as a whole.
+        """
+        removed: list[str] = []
+        elsewhere = False
+
+        def check(inside: str, whole: str) -> str:
+            nonlocal elsewhere
+            holders = self._holders(without_citations(inside))
+            if holders is None:
+                removed.append("quotation")
+                return self._marks.no_quotation + "".join(c[0] for c in CITATION.finditer(inside))
+            elsewhere |= bool(cited and not holders & set(cited))
+            return whole
+
+        def check_address(address: str, whole: str, instead: str) -> str:
+            if self._holds(address):
+                return whole
+            removed.append("address")
+            return instead
+
+        def check_addresses(part: str) -> str:
+            part = CITATION.sub(lambda c: c[0].removesuffix(c["address"] or ""), part)
+            part = _LINK.sub(
+                lambda link: check_address(link["target"], link[0], link["text"]), part
+            )
+            return _ADDRESS.sub(
+                lambda found: check_address(_trimmed(found[0]), found[0], self._marks.no_address),
+                part,
+            )
+
+        body = outside_code(check_addresses, body)
+        if quoted:
+            body = check(body, body)
+        else:  # what is code inside a quotation belongs to it
+            body = _QUOTATION.sub(lambda found: check(found[0][1:-1], found[0]), body)
+        return body, elsewhere or bool(removed), removed
+
+    def _holders(self, quotation: str) -> set[int] | None:
+        """Return the sources in which a quotation stands, all of them for the question's own words;
+        `None` when it was invented. A few words that stand in none may be meant otherwise."""
+        everywhere = set(range(1, len(self._window) + 1))
+        if self._question.says(quotation):
+            return everywhere
+        holders = {n for n in everywhere if self._window[n - 1].says(quotation)}
+        wide = sum(char > "\u2e80" for char in quotation)
+        is_long = wide >= _MIN_CHARACTERS or len(quotation.split()) >= _MIN_WORDS
+        return holders if holders or not is_long else None
+
+    def _holds(self, address: str) -> bool:
+        address = address.casefold()
+        return any(address in e.text.casefold() for e in (*self._window, self._question))
+
+
+def _trimmed(address: str) -> str:
+    return address.strip("<>").rstrip(".,;:!?)*_'\"|")
+
+
+SENTENCE, QUOTE, ROW, HEADING, FENCE, BLANK = (
+    "sentence",
+    "quote",
+    "row",
+    "heading",
+    "fence",
+    "blank",
+)
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+_WHOLE_LINE = re.compile(r"\s*(?:[>|#`~]|$)")
+_STOP = re.compile(r"[。．！？]+[」』）】”’\"]*|[.!?…]+[\"”’)*_]*")
+_CITATIONS = re.compile(rf"(?:[ \t]*(?:{CITATION.pattern}))*", re.IGNORECASE)
+_SPACE = re.compile("[ \t\u3000]*")
+_BRACKET = re.compile(r"[\]］】]")
+_MARKS = re.compile('[“”「」『』"`]')
+_LONGEST_CITATION = 120  # a bracket that is not closed by then is none
+_LONGEST_SENTENCE = 1000  # one of more waits for its line's end: looking again and again costs
+_MORE = " a"  # what may follow a sentence that is whole
+_OPENING, _CLOSING = "“「『", "”」』"
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+
+
+class Unit(NamedTuple):
+    """A piece of an answer, with the white space behind it; `begins` a line or not."""
+
+    kind: str
+    text: str
+    begins: bool = True
+
+
+class UnitSplitter:
+    """Cut a stream of text into units; put together they are the text."""
+
+    def __init__(self) -> None:
+        self._buffer = ""
+        self._begins = True
+        self._fence: list[str] = []
+        self._mark = ""
+
+    def feed(self, text: str) -> list[Unit]:
+        """Return the units that are whole now."""
+        self._buffer += text.replace("\r", "")
+        found: list[Unit] = []
+        while (end := self._buffer.find("\n")) >= 0:
+            line, self._buffer = self._buffer[: end + 1], self._buffer[end + 1 :]
+            found += self._line(line)
+        holds = self._fence or (self._begins and _WHOLE_LINE.match(self._buffer))
+        if not holds and len(self._buffer) <= _LONGEST_SENTENCE:
+            starts = [0, *sentence_ends(self._buffer)]
+            for first, last in pairwise(starts):
+                found.append(Unit(SENTENCE, self._buffer[first:last], self._begins))
+                self._begins = False
+            self._buffer = self._buffer[starts[-1] :]
+        return found
+
+    def end(self, whole: bool = True) -> list[Unit]:
+        """Return what was held back until now.
+
+        :param whole: whether the answer came to its end; of one that did not, a sentence or
+            fence that is not whole is left out.
+        """
+        line, self._buffer = self._buffer, ""
+        if not whole and not self._fence:
+            line = line[: max((end for end in sentence_ends(line + _MORE)), default=0)]
+        found = self._line(line) if line else []
+        if self._fence and whole:
+            found.append(Unit(FENCE, "".join(self._fence)))
+        self._fence = []
+        return found
+
+    def _line(self, line: str) -> list[Unit]:
+        begins, self._begins = self._begins, True
+        if self._fence:
+            self._fence.append(line)
+            closing = _FENCE.match(line)
+            if closing and closing[1].startswith(self._mark) and line.strip() == closing[1]:
+                whole, self._fence = "".join(self._fence), []
+                return [Unit(FENCE, whole)]
+            return []
+        if begins:
+            if opening := _FENCE.match(line):
+                self._fence, self._mark = [line], opening[1]
+                return []
+            if not line.strip():
+                return [Unit(BLANK, line)]
+            kind = {"#": HEADING, "|": ROW, ">": QUOTE}.get(line.lstrip()[0])
+            if kind:
+                return [Unit(kind, line)]
+        return _sentences(line, begins)
+
+
+def _sentences(line: str, begins: bool) -> list[Unit]:
+    starts = [0, *sentence_ends(f"{line}\n"), len(line)]
+    return [Unit(SENTENCE, line[a:b], begins and not a) for a, b in pairwise(starts)]
+
+
+def sentence_ends(text: str) -> list[int]:
+    """Return where in `text` sentences end that are certainly whole, white space behind included.
+
+    The citations behind a stop belong to its sentence. What is in quotation marks or code is
+    never cut.
+    """
+    ends: list[int] = []
+    counted, marks = 0, Counter[str]()
+    for stop in _STOP.finditer(text):
+        cited = _CITATIONS.match(text, stop.end())
+        behind = cited.end() if cited else stop.end()
+        space = _SPACE.match(text, behind)
+        following = space.end() if space else behind
+        if not text[following : following + 1].strip():
+            break  # what follows may change it; a line end belongs to the sentence before it
+        if _may_be_cited(text[following : following + _LONGEST_CITATION]):
+            break
+        marks.update(_MARKS.findall(text, counted, stop.end()))
+        counted = stop.end()
+        start = ends[-1] if ends else 0
+        if is_undecided(text, start, stop.end()):
+            break
+        if _is_end(text, start, stop, behind) and not _is_open(marks):
+            ends.append(following)
+            marks.clear()
+    return ends
+
+
+def _may_be_cited(rest: str) -> bool:
+    """Return whether a text begins with a bracket that may become a citation."""
+    return rest[0] in "\\[［【" and len(rest) < _LONGEST_CITATION and not _BRACKET.search(rest)
+
+
+def _is_end(text: str, start: int, stop: re.Match[str], behind: int) -> bool:
+    if stop[0][0] in ".!?…":
+        if behind == stop.end() and not text[behind].isspace():
+            return False  # 3.5, rag.toml
+        return stop[0] != "." or not goes_on(text, start, stop.end())
+    return not (stop[0][-1] in "」』" and _HIRAGANA.match(text, behind))  # 「…。」と書いた
+
+
+def _is_open(marks: Counter[str]) -> bool:
+    """Return whether a quotation or code has begun and not ended."""
+    nested = sum(marks[mark] for mark in _OPENING) - sum(marks[mark] for mark in _CLOSING)
+    return nested > 0 or marks['"'] % 2 == 1 or marks["`"] % 2 == 1
+
 
 _MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
 _HOPELESS = 8  # sentences at the beginning of an answer, none of them borne out

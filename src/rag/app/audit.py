@@ -14,11 +14,10 @@ from rag.exceptions import ConfigError, QueryError
 from rag.index.filter_catalog import ManifestCatalogue
 from rag.query import parse_date_range
 from rag.query.models import QueryBundle
-from rag.query.planner.audit_log import AuditRecord, AuditTrail
+from rag.query.planner.audit_log import AuditRecord, AuditTrail, ReplayAsker, Trace
 from rag.query.planner.intent_router import ROUTERS, IntentRouter
 from rag.query.planner.plan import FullTransformationResult
 from rag.query.planner.query_planner import MetadataTransformer
-from rag.query.planner.trace import ReplayAsker, Trace
 from rag.support.json_reports import hidden
 
 _LAST = 10

@@ -14,7 +14,7 @@ from rag.support.json_reports import hidden, inline, optional
 
 # The engine is imported with the first question: conversations are listed without it.
 if TYPE_CHECKING:
-    from rag.answers.verdicts import Progress
+    from rag.answers.agreement import Progress
     from rag.app.ask import Reading, ShownContext, WrittenAnswer
     from rag.app.index_state import IndexState
     from rag.app.results import Plan
@@ -210,15 +210,15 @@ class Chat:
         return CommandReport(command="facts", facts=listed)
 
     def remember(self, text: str) -> CommandReport:
-        """Keep a fact; see `rag.qa.user_facts.remember`."""
-        from rag.qa.user_facts import remember
+        """Keep a fact; see `rag.qa.sessions.remember`."""
+        from rag.qa.sessions import remember
 
         fact = remember(self._conversation.memory, text)
         return CommandReport(command="remember", remembered=fact.content)
 
     def forget(self, which: str) -> CommandReport:
-        """Forget a fact; see `rag.qa.user_facts.forget`."""
-        from rag.qa.user_facts import forget
+        """Forget a fact; see `rag.qa.sessions.forget`."""
+        from rag.qa.sessions import forget
 
         fact = forget(self._conversation.memory, which)
         return CommandReport(command="forget", forgotten=fact.content)

@@ -49,7 +49,7 @@ from rag.index.fingerprint import fingerprint
 from rag.index.index_errors import NO_INDEX, damaged_index
 from rag.index.snapshots import CURRENT, IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, overlaps
-from rag.search.modes import SearchMode
+from rag.search.results import SearchMode
 from rag.support import owned_folders
 from rag.support.disk_space import free_room, require_room
 from rag.support.json_reports import to_json

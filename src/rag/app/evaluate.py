@@ -9,11 +9,16 @@ from pathlib import Path
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.workspace import Workspace
-from rag.evaluation.baseline import check_writable, choose_run, save_runs
-from rag.evaluation.comparison import Comparison, Difference, compare
-from rag.evaluation.judging import Judge
+from rag.evaluation.comparison import (
+    Comparison,
+    Difference,
+    check_writable,
+    choose_run,
+    compare,
+    save_runs,
+)
 from rag.evaluation.questions import Question
-from rag.evaluation.run import Run, run_questions, score_auc, summaries
+from rag.evaluation.run import Judge, Run, run_questions, score_auc, summaries
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, optional

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from rag.config import RAGConfig
 from rag.support.json_reports import hidden
-from rag.vault.suffixes import RENDERED
+from rag.vault.markdown import RENDERED
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest

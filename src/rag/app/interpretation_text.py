@@ -12,7 +12,7 @@ from rag.query.property_values import is_comparison, value_test
 from rag.query.syntax import parse_query
 from rag.support.month_names import MONTHS
 from rag.text.messages import brief, plural, shortened
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest

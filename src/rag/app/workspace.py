@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, read_state
 from rag.config import RAGConfig
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 if TYPE_CHECKING:
     from haystack import Pipeline

@@ -8,23 +8,29 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.clients.ollama.connection": ("Connection", "check_connection", "check_servers"),
-    "rag.clients.ollama.embedders": ("OllamaChunkEmbedder", "OllamaQueryEmbedder"),
-    "rag.clients.ollama.chat": ("ChatModel", "generate_response"),
-    "rag.clients.protocols": ("Response",),
-    "rag.clients.ollama.chat_generator": ("OllamaGenerator",),
-    "rag.clients.embeddings.model_traits": ("Traits",),
-    "rag.clients.embeddings.stream": ("EmbeddedBatch",),
     "rag.clients.ollama.model_info": (
+        "Connection",
+        "check_connection",
+        "check_servers",
         "ModelInfo",
         "describe_model",
         "pick_chat_model",
         "traits",
     ),
-    "rag.clients.ollama.embedding_stream": (
+    "rag.clients.ollama.embedders": (
+        "OllamaChunkEmbedder",
+        "OllamaQueryEmbedder",
         "QueryVectors",
         "embed_texts",
         "get_embedding",
     ),
+    "rag.clients.ollama.chat_generator": (
+        "ChatModel",
+        "generate_response",
+        "OllamaGenerator",
+    ),
+    "rag.clients.protocols": ("Response",),
+    "rag.clients.models": ("Traits",),
+    "rag.clients.embeddings.batch_embedder": ("EmbeddedBatch",),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,6 +9,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from rag.context.models import ContextItem, SourceType, by_priority
+from rag.context.protocols import Tokenizer
+from rag.text.token_estimate import count_tokens
 
 OverflowStrategy = Literal["truncate", "drop"]
 
@@ -143,3 +145,25 @@ def default_rag_budget(max_tokens: int) -> TokenBudget:
     :raises ValueError: when `max_tokens` is not positive.
     """
     return _shares(max_tokens, 0.15, system=0.1, memory=0.05, conversation=0.1, retrieval=0.4)
+
+
+class TextTokenizer:
+    """Estimate tokens by script, English and Japanese alike; see `rag.text.token_estimate`."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return about how many tokens a text has."""
+        return count_tokens(text)
+
+
+def truncate(text: str, max_tokens: int, tokenizer: Tokenizer) -> str:
+    """Return the longest beginning of a text that has no more than `max_tokens`."""
+    if tokenizer.count_tokens(text) <= max_tokens:
+        return text
+    fits, over = 0, len(text)
+    while over - fits > 1:
+        middle = (fits + over) // 2
+        if tokenizer.count_tokens(text[:middle]) <= max_tokens:
+            fits = middle
+        else:
+            over = middle
+    return text[:fits]

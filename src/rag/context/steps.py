@@ -6,8 +6,9 @@ A step is a function; the makers below turn retrievers, rankers and the like int
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from math import fsum, inf
 from typing import Any, Literal, get_args
 
 from rag.context.models import ContextItem, SourceType
@@ -19,10 +20,58 @@ from rag.context.protocols import (
     Reranker,
     Retriever,
 )
-from rag.context.rank_fusion import reciprocal_rank_fusion
 from rag.exceptions import RetrieverError
 from rag.query.models import QueryBundle
 from rag.query.protocols import QueryClassifier, QueryTransformer
+from rag.support.settings_repr import with_settings_repr
+
+RRF_K = 60
+
+
+def reciprocal_rank_fusion(
+    lists: Sequence[Sequence[ContextItem]], k: int = RRF_K, weights: Sequence[float] | None = None
+) -> list[ContextItem]:
+    """Fuse ranked lists: an item scores Σ weight / (k + rank), ranks from 1, best item 1.0.
+
+    Cormack, Clarke and Büttcher 2009, "Reciprocal Rank Fusion outperforms Condorcet and
+    individual Rank Learning Methods". Of items with one id the first is kept; equal scores stay
+    in the order of first appearance. `metadata["found_by"]` holds the numbers, from 0, of the
+    lists that an item is in.
+
+    :param weights: what each list counts for; without them all the same.
+    :raises ValueError: for weights of another length, below 0 or infinite, or `k` below 0.
+    """
+    if weights is not None and len(weights) != len(lists):
+        raise ValueError(f"{len(weights)} weights for {len(lists)} lists")
+    if weights is not None and not all(0 <= weight < inf for weight in weights):
+        raise ValueError(f"weights must be finite and not negative, not {list(weights)}")
+    if k < 0:
+        raise ValueError(f"k must not be negative, not {k}")
+    parts: dict[str, list[float]] = {}
+    first: dict[str, ContextItem] = {}
+    found_by: dict[str, list[int]] = {}
+    for number, items in enumerate(lists):
+        weight = 1.0 if weights is None else weights[number]
+        for rank, item in enumerate(items, 1):
+            lists_of = found_by.setdefault(item.id, [])
+            if number in lists_of:  # a list counts an item once, where it stands higher
+                continue
+            lists_of.append(number)
+            first.setdefault(item.id, item)
+            parts.setdefault(item.id, []).append(weight / (k + rank))
+    # Summed exactly: the same ranks in lists of another order are a tie.
+    scores = {key: fsum(added) for key, added in parts.items()}
+    best = max(scores.values(), default=0.0) or 1.0
+    return [
+        first[key].model_copy(
+            update={
+                "score": scores[key] / best,
+                "metadata": {**first[key].metadata, "found_by": found_by[key]},
+            }
+        )
+        for key in sorted(scores, key=lambda key: -scores[key])
+    ]
+
 
 Items = list[ContextItem]
 SyncStep = Callable[[Items, QueryBundle], Items]
@@ -227,3 +276,37 @@ def classified_retriever_step(
         return [*items, *retriever.retrieve(query, top_k=top_k)]
 
     return PipelineStep(name, retrieve)
+
+
+@with_settings_repr
+class MemoryContextEnricher:
+    """Put the newest of what is remembered behind a query.
+
+    :param max_items: how many items.
+    :param template: with `{query}` and `{context}` in it.
+    :raises ValueError: when `max_items` is below 1, or the template has other fields.
+    """
+
+    def __init__(
+        self,
+        max_items: int = 5,
+        template: str = "{query}\n\nConversation context: {context}",
+    ) -> None:
+        if max_items < 1:
+            raise ValueError(f"max_items must be at least 1, not {max_items}")
+        try:
+            template.format(query="", context="")
+        except (LookupError, AttributeError, ValueError) as error:
+            message = f"the template may hold {{query}} and {{context}} alone: {template!r}"
+            raise ValueError(message) from error
+        self.max_items, self.template = max_items, template
+
+    def enrich(self, query: str, context_items: list[ContextItem]) -> str:
+        """Return the query with the newest items, oldest first; without items that say
+        anything as it is."""
+        said_items = [item for item in context_items if item.content.strip()]
+        if not said_items:
+            return query
+        newest = sorted(said_items, key=lambda item: item.created_at)[-self.max_items :]
+        said = "; ".join(item.content for item in newest)
+        return self.template.format(query=query, context=said)

@@ -283,7 +283,7 @@ def preload() -> None:
     from rag.cli.app import program
     from rag.cli.framework.lazy_group import build_checks
     from rag.clients.factory import load_models
-    from rag.search.components.query_vector_cache import share as share_query_vectors
+    from rag.search.components.query_embedder import share as share_query_vectors
 
     load_models()
     share_query_vectors()

@@ -2,22 +2,148 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 from haystack import Pipeline
 
-from rag.evaluation.judging import Judge, Place, gains
-from rag.evaluation.metrics import DEPTH, METRICS, score
 from rag.evaluation.questions import Question
 from rag.exceptions import QueryError, UsageError
-from rag.search.modes import SearchMode
-from rag.search.results import QueryFilters
+from rag.search.results import QueryFilters, SearchMode
 from rag.search.run import search
+
+RELEVANT, PARTIAL = 1.0, 0.5
+
+
+class Place(NamedTuple):
+    """Where a note is."""
+
+    vault: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.vault}/{self.path}"
+
+
+class Judged(NamedTuple):
+    """What a question names: its gain, and the notes that answer to the name (perhaps none)."""
+
+    gain: float
+    places: frozenset[Place]
+
+
+class Judge:
+    """Knows the notes of an index by the names that a question may use for them.
+
+    :param places: vault and path (NFC) of every note that may be found.
+    """
+
+    def __init__(self, places: Iterable[tuple[str, str]]) -> None:
+        self._places: dict[str, set[Place]] = {}
+        for place in (Place(*pair) for pair in places):
+            for name in (place.path, str(place)):
+                self._places.setdefault(name, set()).add(place)
+
+    def judged(self, question: Question) -> list[Judged]:
+        """Return what a question names, the most telling first.
+
+        Two names of one note (`a.md`, `work/a.md`) count once, with the higher gain.
+        """
+        found: list[Judged] = []
+        seen: set[frozenset[Place]] = set()
+        for gain, names in ((RELEVANT, question.relevant), (PARTIAL, question.partial)):
+            for name in names:
+                places = frozenset(self._places.get(name, ()))
+                if places not in seen or not places:
+                    found.append(Judged(gain, places))
+                    seen.add(places)
+        return sorted(found, key=lambda one: (-one.gain, len(one.places)))
+
+    def knows(self, question: Question) -> bool:
+        """Return whether any note that the question calls relevant can be found at all."""
+        return any(name in self._places for name in question.relevant or question.partial)
+
+
+def gains(results: Iterable[Place], judged: Sequence[Judged]) -> list[float]:
+    """Return the gain of each result, best first: 1 relevant, 0.5 partial, 0 neither.
+
+    A name is answered once: of two notes called `a.md`, in two vaults, the better ranked
+    counts and the other gains nothing. So no ranking gains more than the ideal one.
+    """
+    left = list(judged)
+    found = []
+    for place in results:
+        hit = next((one for one in left if place in one.places), None)
+        if hit:
+            left.remove(hit)
+        found.append(hit.gain if hit else 0.0)
+    return found
+
+
+DEPTH = 10  # results that are examined
+METRICS = ("ndcg_5", "ndcg_10", "mrr", "hit_1", "hit_3", "hit_5", "recall_10")
+
+
+def score(gains: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
+    """Return all `METRICS` of one ranking.
+
+    nDCG counts every gain. The others count only results with the highest gain there is:
+    relevant notes, or partial ones where the question names no relevant note.
+
+    :param gains: of the results by rank.
+    :param judged: the gains of all that the question names, found or not; at least one.
+    """
+    top = max(judged)
+    hits = [gain == top for gain in gains]
+    return {
+        "ndcg_5": ndcg(gains, judged, 5),
+        "ndcg_10": ndcg(gains, judged, 10),
+        "mrr": reciprocal_rank(hits, DEPTH),
+        "hit_1": hit(hits, 1),
+        "hit_3": hit(hits, 3),
+        "hit_5": hit(hits, 5),
+        "recall_10": recall(hits, sum(gain == top for gain in judged), 10),
+    }
+
+
+def ndcg(gains: Sequence[float], judged: Sequence[float], k: int) -> float:
+    """Return nDCG@k: the discounted gain of the first k, as a share of the best possible one.
+
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20(4),
+    2002, with linear gain and the discount 1 / log2(rank + 1): `ndcg_cut` of trec_eval.
+    """
+    return _dcg(gains, k) / _dcg(sorted(judged, reverse=True), k)
+
+
+def _dcg(gains: Sequence[float], k: int) -> float:
+    return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains[:k], 1))
+
+
+def reciprocal_rank(hits: Sequence[bool], k: int) -> float:
+    """Return 1 / rank of the first hit among the first k, else 0; its mean is MRR@k.
+
+    Voorhees, "The TREC-8 question answering track report", 1999.
+    """
+    return next((1 / rank for rank, right in enumerate(hits[:k], 1) if right), 0.0)
+
+
+def hit(hits: Sequence[bool], k: int) -> float:
+    """Return 1 when one of the first k is a hit, else 0: `success` of trec_eval."""
+    return float(any(hits[:k]))
+
+
+def recall(hits: Sequence[bool], total: int, k: int) -> float:
+    """Return the share of all `total` notes wanted that is among the first k.
+
+    Where more than k are wanted, a perfect ranking stays below 1, as in trec_eval.
+    """
+    return sum(hits[:k]) / total
+
 
 LATENCY = "latency_ms_p50"
 

@@ -13,7 +13,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 SCHEMA = """
 CREATE TABLE cards (

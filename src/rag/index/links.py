@@ -17,8 +17,8 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from rag.index.note_rows import NoteRow
-from rag.text.normalize import fold_accents, name_key
-from rag.vault.suffixes import MARKDOWN, SUFFIXES
+from rag.text.tokenizer import fold_accents, name_key
+from rag.vault.markdown import MARKDOWN, SUFFIXES
 
 SCHEMA = """
 CREATE TABLE names (

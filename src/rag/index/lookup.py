@@ -20,8 +20,8 @@ from rag.index.manifest import Manifest, published_manifest
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.text.messages import brief
-from rag.text.normalize import name_key
-from rag.vault.suffixes import SUFFIXES
+from rag.text.tokenizer import name_key
+from rag.vault.markdown import SUFFIXES
 
 _SUGGESTED = 5
 _LONGEST_NAME = 4096  # characters, as in the longest path of a system

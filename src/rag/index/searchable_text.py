@@ -9,10 +9,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from rag.text.matches import word_parts
 from rag.text.tokenizer import TOKEN, cleaned
-from rag.text.word_parts import word_parts
 from rag.vault.markdown import plain
-from rag.vault.sentence_units import sentence_units
+from rag.vault.sentences import sentence_units
 
 if TYPE_CHECKING:
     from rag.text.bm25_documents import Beside

@@ -21,7 +21,7 @@ from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
 from rag.support.unicode_forms import nfc
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 NO_VAULT = "There is no vault yet: `rag index FOLDER` makes one."
 

@@ -17,10 +17,10 @@ from rag.indexing.note_limits import bound_chunks
 from rag.support.regular_files import open_file
 from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id
-from rag.vault.note_dates import CREATED, MODIFIED
+from rag.vault.markdown import RENDERED
+from rag.vault.note import CREATED, MODIFIED
 from rag.vault.properties import property_meta, searchable_fields
 from rag.vault.readers import reader_of
-from rag.vault.suffixes import RENDERED
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000

@@ -12,7 +12,7 @@ from rag.exceptions import ArgumentError, NotFoundError, UsageError
 from rag.mcp.library import Library
 from rag.mcp.prompts import PROMPTS, TEMPLATE
 from rag.mcp.results import LONGEST, ROOM, as_data, clean
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 _ADDRESS = "rag://note/"
 _MOST = 100  # completions, which the protocol allows

@@ -15,9 +15,7 @@ from hashlib import sha256
 
 from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.exceptions import ArgumentError, RAGError
-from rag.text.data_delimiters import fenced, unused_code
-from rag.text.messages import brief, plural, shortened
-from rag.text.sanitize import without_controls
+from rag.text.messages import brief, fenced, plural, shortened, unused_code, without_controls
 
 LONGEST = 20_000  # characters of a result; clients refuse some 25,000 tokens
 ROOM = 18_000  # of them for text of notes

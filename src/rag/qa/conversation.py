@@ -16,15 +16,13 @@ from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR
 from rag.qa.run import ask
-from rag.qa.sessions import Session, Turn, new_session
-from rag.qa.user_facts import chat_history, open_memory, recall
-from rag.query.limits import bounded
-from rag.query.llm.reply_parsing import texts_in
+from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
+from rag.query.llm import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.note_hints import may_ask_of_notes
-from rag.query.transforms.generated_text import GeneratedText
+from rag.query.syntax import bounded
 from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
-from rag.query.transforms.transformers import ConversationRewriter
+from rag.query.transforms.transformers import ConversationRewriter, GeneratedText
 from rag.search.results import QueryFilters, SearchResult
 from rag.support.pipeline_parts import component_of
 
@@ -192,8 +190,8 @@ def _result(kept: dict[str, Any]) -> SearchResult:
 def _after(turn: Turn, question: str) -> str:
     """Return a question that goes on from a turn about the notes themselves; empty if it does
     not."""
-    from rag.qa.note_answers.passage_dates import day_in  # most questions do without them
-    from rag.query.note_follow_ups import followed_up
+    from rag.qa.note_questions import day_in  # most questions do without them
+    from rag.query.note_questions import followed_up
 
     return followed_up(question, turn.asked, day_in(turn.answer, at_the_start=True))
 

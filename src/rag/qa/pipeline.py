@@ -3,20 +3,78 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from haystack import Pipeline
+from haystack import Pipeline, component
 
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider, KnowsWindow
 from rag.config import OllamaConfig, RAGConfig, complete
 from rag.qa.answer_builder import AnswerBuilder
+from rag.qa.context_report import load_steps
 from rag.qa.extractive_answerer import QuotationAnswerer
-from rag.qa.plugin_steps import load_steps
-from rag.qa.question_analyzer import QuestionAnalyzer
+from rag.query.syntax import not_text
+from rag.search.components.query_analyzer import OUTPUTS, QueryAnalyzer
+from rag.search.filter_listing import newest_notes
 from rag.search.pipeline import search_with
 from rag.search.planning import ANALYZER
+from rag.search.query_variants import Variants
+from rag.search.results import QueryFilters
+from rag.search.understanding.query_understanding import Understood
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 from rag.support.pipeline_parts import component_of
+
+
+@component
+class QuestionAnalyzer(QueryAnalyzer):
+    """Read a question with the index at hand, and tell the other components what to look for.
+
+    :param document_store: the index that is searched.
+    :param top_k: how many notes the answer may draw on.
+    :param mode: `auto`, `lexical`, `dense` or `hybrid`.
+    """
+
+    @component.output_types(**OUTPUTS, question=str, quoted=str, quotes_all=bool)
+    def run(  # type: ignore[override]
+        self,
+        text: str,
+        filters: QueryFilters | dict[str, Any] | None = None,
+        top_k: int | None = None,
+        mode: str | None = None,
+        keep_mode: bool = False,
+        variants: Variants | None = None,
+        rerank: str = "",
+        understood: Understood | None = None,
+        question: str = "",
+        lists: bool = False,
+        relaxed: bool = False,
+    ) -> dict[str, Any]:
+        """Return what the question means, as the inputs of the other components.
+
+        :param question: what is asked, where `text` is only what to search for.
+        :param lists: answer from the newest notes that the filters select.
+        :param relaxed: whether other notes than those that were asked for may be listed.
+
+        The other parameters and the errors are those of `QueryAnalyzer`.
+        """
+        if not isinstance(question, str):
+            raise not_text("question", question)
+        inputs: dict[str, Any] = QueryAnalyzer.run(
+            self, text, filters, top_k, mode, False, keep_mode, variants, rerank, understood
+        )
+        understood = inputs["understood"]
+        assert understood
+        question = question or understood.text
+        found = {"question": question, "quotes_all": lists and not relaxed}
+        if not lists:
+            return inputs | found | {"quoted": understood.meant}
+        newest = newest_notes(self.document_store, understood, inputs["filters"], inputs["top_k"])
+        return inputs | found | {"quoted": question, "matched": newest}
+
+    def without_words(self, understood: Understood, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Return nothing: filters alone are no question."""
+        return {}
+
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
 ANSWER = "answer_builder"
@@ -97,10 +155,9 @@ def _let_a_model_answer(
     template: str | None,
 ) -> None:
     # Quotations alone need not wait for the imports of a model.
-    from rag.qa.answer_checker import AnswerChecker
-    from rag.qa.neighbours.neighbour_loader import NeighbourLoader
+    from rag.qa.neighbours import NeighbourLoader
     from rag.qa.prompt_builder import AnswerPromptBuilder
-    from rag.qa.written_answer_builder import WrittenAnswerBuilder
+    from rag.qa.written_answer import AnswerChecker, WrittenAnswerBuilder
 
     ask = config.ask
     load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer

@@ -13,18 +13,15 @@ from haystack.core.errors import PipelineRuntimeError
 
 from rag.answers.follow_ups import is_small_talk, lacks_subject
 from rag.answers.notices import notice
-from rag.answers.quotation.question import Question
-from rag.answers.quotation.question_kinds import Asked, kind_of
+from rag.answers.quotation.question import Asked, Question, kind_of
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
 from rag.exceptions import ModelError, QueryError, RAGError, StorageError
-from rag.qa.answer import Answer
-from rag.qa.answer_stream import AnswerStream, OnProgress, OnText
+from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
 from rag.qa.context_report import WindowReport
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
-from rag.query.limits import not_text
-from rag.query.syntax import parse_query
+from rag.query.syntax import not_text, parse_query
 from rag.search.components.query_analyzer import check_top_k
 from rag.search.matching_line import point_at_matches
 from rag.search.planning import ANALYZER, Planned, planned
@@ -38,7 +35,7 @@ from rag.support.pipeline_parts import component_of, takes
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
-    from rag.qa.answer_checker import Written
+    from rag.qa.written_answer import Written
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
 
@@ -112,7 +109,7 @@ def ask(
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
         if asked_for == Asked.HOW_MANY and not _must_answer(pipeline):
-            from rag.qa.note_answers.stated_counts import count_stated  # few questions count
+            from rag.qa.chosen_notes import count_stated  # few questions count
 
             chosen_by = intent.filters if intent else filters
             if counted := count_stated(store, question, chosen_by or QueryFilters(), top_k):
@@ -164,7 +161,7 @@ def _about_notes(
     intent: Intent | None,
 ) -> Answer:
     """List notes, count them, or say when something was last."""
-    from rag.qa.note_answers.answering import answer_about_notes  # most questions do without it
+    from rag.qa.note_questions import answer_about_notes  # most questions do without it
 
     store, shown = open_store(pipeline), chosen(pipeline, top_k, None)[0]
     with store.pinned(), own_errors(QueryError, "the search failed"):
@@ -234,7 +231,7 @@ def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
     cause = error.__cause__ or error
     if isinstance(cause, RAGError):
         return cause
-    from rag.query.llm.call import name_of  # answers do without its imports
+    from rag.query.llm import name_of  # answers do without its imports
 
     why = brief(f"{type(cause).__name__}: {cause}")
     return ModelError(f"{name_of(component_of(pipeline, GENERATOR))} failed", details=why)

@@ -8,9 +8,19 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.query.classifiers": ("CallbackClassifier", "EmbeddingClassifier", "KeywordClassifier"),
-    "rag.query.planner.catalog": ("Catalogue", "StaticCatalogue"),
-    "rag.query.dates": ("DateRange", "parse_date_range"),
+    "rag.query.classifiers": (
+        "CallbackClassifier",
+        "EmbeddingClassifier",
+        "KeywordClassifier",
+    ),
+    "rag.query.planner.catalog": (
+        "Catalogue",
+        "StaticCatalogue",
+    ),
+    "rag.query.dates": (
+        "DateRange",
+        "parse_date_range",
+    ),
     "rag.query.transforms.llm_callbacks": (
         "HypotheticalDocuments",
         "QueryVariations",
@@ -18,7 +28,17 @@ _HOMES = {
         "StepBackQuestions",
         "SubQuestions",
     ),
-    "rag.query.transforms.generated_text": ("GeneratedText", "GeneratedTexts"),
+    "rag.query.transforms.transformers": (
+        "GeneratedText",
+        "GeneratedTexts",
+        "ContextualQueryTransformer",
+        "ConversationRewriter",
+        "DecompositionTransformer",
+        "HyDETransformer",
+        "MultiQueryTransformer",
+        "QueryTransformPipeline",
+        "StepBackTransformer",
+    ),
     "rag.query.planner.guardrails": (
         "Allowlist",
         "DefaultTimeWindow",
@@ -28,8 +48,11 @@ _HOMES = {
         "TagExplosionCap",
     ),
     "rag.query.planner.query_planner": ("MetadataTransformer",),
-    "rag.query.models": ("ConversationTurn", "QueryBundle"),
-    "rag.query.planner.tag_expansion": ("Normaliser",),
+    "rag.query.models": (
+        "ConversationTurn",
+        "QueryBundle",
+    ),
+    "rag.query.planner.rules.fields": ("Normaliser",),
     "rag.query.planner.plan": (
         "Extraction",
         "FullTransformationResult",
@@ -42,7 +65,11 @@ _HOMES = {
         "WindowName",
     ),
     "rag.query.planner.llm_planner": ("QueryTransformerFactory",),
-    "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
+    "rag.query.protocols": (
+        "AsyncQueryTransformer",
+        "QueryClassifier",
+        "QueryTransformer",
+    ),
     "rag.query.registry": (
         "classifier_names",
         "create_classifier",
@@ -52,21 +79,16 @@ _HOMES = {
     ),
     "rag.query.planner.intent_router": ("IntentRouter",),
     "rag.query.planner.tools": ("similarity_tool",),
-    "rag.query.planner.trace": ("LiveAsker", "ReplayAsker", "Trace"),
+    "rag.query.planner.audit_log": (
+        "LiveAsker",
+        "ReplayAsker",
+        "Trace",
+    ),
     "rag.query.planner.llm_result": (
         "QueryPurpose",
         "QueryTransformationResult",
         "QueryTransformationUnit",
         "QueryType",
-    ),
-    "rag.query.transforms.transformers": (
-        "ContextualQueryTransformer",
-        "ConversationRewriter",
-        "DecompositionTransformer",
-        "HyDETransformer",
-        "MultiQueryTransformer",
-        "QueryTransformPipeline",
-        "StepBackTransformer",
     ),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -15,7 +15,7 @@ from haystack import component, default_to_dict
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import QueryComponent, check_callable, to_serialised
 from rag.support.settings_repr import with_settings_repr
-from rag.text.normalize import normalize
+from rag.text.tokenizer import normalize
 
 
 class _AsComponent(QueryComponent):

@@ -23,7 +23,7 @@ from rag.exceptions import UsageError
 from rag.query.dates import DateRange, parse_date_range
 from rag.text.messages import brief
 from rag.text.ngrams import RUN
-from rag.text.normalize import fold_accents, name_key
+from rag.text.tokenizer import fold_accents, name_key
 
 _COMPARISON = re.compile(r"([<>]=?|[≤≥])\s*([^<>≤≥]*[^<>≤≥\s])\s*")
 _COMPARISONS = re.compile(rf"(?:{_COMPARISON.pattern})+")

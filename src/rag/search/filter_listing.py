@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rag.search.components.note_ranker import Hit, Hits, first_chunks
-from rag.search.filters import Filter
-from rag.search.ordering import MODIFIED, TITLE, ordered_notes
+from rag.search.filters import MODIFIED, TITLE, Filter, ordered_notes
 from rag.search.understanding.query_understanding import Understood
 from rag.stores.base.document_store import BaseDocumentStore
 

@@ -12,14 +12,20 @@ from rag.search.results import SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.exact_forms import Kind as FormKind
 from rag.text.exact_forms import asked_forms
-from rag.text.matches import Match, find_matches, weigh_matches, weigh_terms
+from rag.text.matches import (
+    Match,
+    Span,
+    find_matches,
+    snippet,
+    spans_of,
+    weigh_matches,
+    weigh_terms,
+)
+from rag.text.messages import without_controls
 from rag.text.property_words import asking
-from rag.text.sanitize import without_controls
-from rag.text.snippets import Span, snippet, spans_of
 from rag.vault.markdown import Kind
 from rag.vault.readable import ReadableLine, readable_lines
-from rag.vault.sentence_units import sentence_units
-from rag.vault.sentences import sentence_spans
+from rag.vault.sentences import sentence_spans, sentence_units
 
 _HEADING = 0.97  # a heading, which is shown beside the path, gives way to text that says as much
 _COLUMN = 0.5  # the name of a column, against what a row holds itself

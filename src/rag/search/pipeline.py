@@ -8,11 +8,10 @@ from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
 from rag.search.components.form_ranker import ExactFormRanker
-from rag.search.components.lexical_embedder import LexicalTextEmbedder
 from rag.search.components.llm_ranker import DEPTH, ModelReranker
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
 from rag.search.components.query_analyzer import MIN_CHUNKS, QueryAnalyzer
-from rag.search.components.query_embedder import QueryEmbedder
+from rag.search.components.query_embedder import LexicalTextEmbedder, QueryEmbedder
 from rag.search.planning import ANALYZER, EXPANDER, ROUTER, add_planning
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 

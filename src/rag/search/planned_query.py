@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
-from rag.exceptions import ConfigError
+from rag.exceptions import ConfigError, RAGError
 from rag.index.filter_catalog import ManifestCatalogue
-from rag.query.planner.audit_log import AuditRecord, AuditTrail
+from rag.query.llm import Asked
+from rag.query.planner.audit_log import (
+    AuditRecord,
+    AuditTrail,
+    LiveAsker,
+    Outcome,
+    RawResponse,
+    Stage,
+)
 from rag.query.planner.intent_router import ROUTERS, IntentRouter
 from rag.query.planner.plan import (
     FullTransformationResult,
@@ -21,20 +31,107 @@ from rag.query.planner.plan import (
     WindowName,
 )
 from rag.query.planner.query_planner import MetadataTransformer
-from rag.query.planner.rules.unwanted_words import without_unwanted
+from rag.query.planner.rules.query_text import without_unwanted
 from rag.query.registry import classifier_names
 from rag.query.syntax import parse_query
+from rag.query.transforms.prompts import Prompt
 from rag.search.filters import plain_tags
-from rag.search.planner_llm import PlannerModels
 from rag.search.query_variants import HYDE, Variant, Variants, shown, weighed
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.plugins import canonical, unknown_name
 from rag.support.unicode_forms import with_few_marks
-from rag.text.messages import brief
-from rag.text.normalize import normalize
-from rag.text.surrogates import without_halves
-from rag.text.tokenizer import has_words
+from rag.text.messages import brief, without_halves
+from rag.text.tokenizer import has_words, normalize
+
+
+class PlannerModels(LiveAsker):
+    """Asks the configured models, all of them together for `ollama.transform_timeout` at most.
+
+    A model that failed is not asked again.
+
+    :param config: the settings; no server is asked before `has` is.
+    """
+
+    def __init__(self, config: RAGConfig) -> None:
+        super().__init__({})
+        self._config, self._chat = config.ollama, chat_provider(config)
+        planner, default = config.planner, self._chat.model
+        self._names: dict[Stage, str] = {
+            "route": planner.router_model or default,
+            "metadata": planner.extractor_model or default,
+            "hyde": planner.hyde_model or default,
+        }
+        self._made: dict[str, Any] = {}
+        self._failed: set[str] = set()
+        self._until = 0.0
+        self._answers: bool | None = None
+
+    def has(self, stage: Stage) -> bool:
+        """Return whether there is a model for a stage."""
+        return bool(self._names[stage]) and self._is_there()
+
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of the stage's configured model."""
+        return self._names[stage]
+
+    def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
+        """Ask the stage's model."""
+        if not self.has(stage):
+            return Asked("", "", "there is no model")
+        name = self._names[stage]
+        left = self._left()
+        if left <= 0 or name in self._failed:
+            timeout = "no time was left (ollama.transform_timeout)"
+            asked = Asked("", name, timeout if left <= 0 else f"{name} had failed before")
+            self.trace.responses.append(
+                RawResponse(stage=stage, model=asked.model, failure=asked.failure)
+            )
+            return asked
+        self._timeout = left
+        self._generators[stage] = self.generator(name, left)
+        asked = super().ask(stage, prompt, schema)
+        if asked.failure:
+            self._failed.add(name)
+        return asked
+
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Use a tool, within the time that is left."""
+        self._timeout = max(self._left(), 0.0)
+        return super().call(use)
+
+    def _left(self) -> float:
+        return round(self._until - time.monotonic(), 1)
+
+    def generator(self, name: str, seconds: float) -> Any:
+        """Return a chat generator that waits so long for its reply."""
+        if name not in self._made:
+            self._made[name] = self._chat.generator(name, seconds)
+        self._made[name].timeout = seconds
+        return self._made[name]
+
+    def generator_of(self, stage: Stage) -> Any | None:
+        """Return the chat generator of a stage, for plug-ins; `None` where none is configured."""
+        name = self._names[stage]
+        if not name or self._chat.is_off:
+            return None
+        return self.generator(name, self._config.transform_timeout)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for generator in self._made.values():
+            generator.close()
+        self._made.clear()
+
+    def _is_there(self) -> bool:
+        if self._answers is None:
+            self._answers = False
+            with suppress(RAGError):
+                self._chat.check_listening()
+                self._answers = True
+            self._until = time.monotonic() + self._config.transform_timeout
+        return self._answers
+
 
 _NOT_PLANNED = "the query is searched as typed, for it could not be planned: {}"
 _PLAN = "plan"  # what units of a plan are reported as in `found_by`

@@ -10,8 +10,8 @@ from haystack import Pipeline
 
 from rag.config import RAGConfig
 from rag.index.background import Background
-from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE_IDLE, Variants
+from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
 from rag.index.searchable_text import lexical_parts
-from rag.query.limits import MAX_LENGTH
 from rag.query.note_hints import may_filter
-from rag.query.syntax import condition_spans
-from rag.search.modes import SearchMode
+from rag.query.syntax import MAX_LENGTH, condition_spans
 from rag.search.query_variants import Variants
-from rag.search.results import QueryFilters
+from rag.search.results import QueryFilters, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 from rag.text.bm25 import content_terms
 from rag.text.matches import STEMMED, find_matches
-from rag.text.normalize import normalize
-from rag.text.surrogates import without_halves
+from rag.text.messages import without_halves
+from rag.text.tokenizer import normalize
 
 if TYPE_CHECKING:
     from rag.search.components.note_ranker import Hit

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.search.components.form_ranker import full_gain
 from rag.search.embedding_choice import embedded_in
-from rag.search.weights import WEIGHTS
+from rag.search.query_variants import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import query_terms
 

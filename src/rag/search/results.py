@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal, NamedTuple
 
-from rag.search.modes import SearchMode
+from rag.config import SearchMode as SearchMode
 from rag.support.json_reports import optional
 from rag.vault.properties import Property
 

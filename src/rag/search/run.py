@@ -10,21 +10,18 @@ from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
 from rag.exceptions import QueryError
-from rag.search.attribution import Found, trace
 from rag.search.components.note_ranker import Hit, Hits
 from rag.search.components.query_analyzer import check_top_k, readable
-from rag.search.explanation import explain
+from rag.search.explanation import Found, explain, trace
+from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
-from rag.search.modes import SearchMode
-from rag.search.ordering import check_order, ordered_results
 from rag.search.pipeline import RERANKER
 from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
-from rag.search.query_variants import told
+from rag.search.query_variants import WEIGHTS, told
 from rag.search.relaxation import Attempt, attempts, holds_all, in_a_mode
 from rag.search.relevance import are_borne, excess_of, in_order, weigh
-from rag.search.results import NearWord, QueryFilters, SearchResponse, SearchResult
+from rag.search.results import NearWord, QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import Understood, understand
-from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import cosines_of
 from rag.support.pipeline_errors import own_errors
@@ -66,7 +63,7 @@ def search(
         queries whose route has none, as `search.mode` is.
     :param intent: what the query and the filters mean, from `rag.search.planned_query.find_intent`;
         filters that were only understood are dropped when nothing fits them.
-    :param order: of the results, or of the notes that are listed; see `rag.search.ordering`.
+    :param order: of the results, or of the notes that are listed; see `rag.search.filters`.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no

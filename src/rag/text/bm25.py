@@ -32,13 +32,14 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from rag.text.ngrams import RUN, hash_gram, is_seam, weigh_grams
-from rag.text.normalize import fold_accents
-from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
 from rag.text.tokenizer import (
     ASCII_WORD,
+    JAPANESE_QUESTION,
     MAX_WORD,
     SPACED_WORD,
+    STOP_TERMS,
     cleaned,
+    fold_accents,
     run_grams,
     stem,
     terms,

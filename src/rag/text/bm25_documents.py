@@ -30,8 +30,7 @@ from rag.text.bm25 import (
     word_dimension,
 )
 from rag.text.ngrams import hash_grams
-from rag.text.normalize import fold_accents
-from rag.text.tokenizer import MAX_WORD, cleaned, stem_letters, terms
+from rag.text.tokenizer import MAX_WORD, cleaned, fold_accents, stem_letters, terms
 
 _BATCH = 512  # texts: some 200,000 numbers to sort
 _MAX_WORDS = 1 << 18

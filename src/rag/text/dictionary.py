@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from rag.text.normalize import fold_accents
+from rag.text.tokenizer import fold_accents
 
 # Word lists of pyspellchecker, as JSON: {"word": how often, ...}. Its module is not imported.
 _PACKAGE, _FILE = "spellchecker", "resources/{}.json.gz"

@@ -17,9 +17,8 @@ from itertools import pairwise
 from rag.text.bm25 import GRAMS, KATAKANA_WORD, content_words, word_dimension
 from rag.text.matches import find_matches
 from rag.text.ngrams import RUN, hash_gram, weigh_grams
-from rag.text.normalize import fold_accents, normalize
 from rag.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
-from rag.text.tokenizer import cleaned, stem
+from rag.text.tokenizer import cleaned, fold_accents, normalize, stem
 
 _IDENTIFIER = re.compile(r"(?<![^\s(\[{\"'`])[^\W_]\w*(?:[.\-_/:@+#~]+\w+)+(?![^\s)\]}\"'`,;.:!?])")
 _WORD = re.compile(r"[^\W_]+")

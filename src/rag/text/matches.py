@@ -3,16 +3,61 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from rag.text.bm25 import content_terms, content_words, query_terms
-from rag.text.normalize import fold_accents, normalize
-from rag.text.tokenizer import ASCII_WORD, TOKEN, run_grams, stem
-from rag.text.word_parts import word_parts
+from rag.text.tokenizer import ASCII_WORD, TOKEN, fold_accents, normalize, run_grams, stem
+
+# Where a part begins with a capital inside a word, as in names of programs. That the expression
+# begins with the capital lets `re` skip all else: eight times as fast as one that looks back first.
+_SEAM = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})[a-z])")
+_WORD = re.compile("[A-Za-z0-9]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SHORTEST = 3  # letters of what is worth finding
+_MOST_PARTS = 6  # of a word; base64 has more
+
+
+class WordPart(NamedTuple):
+    """Some neighbouring parts of a word, in lower case, and where they stand in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def word_parts(text: str) -> Iterator[WordPart]:
+    """Yield the parts of each word in mixed case, and neighbouring ones together: of
+    `CrashLoopBackOff` crash, crashloop, crashloopback, loop, …, backoff, off, but not the whole.
+    """
+    for word in _words(text):
+        parts = [(part.start(), part.end()) for part in _PART.finditer(word[0])]
+        if not 1 < len(parts) <= _MOST_PARTS:
+            continue
+        for first, (start, _) in enumerate(parts):
+            for _, end in parts[first : len(parts) - (first == 0)]:
+                if end - start >= _SHORTEST:
+                    at = word.start()
+                    yield WordPart(word[0][start:end].lower(), at + start, at + end)
+
+
+def _words(text: str) -> Iterator[re.Match[str]]:
+    """Yield the words of Latin letters and digits that are in mixed case."""
+    done = 0
+    for seam in _SEAM.finditer(text):
+        if seam.start() < done:
+            continue
+        begin = seam.start()
+        while begin > done and text[begin - 1].isascii() and text[begin - 1].isalnum():
+            begin -= 1
+        word = _WORD.match(text, begin)
+        if word:
+            done = word.end()
+            yield word
+
 
 # What a word counts for that is the query's in another form: one that the stemmer joins with it,
 # and one that begins alike, as those of languages that the stemmer does not know.
@@ -193,3 +238,85 @@ def weigh_matches(matches: Sequence[Match], weights: dict[str, float]) -> dict[s
         found[match.term] = max(counts, found.get(match.term, 0.0))
         last = weight
     return found
+
+
+Span = tuple[int, int]
+
+
+def match_spans(text: str, query: str) -> list[Span]:
+    """Return the (start, end) of every part of `text` that a word of `query` matches, in order.
+
+    In unsegmented scripts a part is marked when two characters together stand in the query.
+    """
+    return spans_of(find_matches(text, query))
+
+
+def spans_of(matches: Iterable[Match]) -> list[Span]:
+    """Return the (start, end) of what some matches cover, in order; those that touch are one."""
+    joined: list[Span] = []
+    for start, end, *_ in matches:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def snippet(
+    text: str,
+    query: str,
+    width: int,
+    within: Span | None = None,
+    spans: list[Span] | None = None,
+) -> tuple[str, list[Span]]:
+    """Return the stretch of `text` that speaks most of `query`, on one line, and its matches.
+
+    :param width: about how many characters; cuts are marked by `…`.
+    :param within: the (start, end) of the part of `text`, all of it on one line then, that the
+        stretch must show some of; the part with the best match, if there is one.
+    :param spans: what of `text`, all of it on one line then, matches, where that is known.
+    """
+    if spans is None:
+        text = " ".join(text.split())
+        spans = match_spans(text, query)
+    if len(text) <= width:
+        return text, spans
+    start = _best_start(text, spans, width, within or (0, len(text)))
+    end = min(len(text), start + width)
+    if start:
+        first = next((a for a, _ in spans if a >= start), len(text))
+        space = text.find(" ", start, min(start + 12, first))
+        start = space + 1 if space > 0 else start
+    if end < len(text):
+        space = text.rfind(" ", end - 12, end)
+        end = space if space > start else end
+    head, tail = "…" if start else "", "…" if end < len(text) else ""
+    shift = len(head) - start
+    inside = [
+        (max(a, start) + shift, min(b, end) + shift) for a, b in spans if b > start and a < end
+    ]
+    return f"{head}{text[start:end]}{tail}", inside
+
+
+def _best_start(text: str, spans: list[Span], width: int, within: Span) -> int:
+    """Return where the window with the most matched characters begins, some way before them.
+
+    Different words count more than one word again and again.
+
+    :param within: where the first of the matches must stand.
+    """
+    best, best_score = within[0], -1.0
+    for index, (start, end) in enumerate(spans):
+        if end <= within[0] or start >= within[1]:
+            continue
+        seen: set[str] = set()
+        score = 0.0
+        for a, b in spans[index:]:
+            if b > start + width * 0.8:
+                break
+            word = text[a:b].lower()
+            score += (b - a) * (0.2 if word in seen else 1.0)
+            seen.add(word)
+        if score > best_score:
+            best, best_score = start, score
+    return max(0, min(best - width // 6, len(text) - width))

@@ -2,7 +2,49 @@
 
 from __future__ import annotations
 
-from rag.text.sanitize import without_controls
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+
+# Marks, embeddings, overrides and isolates, which turn the direction of what follows.
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+# Whole ANSI sequences, so that no `[31m` is left of one; other controls but tab and line feed.
+_STEERING = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b.?"
+    f"|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]",
+    re.DOTALL,
+)
+# What any of that begins with; most texts hold none of it, and are looked through much faster.
+_BEGINNING = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+# C0, DEL and C1; what ends a line or a paragraph; surrogates, as of bytes that are no UTF-8.
+_UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+# The same without what ends lines and sets columns.
+_UNSEEN_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+
+
+def without_controls(text: str) -> str:
+    """Return a text that is safe on a terminal: a note, a model or a server may say anything."""
+    return _STEERING.sub("", text) if _BEGINNING.search(text) else text
+
+
+def visible(text: str) -> str:
+    r"""Return a name as one line in which every character is seen: `\x1b`, `\n`, `\u202e`."""
+    return _UNSEEN.sub(_escaped, text)
+
+
+def visible_lines(text: str) -> str:
+    """Return the same of several lines, which stay lines, as do tabs."""
+    return _UNSEEN_IN_LINES.sub(_escaped, text)
+
+
+def escaped_json(text: str) -> str:
+    r"""Return JSON in which the same characters are `\u009b`, and all others as they were."""
+    return _UNSEEN_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
 
 _LONGEST = 160  # characters of what a message quotes
 
@@ -36,3 +78,28 @@ def brief(text: str, longest: int = _LONGEST) -> str:
 def shortened(text: str, width: int = 80) -> str:
     """Return the beginning of a text that may be long."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def without_halves(text: str) -> str:
+    """Return a text with a question mark for each lone half of a surrogate pair: a shell passes
+    any bytes, and a model may write anything."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def unused_code(texts: Iterable[str], secret: str = "") -> str:
+    """Return a code that no text holds, so that none of them can end where it does not.
+
+    :param secret: makes it another code; without one it is the same for the same texts, so that
+        a model that is asked the same again can say the same again.
+    """
+    texts = list(texts)
+    code = ""
+    while not code or any(code in text for text in texts):
+        seed = "\0".join((code, secret, *texts)).encode("utf-8", "replace")
+        code = sha256(seed).hexdigest()[:8]
+    return code
+
+
+def fenced(text: str, code: str) -> str:
+    """Return a text between its two lines."""
+    return f"<<< {code}\n{text}\n{code} >>>"

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from rag.text.normalize import normalize
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA
+from rag.text.tokenizer import normalize
 
 _UNSPACED = re.compile(f"[{HAN}{HIRAGANA}{KATAKANA}〆]")
 

@@ -10,13 +10,64 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter
-from rag.vault.inline_marks import CODE_SPAN, without_emphasis, without_single_marks
-from rag.vault.suffixes import SUFFIXES
+
+# A run of backquotes that no run of the same length follows costs reading the rest of its line.
+# There are as many such runs in a line as lengths, so the lengths are few: nobody writes longer.
+_MOST_BACKQUOTES = 8
+# The group is atomic, not possessive: Python before 3.11.5 matches `(?:…)*+` wrongly.
+CODE_SPAN = rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?>(?:(?!\1(?!`))`++[^`\n]*+)*)\1(?!`)"
+
+# Emphasis by single marks, and code, in which they are none. A mark within a word is a letter.
+_EMPHASIS = re.compile(
+    rf"{CODE_SPAN}"
+    r"|(?<![A-Za-z0-9*])\*(?=[^\s*])(?P<star>[^*\n]*[^\s*])\*(?![A-Za-z0-9*])"
+    r"|(?<!\w)_(?=[^\s_])(?P<line>[^_\n]*[^\s_])_(?!\w)"
+)
+_OPENING = re.compile(r"(\*\*|__|~~|==)(?=\S)")
+_CLOSING = {mark: re.compile(rf"(?<=\S){re.escape(mark)}|\n") for mark in ("**", "__", "~~", "==")}
+
+
+def without_emphasis(text: str) -> str:
+    r"""Return Markdown without the marks of emphasis: `(\*\*|__|~~|==)(?=\S)(.+?)(?<=\S)\1`
+    replaced by its second group, but that what is opened again and again and never closed costs
+    one look at its line and no more."""
+    kept: list[str] = []
+    done = at = 0
+    unclosed: dict[str, int] = {}  # up to where it is known that a mark is not closed
+    while opening := _OPENING.search(text, at):
+        begin, mark = opening.start(), opening[1]
+        at = begin + 1
+        if begin < unclosed.get(mark, 0):
+            continue
+        closing = _CLOSING[mark].search(text, begin + 3)
+        if closing and closing[0] == mark:
+            kept += text[done:begin], text[begin + 2 : closing.start()]
+            done = at = closing.end()
+        else:
+            unclosed[mark] = closing.start() if closing else len(text)
+    kept.append(text[done:])
+    return "".join(kept)
+
+
+def without_single_marks(text: str) -> str:
+    """Return Markdown without the single marks of emphasis around words."""
+    if "*" not in text and "_" not in text:
+        return text
+    return _EMPHASIS.sub(lambda found: found["star"] or found["line"] or found[0], text)
+
+
+MARKDOWN = (".md", ".markdown")
+CANVAS, BASE = ".canvas", ".base"
+SUFFIXES = (*MARKDOWN, CANVAS, BASE)
+# A canvas and a base are shown as text of their own: a line of it is no line of the file.
+RENDERED = (CANVAS, BASE)
+
 
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
 _QUOTE = re.compile(r"[ ]{0,3}(?:>[ ]?)+")
@@ -333,3 +384,36 @@ def _without_marks(text: str) -> str:
     if "%%" in text:
         text = text.replace("%%", "")
     return without_emphasis(text)
+
+
+_HEADER_LINES = {Kind.CODE: 1, Kind.TABLE: 2}  # a fence's language; names of columns and the rule
+
+
+class Frame(NamedTuple):
+    """The lines around the rows of a block: `head` ends with a line end and `tail` begins with
+    one, or they are empty. The rows are the block's text from `first` to before `last`.
+    """
+
+    head: str
+    tail: str
+    first: int
+    last: int
+
+    def around(self, rows: str) -> str:
+        """Return rows as a block of their own."""
+        return f"{self.head}{rows}{self.tail}"
+
+
+def frame_of(text: str, start: int, end: int, kind: Kind) -> Frame:
+    """Return the frame of a block.
+
+    :param kind: whether the block, `text` from `start` to before `end`, is a fence or a table.
+    """
+    end = start + len(text[start:end].rstrip())
+    first = start
+    for _ in range(_HEADER_LINES[kind]):
+        first = text.find("\n", first, end) + 1 or end
+    last = end
+    if kind == Kind.CODE and closes_fence(text[text.rfind("\n", 0, end) + 1 : end]):
+        last = max(first, text.rfind("\n", first - 1, end))
+    return Frame(text[start:first], text[last:end], first, last)

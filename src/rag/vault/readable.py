@@ -8,8 +8,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rag.vault.frontmatter import FrontMatter
-from rag.vault.inline_marks import without_single_marks
-from rag.vault.markdown import Comments, Kind, Outline, closes_fence, outline, plain
+from rag.vault.markdown import (
+    Comments,
+    Kind,
+    Outline,
+    closes_fence,
+    outline,
+    plain,
+    without_single_marks,
+)
 
 _LAST_READ = 32  # texts of results: where each matches is found first, then it is shown
 _QUOTE = re.compile(r"\s*(?:>[ ]?)+")

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rag.vault import limits
-from rag.vault.block_frames import Frame, frame_of
-from rag.vault.markdown import Kind
+from rag.vault.markdown import Frame, Kind, frame_of
 from rag.vault.note import Note
 from rag.vault.sentences import iter_sentence_spans, sentence_spans
 

@@ -10,10 +10,10 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 
-from rag.answers.citations import outside_code
-from rag.answers.language import marks_for
-from rag.answers.sentence_stream import BLANK, FENCE, Unit, UnitSplitter
-from rag.answers.verdicts import Progress
+from rag.answers.agreement import Progress
+from rag.answers.evidence import outside_code
+from rag.answers.notices import marks_for
+from rag.answers.verification import BLANK, FENCE, Unit, UnitSplitter
 from rag.app.ask import AnswerReport
 from rag.app.chat import TurnReport
 from rag.exceptions import RAGError

@@ -21,9 +21,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from rag.text.sanitize import without_controls
+from rag.text.messages import without_controls
 from rag.vault.frontmatter import split_front_matter
-from rag.vault.suffixes import MARKDOWN
+from rag.vault.markdown import MARKDOWN
 
 PICTURES = {
     ".png": "image/png",

@@ -31,7 +31,7 @@ from rag.exceptions import NotFoundError, RAGError
 from rag.search.matching_line import excerpt
 from rag.search.results import QueryFilters
 from rag.support.regular_files import open_file
-from rag.text.sanitize import visible
+from rag.text.messages import visible
 from rag.web import requests
 from rag.web.markdown import PICTURES, Page, is_picture, note_address, render
 

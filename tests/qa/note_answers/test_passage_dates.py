@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from rag.qa.note_answers.passage_dates import day_in, day_of, has_happened
-from rag.text.normalize import normalize
+from rag.qa.note_questions import day_in, day_of, has_happened
+from rag.text.tokenizer import normalize
 from tables import rows
 
 

@@ -8,13 +8,13 @@ import unicodedata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.query.llm.reply_parsing import (
+from rag.query.llm import (
     LONGEST_DOCUMENT,
     document_in,
     line_in,
     texts_in,
 )
-from rag.text.normalize import normalize
+from rag.text.tokenizer import normalize
 from tables import rows
 
 AB = ["alpha", "beta"]

@@ -28,6 +28,9 @@ from rag.query.planner.audit_log import (
     LARGEST,
     AuditRecord,
     AuditTrail,
+    RawResponse,
+    ToolCall,
+    Trace,
     decoded,
     encoded,
 )
@@ -37,7 +40,6 @@ from rag.query.planner.plan import (
     Named,
     TimeWindow,
 )
-from rag.query.planner.trace import RawResponse, ToolCall, Trace
 from tables import rows
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).astimezone()

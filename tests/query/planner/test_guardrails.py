@@ -25,9 +25,9 @@ from rag.query import (
     TagExplosionCap,
     TimeWindow,
 )
-from rag.query.planner.fallback_texts import is_short
-from rag.query.planner.rules.name_resolver import Resolver
-from rag.query.planner.time_windows import window_of
+from rag.query.planner.guardrails import is_short
+from rag.query.planner.plan import window_of
+from rag.query.planner.rules.names import Resolver
 from tables import rows
 
 TODAY = date(2026, 11, 21)

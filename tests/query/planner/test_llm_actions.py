@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.query import QueryPurpose, QueryType
-from rag.query.planner.llm_actions import Final, ToolUse, action_in, confidence_of, result_of
+from rag.query.planner.llm_result import Final, ToolUse, action_in, confidence_of, result_of
 from tables import rows
 
 TODAY = date(2026, 11, 21)

@@ -28,7 +28,7 @@ from rag.query import (
     TimeWindow,
 )
 from rag.query.planner import query_planner as metadata
-from rag.query.planner.fallback_texts import is_short
+from rag.query.planner.guardrails import is_short
 from rag.query.planner.plan import Extraction
 from tables import rows
 

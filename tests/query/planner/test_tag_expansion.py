@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.query import FullTransformationResult, MetadataExtraction, Normaliser, StaticCatalogue
-from rag.query.planner.rules.name_resolver import Resolver
+from rag.query.planner.rules.names import Resolver
 from tables import rows
 
 CATALOGUE = StaticCatalogue(

@@ -32,7 +32,7 @@ from rag.query import (
     StepBackTransformer,
     SubQuestions,
 )
-from rag.query.transforms.fallbacks import parts_of, subject_words, without_specifics
+from rag.query.transforms.llm_callbacks import parts_of, subject_words, without_specifics
 from rag.query.transforms.prompts import VARIATIONS, build_prompt
 from tables import rows
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Note
-from rag.vault.formats.base import base_lines
-from rag.vault.readers import reader_of
+from rag.vault.readers import base_lines, reader_of
 from tables import rows
 
 TICKETS = """filters:

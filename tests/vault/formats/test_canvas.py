@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Note, chunk_note, read_note
-from rag.vault.formats.canvas import canvas_lines
-from rag.vault.readers import reader_of
+from rag.vault.readers import canvas_lines, reader_of
 from tables import rows
 
 BOARD = {

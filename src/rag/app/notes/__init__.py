@@ -17,7 +17,7 @@ from rag.index.links import Link
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.support.json_reports import hidden, optional
-from rag.vault.chunk_lines import chunk_lines, joined_line
+from rag.vault.chunking import chunk_lines, joined_line
 
 NOT_HERE = (
     "the file is not on this machine: these are the lines that were indexed, without front matter"

@@ -14,7 +14,7 @@ from rag.app.index_state import check_vaults
 from rag.app.notes import read_lines
 from rag.exceptions import RAGError
 from rag.search.filter_listing import newest_notes
-from rag.search.ordering import MODIFIED, TITLE, check_order, ordered_notes
+from rag.search.filters import MODIFIED, TITLE, check_order, ordered_notes
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.understanding.query_understanding import understand
 
@@ -101,7 +101,7 @@ def matching_lines(
 
     Every such note is read when its turn comes; a file that cannot be is passed over.
 
-    :param order: of the notes; see `rag.search.ordering`.
+    :param order: of the notes; see `rag.search.filters`.
     :raises UsageError: for a vault that is not in the index, or no such order.
     """
     check_order(order)

@@ -14,8 +14,8 @@ from unicodedata import normalize
 
 from rag.exceptions import NotFoundError, QueryError, UsageError
 from rag.index.lookup import FoundNote, find_note
-from rag.text.normalize import name_key
-from rag.vault.suffixes import SUFFIXES
+from rag.text.tokenizer import name_key
+from rag.vault.markdown import SUFFIXES
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest
@@ -145,7 +145,7 @@ def notes_like(manifest: Manifest, name: str, vaults: Sequence[str] | None = Non
     """
     if not {"*", "?"} & {*name}:
         return []
-    from rag.search.understanding.title_lookup import Places
+    from rag.search.understanding.query_conditions import Places
 
     try:
         matched = {*Places(manifest).at_paths([name, *(name + suffix for suffix in SUFFIXES)])}

@@ -28,12 +28,11 @@ from rag.index.embedding_space import of_an_older_program, read_embedded
 from rag.index.lookup import FoundNote
 from rag.search.components.note_ranker import first_chunks
 from rag.search.filters import all_of, none_of, one_of
-from rag.search.modes import SearchMode
-from rag.search.results import SearchResponse, SearchResult
+from rag.search.results import SearchMode, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import understand
 from rag.support.json_reports import hidden
 from rag.text.messages import brief
-from rag.vault.suffixes import MARKDOWN
+from rag.vault.markdown import MARKDOWN
 
 if TYPE_CHECKING:
     from haystack import Document

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.index.background import unit_vectors
 from rag.vault.readable import readable_lines
-from rag.vault.sentence_units import sentence_units
+from rag.vault.sentences import sentence_units
 
 if TYPE_CHECKING:
     import numpy as np

@@ -280,7 +280,7 @@ class _Conversation:
                 texts = ((fact.number, " ".join(clean(fact.text).split())) for fact in facts)
                 lines = [f"{number:>3}  {text}" for number, text in texts]
                 if is_empty and not as_json:
-                    from rag.qa.user_facts import no_facts
+                    from rag.qa.sessions import no_facts
 
                     raise no_facts()
             case "/remember":

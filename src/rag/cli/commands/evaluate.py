@@ -66,7 +66,7 @@ def evaluate(
     """
     from rag.app.evaluate import evaluate as run
     from rag.app.workspace import Workspace
-    from rag.evaluation.baseline import load_runs
+    from rag.evaluation.comparison import load_runs
 
     config = load_settings(config_file)
     given = (config.search.mode if modes is None else modes).split(",")

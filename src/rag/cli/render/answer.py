@@ -15,13 +15,13 @@ from rag.cli.render.console import clean, is_news, plural, print_error, say, say
 from rag.cli.render.results import marked, place, print_interpretation, searched_lines
 from rag.cli.render.terminal import make_console, print_markdown, print_styled
 from rag.exceptions import UnfinishedError
+from rag.text.matches import match_spans
 from rag.text.messages import shortened
-from rag.text.snippets import match_spans
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rag.answers.verdicts import Progress
+    from rag.answers.agreement import Progress
     from rag.app.index_state import IndexState
     from rag.cli.render.formats import Output
     from rag.qa.answer import Answer

@@ -17,9 +17,9 @@ from typing import Any
 from zlib import crc32
 
 from rag.exceptions import RAGError, RunInterruptedError, Standing
+from rag.text.messages import escaped_json, visible_lines, without_controls
 from rag.text.messages import plural as plural
-from rag.text.sanitize import escaped_json, visible_lines, without_controls
-from rag.text.sanitize import visible as visible
+from rag.text.messages import visible as visible
 
 SCHEMA = 1
 clean = without_controls  # what a note or a model says; names are made `visible`

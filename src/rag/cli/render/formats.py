@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.cli.render.console import json_line, plural, print_data, print_file, say
 from rag.exceptions import UsageError
-from rag.text.sanitize import visible, visible_lines
+from rag.text.messages import visible, visible_lines
 
 if TYPE_CHECKING:
     from rag.app.results import Result

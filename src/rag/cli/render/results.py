@@ -13,7 +13,7 @@ from rag.cli.render.console import clean, print_line, say, visible
 from rag.cli.render.terminal import make_console, print_styled
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResult, TermScore
-from rag.text.snippets import match_spans
+from rag.text.matches import match_spans
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState

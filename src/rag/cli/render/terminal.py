@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 from rich.text import Text
 
-from rag.text.sanitize import visible_lines
+from rag.text.messages import visible_lines
 
 
 class SafeConsole(Console):

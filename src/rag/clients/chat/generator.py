@@ -20,7 +20,7 @@ from haystack.tools import (
     serialize_tools_or_toolset,
 )
 
-from rag.clients.chat.reply import Call, answer_length, message_of, whatever_happens
+from rag.clients.chat.answering import Call, answer_length, message_of, whatever_happens
 from rag.clients.protocols import NO_REASONING, Response
 from rag.clients.serialization import with_config
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property, partial
 
-from rag.clients.embeddings.model_traits import Traits, known_traits
-from rag.clients.embeddings.model_traits import reads_script as reads
 from rag.clients.local import onnx_model
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.clients.local.engine import Load
-from rag.clients.local.model_folder import ModelFolder
+from rag.clients.local.onnx_model import ModelFolder
 from rag.clients.local.process import ModelProcess
+from rag.clients.models import Traits, known_traits
+from rag.clients.models import reads_script as reads
 from rag.clients.protocols import EmbeddingIdentity
 from rag.config import ModelsConfig
 from rag.exceptions import ConfigError

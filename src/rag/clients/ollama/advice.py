@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.clients.servers.advice import Advice
+from rag.clients.servers.reachability import Advice
 
 
 def advice(setting: str = "ollama.url") -> Advice:

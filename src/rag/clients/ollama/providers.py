@@ -7,17 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rag.clients.chat.provider import ServerChat
-from rag.clients.embeddings.provider import ServerEmbeddings
+from rag.clients.chat.provider import ServerChat, ServerEmbeddings, ServerProvider
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
-from rag.clients.servers.provider import ServerProvider
 from rag.config import ModelsConfig, OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError
 
 if TYPE_CHECKING:
     from rag.clients.chat.generator import ChatConnection
-    from rag.clients.ollama.embedding_stream import QueryVectors
-    from rag.clients.servers.advice import Advice
+    from rag.clients.ollama.embedders import QueryVectors
+    from rag.clients.servers.reachability import Advice
 
 _TIMEOUTS = ("read_timeout", "request_timeout")
 
@@ -36,7 +34,7 @@ class _OllamaProvider(ServerProvider):
 
     def survey(self) -> list[ServerView]:
         """Ask all servers of Ollama."""
-        from rag.clients.ollama.inventory import survey
+        from rag.clients.ollama.model_info import survey
 
         return survey(self.config)
 
@@ -112,7 +110,7 @@ class OllamaEmbeddings(_OllamaProvider, ServerEmbeddings):
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         """Return the vectors of a query and of what else to search for, in one request."""
-        from rag.clients.ollama.embedding_stream import QueryVectors
+        from rag.clients.ollama.embedders import QueryVectors
 
         if self._queries is not None and self._dimension != dimension:
             self.close()
@@ -130,7 +128,7 @@ class OllamaEmbeddings(_OllamaProvider, ServerEmbeddings):
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done."""
         from rag.clients.embeddings.batching import estimate_tokens
-        from rag.clients.ollama.embedding_stream import embed_texts
+        from rag.clients.ollama.embedders import embed_texts
 
         return embed_texts(
             texts,
@@ -184,13 +182,12 @@ class OllamaChat(_OllamaProvider, ServerChat):
             raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
 
     def _connection(self, config: ModelsConfig, model: str = "") -> ChatConnection:
-        from rag.clients.ollama.chat import ChatModel
+        from rag.clients.ollama.chat_generator import ChatModel
 
         return ChatModel(config.ollama, model)
 
     def _generators(self) -> tuple[Any, Any]:
-        from rag.clients.ollama.answer_generator import AnswerGenerator
-        from rag.clients.ollama.chat_generator import OllamaGenerator
+        from rag.clients.ollama.chat_generator import AnswerGenerator, OllamaGenerator
 
         return OllamaGenerator, AnswerGenerator
 

@@ -8,10 +8,9 @@ from array import array
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from rag.clients.embeddings.batch_embedder import BatchEmbedder
+from rag.clients.embeddings.batch_embedder import BatchEmbedder, EmbeddedBatch, embed_in_batches
 from rag.clients.embeddings.batching import Measure
-from rag.clients.embeddings.model_traits import chosen_traits
-from rag.clients.embeddings.stream import EmbeddedBatch, embed_in_batches
+from rag.clients.models import chosen_traits
 from rag.clients.openai.endpoint import check_endpoint, embedding_endpoint
 from rag.clients.openai.http_client import OpenAIClient
 from rag.clients.servers.pool import ServerPool

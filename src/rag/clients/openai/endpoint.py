@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
-from rag.clients.servers.advice import Advice
+from rag.clients.servers.reachability import Advice
 from rag.config import ModelsConfig
 from rag.config.servers import read_key
 from rag.exceptions import ConfigError

@@ -7,8 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rag.clients.chat.provider import ServerChat
-from rag.clients.embeddings.provider import ServerEmbeddings
+from rag.clients.chat.provider import ServerChat, ServerEmbeddings, ServerProvider
 from rag.clients.openai.endpoint import (
     Endpoint,
     chat_endpoint,
@@ -16,7 +15,6 @@ from rag.clients.openai.endpoint import (
     embedding_endpoint,
 )
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
-from rag.clients.servers.provider import ServerProvider
 from rag.config import ModelsConfig
 from rag.exceptions import ModelError
 from rag.support.vector_digest import TEXTS, digest_of
@@ -24,7 +22,7 @@ from rag.support.vector_digest import TEXTS, digest_of
 if TYPE_CHECKING:
     from rag.clients.chat.generator import ChatConnection
     from rag.clients.embeddings.batch_embedder import BatchEmbedder
-    from rag.clients.servers.advice import Advice
+    from rag.clients.servers.reachability import Advice
 
 _TIMEOUTS = ("read_timeout", "request_timeout")
 
@@ -65,7 +63,7 @@ class _OpenAIProvider(ServerProvider):
 
     def survey(self) -> list[ServerView]:
         """Ask all servers of this API."""
-        from rag.clients.openai.survey import survey
+        from rag.clients.openai.served_models import survey
 
         return survey(self.config)
 
@@ -103,7 +101,7 @@ class OpenAIEmbeddings(_OpenAIProvider, ServerEmbeddings):
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         """Return what makes the vectors now: `whole` asks for some. The API has no digests, so that
         the model is told by vectors of fixed texts."""
-        from rag.clients.embeddings.model_traits import chosen_traits
+        from rag.clients.models import chosen_traits
         from rag.clients.openai.embedding_model import EmbeddingModel
         from rag.clients.openai.served_models import find_embedding_limit
 
@@ -129,7 +127,7 @@ class OpenAIEmbeddings(_OpenAIProvider, ServerEmbeddings):
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         """Return the vectors of a query and of what else to search for, in one request."""
-        from rag.clients.embeddings.stream import embed_queries
+        from rag.clients.embeddings.batch_embedder import embed_queries
         from rag.clients.openai.embedding_model import query_embedder
 
         if self._queries is not None and self._dimension != dimension:
@@ -181,12 +179,11 @@ class OpenAIChat(_OpenAIProvider, ServerChat):
         return replace(config, chat=replace(config.chat, model=model))
 
     def _connection(self, config: ModelsConfig, model: str = "") -> ChatConnection:
-        from rag.clients.openai.chat_model import ChatModel
+        from rag.clients.openai.chat_generator import ChatModel
 
         return ChatModel(config, model)
 
     def _generators(self) -> tuple[Any, Any]:
-        from rag.clients.openai.answer_generator import OpenAIAnswerGenerator
-        from rag.clients.openai.chat_generator import OpenAIGenerator
+        from rag.clients.openai.chat_generator import OpenAIAnswerGenerator, OpenAIGenerator
 
         return OpenAIGenerator, OpenAIAnswerGenerator

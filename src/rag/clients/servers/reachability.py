@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from rag.clients.servers.advice import Advice
 from rag.clients.servers.silent_servers import silence, silent_for
 from rag.exceptions import ConnectionError
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The words for servers of one kind.
+
+    :param name: what does not answer: `Ollama`.
+    :param start: how it is started on this machine, or another one named.
+    :param start_there: the same where it is on another machine.
+    :param restart: what to do with one that hangs.
+    :param slow: what helps where a request takes too long.
+    :param mute: what helps where the server says nothing for too long.
+    :param broken: what helps where it breaks the connection.
+    """
+
+    name: str
+    start: str
+    start_there: str
+    restart: str
+    slow: str
+    mute: str
+    broken: str
+
 
 _SECONDS = 0.25
 

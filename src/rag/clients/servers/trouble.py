@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import httpx
 
-from rag.clients.servers.advice import Advice
 from rag.clients.servers.probe import SilentError
+from rag.clients.servers.reachability import Advice
 from rag.clients.servers.silent_servers import silence
 from rag.exceptions import ConnectionError, RAGError
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by, is_loopback

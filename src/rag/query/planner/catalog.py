@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Protocol, runtime_checkable
 
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 try:
     from rapidfuzz import fuzz, process

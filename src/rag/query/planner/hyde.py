@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rag.query.llm.reply_parsing import document_in, line_in, object_in, same_text
+from rag.query.llm import document_in, line_in, object_in, same_text
+from rag.query.planner.audit_log import Asker
 from rag.query.planner.plan import FullTransformationResult, HyDEGeneration
 from rag.query.planner.templates import build
-from rag.query.planner.trace import Asker
 from rag.query.syntax import plain_words
 from rag.text.tokenizer import has_words
 

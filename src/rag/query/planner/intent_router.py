@@ -9,12 +9,12 @@ from typing import Any
 from haystack import component, default_to_dict
 
 from rag.exceptions import RAGError
-from rag.query.llm.reply_parsing import object_in
+from rag.query.llm import object_in
 from rag.query.models import QueryBundle, as_bundle
+from rag.query.planner.audit_log import Asker, LiveAsker, RawResponse
 from rag.query.planner.plan import Extraction, QueryIntent, Route
 from rag.query.planner.rules.shared_patterns import EXAMINED
 from rag.query.planner.templates import build
-from rag.query.planner.trace import Asker, LiveAsker, RawResponse
 from rag.query.protocols import QueryClassifier
 from rag.query.registry import create_classifier
 from rag.query.serialization import QueryComponent, to_serialised

@@ -4,7 +4,7 @@
     result = transformer.transform("k8s roll backs", catalogue)
 
 It works with any Haystack chat generator: a tool is asked for, and an answer given, as a JSON
-object in the text of a reply (`rag.query.planner.llm_actions`). Whatever the model does, there is
+object in the text of a reply (`rag.query.planner.llm_result`). Whatever the model does, there is
 a result; the worst is the query as it was, with confidence 0.
 """
 
@@ -25,17 +25,23 @@ from haystack.tools.tool import Tool
 
 from rag.config import PLANNER_MODES, PlannerConfig
 from rag.query.models import QueryBundle, as_bundle
+from rag.query.planner.audit_log import Asker, LiveAsker
 from rag.query.planner.catalog import Catalogue, StaticCatalogue
-from rag.query.planner.llm_actions import Final, ToolUse, action_in, answer_of, result_of
 from rag.query.planner.llm_prompt import Known, answer_schema, planning_prompt
-from rag.query.planner.llm_result import QueryTransformationResult
+from rag.query.planner.llm_result import (
+    Final,
+    QueryTransformationResult,
+    ToolUse,
+    action_in,
+    answer_of,
+    result_of,
+)
 from rag.query.planner.plan import Named
 from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
-from rag.query.planner.trace import Asker, LiveAsker
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
 from rag.query.transforms.prompts import Prompt
 from rag.support.settings_repr import with_settings_repr
-from rag.text.surrogates import without_halves
+from rag.text.messages import without_halves
 from rag.text.tokenizer import has_words
 
 _log = logging.getLogger(__name__)

@@ -14,9 +14,8 @@ from rag.query.planner.llm_result import QueryPurpose, QueryType
 from rag.query.planner.plan import Kind, Named
 from rag.query.planner.templates import build
 from rag.query.transforms.prompts import Prompt
-from rag.text.messages import plural
+from rag.text.messages import plural, without_halves
 from rag.text.scripts import is_japanese
-from rag.text.surrogates import without_halves
 
 _LONGEST = 200  # characters of a query that names are compared with
 _LONGEST_NAME = 100

@@ -21,8 +21,9 @@ from haystack import component, default_from_dict, default_to_dict
 
 from rag.config import PlannerConfig
 from rag.exceptions import RAGError
-from rag.query.llm.reply_parsing import same_text
+from rag.query.llm import same_text
 from rag.query.models import QueryBundle, as_bundle
+from rag.query.planner.audit_log import Asker, LiveAsker, Trace
 from rag.query.planner.catalog import Catalogue
 from rag.query.planner.guardrails import (
     Allowlist,
@@ -44,16 +45,13 @@ from rag.query.planner.plan import (
     Route,
     TimeWindow,
 )
-from rag.query.planner.rules.extractor import extract
-from rag.query.planner.rules.name_resolver import Resolver
-from rag.query.planner.slot_filling import filled, supported
-from rag.query.planner.tag_expansion import Normaliser
-from rag.query.planner.trace import Asker, LiveAsker, Trace
+from rag.query.planner.rules.extractor import extract, filled, supported
+from rag.query.planner.rules.fields import Normaliser
+from rag.query.planner.rules.names import Resolver
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
 from rag.query.syntax import parse_query, plain_words
 from rag.support.settings_repr import with_settings_repr
-from rag.text.messages import brief, plural
-from rag.text.surrogates import without_halves
+from rag.text.messages import brief, plural, without_halves
 from rag.text.tokenizer import has_words
 
 if TYPE_CHECKING:

@@ -15,13 +15,12 @@ from typing import Any
 from haystack.tools.tool import Tool
 
 from rag.exceptions import RAGError
-from rag.query.llm.call import TimeoutExpired, within
+from rag.query.llm import TimeoutExpired, within
+from rag.query.planner.audit_log import Outcome, ToolCall
 from rag.query.planner.catalog import Catalogue, names_by_kind
 from rag.query.planner.fuzzy_match import ENGINE, SCORERS, best_matches
-from rag.query.planner.trace import Outcome, ToolCall
 from rag.support.plugins import TOOLS, make_plugin, plugin_names
-from rag.text.messages import brief
-from rag.text.surrogates import without_halves
+from rag.text.messages import brief, without_halves
 
 _LONGEST_RESULT = 4000  # characters that a model is told
 _LONGEST_TEXT = 200  # characters that are compared

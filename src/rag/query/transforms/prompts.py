@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.query.models import ConversationTurn
-from rag.text.data_delimiters import fenced, unused_code
+from rag.text.messages import fenced, unused_code
 from rag.text.scripts import is_japanese
 
 

@@ -19,13 +19,35 @@ from haystack import component, default_to_dict
 
 from rag.query.models import ConversationTurn, QueryBundle, as_bundle
 from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
-from rag.query.serialization import (
-    QueryComponent,
-    check_callable,
-    to_serialised,
-)
-from rag.query.transforms.generated_text import fallback_of
+from rag.query.serialization import QueryComponent, check_callable, to_serialised
 from rag.support.settings_repr import with_settings_repr
+
+
+class GeneratedText(str):
+    """A text; `fallback` says why no model wrote it, and is empty when one did."""
+
+    fallback: str
+
+    def __new__(cls, text: str, fallback: str = "") -> GeneratedText:
+        """Make a text."""
+        made = super().__new__(cls, text)
+        made.fallback = fallback
+        return made
+
+
+class GeneratedTexts(list[str]):
+    """Texts; `fallback` says why no model wrote them, and is empty when one did."""
+
+    def __init__(self, texts: list[str], fallback: str = "") -> None:
+        super().__init__(texts)
+        self.fallback = fallback
+
+
+def fallback_of(made: object) -> dict[str, Any]:
+    """Return what a query's metadata should say of how its text was made."""
+    reason = getattr(made, "fallback", "")
+    return {"fallback": reason} if reason else {}
+
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.search.components.note_ranker import OverStore
 from rag.search.filters import all_of
-from rag.search.modes import SearchMode
-from rag.search.weights import WEIGHTS
+from rag.search.query_variants import WEIGHTS
+from rag.search.results import SearchMode
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.scored_chunk import Candidate, Candidates
 from rag.text.bm25 import content_words

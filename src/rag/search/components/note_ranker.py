@@ -12,14 +12,12 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.answers.language import tongue
+from rag.answers.notices import tongue
 from rag.index.background import Background
 from rag.search.filters import Filter, all_of, one_of
-from rag.search.modes import SearchMode
-from rag.search.query_variants import Variants
-from rag.search.score_fusion import Nearness, fuse
-from rag.search.weights import WEIGHTS
-from rag.search.widening import find_lists, widened
+from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.results import SearchMode
+from rag.search.score_fusion import Nearness, find_lists, fuse, widened
 from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate, Candidates, Query
@@ -136,7 +134,7 @@ class ChunkRetriever(OverStore):
             share no indexed term with the query.
         :param query_embedding: without one, words alone count.
         :param mode: `dense` lets meaning alone count.
-        :param weight: what the words of the query weigh together; see `rag.search.widening`.
+        :param weight: what the words of the query weigh together; see `rag.search.score_fusion`.
         :param full: what a text scores that holds each of them once; see `rag.search.score_fusion`.
         :param share: of the chunks of the index that have an embedding.
         :param variants: what to search for besides; they are all asked in one batch with the query.

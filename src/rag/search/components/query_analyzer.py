@@ -11,11 +11,9 @@ from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT
 from rag.search.components.note_ranker import Hits
 from rag.search.filter_listing import CHUNKS_PER_NOTE, list_notes
 from rag.search.filters import all_of
-from rag.search.modes import SearchMode
-from rag.search.query_variants import Variants
-from rag.search.results import QueryFilters
+from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.results import QueryFilters, SearchMode
 from rag.search.understanding.query_understanding import Understood, understand
-from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.bm25 import text_terms

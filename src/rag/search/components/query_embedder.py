@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import struct
+import time
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from mmap import mmap
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 from haystack import component, default_from_dict, default_to_dict
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
@@ -22,13 +28,71 @@ from rag.exceptions import (
 )
 from rag.index.background import Background, read_background
 from rag.index.embedding_space import Embedded, Space, other_model
-from rag.search.components.query_vector_cache import recall, remember
 from rag.search.embedding_choice import embedded_in, embeddings_for
-from rag.search.modes import SearchMode
-from rag.search.query_variants import Variants
+from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.support.vector_digest import has_sample, may_be_same
+from rag.text.bm25 import encode_query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_SLOTS = 256
+_SIZE = 16 << 10  # bytes of a slot: a vector of 4,000 numbers
+_DAY = 86_400.0
+_HEAD = struct.Struct("=16sdII")  # key, time, bytes of the vector, checksum of all before and it
+_table: mmap | None = None
+
+
+def share() -> None:
+    """Begin to keep vectors, for this process and those that will be forked from it."""
+    global _table
+    _table = mmap(-1, _SLOTS * _SIZE)
+
+
+def recall(space: str, text: str) -> list[float] | None:
+    """Return the vector of a query, if it is known.
+
+    :param space: what makes it.
+    """
+    if _table is None:
+        return None
+    key = _key(space, text)
+    at = _slot(key)
+    slot = _table[at : at + _SIZE]
+    found, made, size, checksum = _HEAD.unpack_from(slot)
+    vector = slot[_HEAD.size : _HEAD.size + size]
+    is_whole = found == key and checksum == _checksum(key, made, vector)
+    if not is_whole or not 0 <= time.time() - made < _DAY:
+        return None
+    return list(struct.unpack(f"={size // 4}f", vector))
+
+
+def remember(space: str, text: str, vector: Sequence[float]) -> None:
+    """Keep the vector of a query, in single precision."""
+    packed = struct.pack(f"={len(vector)}f", *vector)
+    if _table is None or len(packed) > _SIZE - _HEAD.size:
+        return
+    key, now = _key(space, text), time.time()
+    at = _slot(key)
+    head = _HEAD.pack(key, now, len(packed), _checksum(key, now, packed))
+    _table[at : at + len(head) + len(packed)] = head + packed
+
+
+def _key(space: str, text: str) -> bytes:
+    return blake2b(f"{space}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _slot(key: bytes) -> int:
+    return int.from_bytes(key[:4], "big") % _SLOTS * _SIZE
+
+
+def _checksum(key: bytes, made: float, vector: bytes) -> int:
+    return crc32(vector, crc32(key + struct.pack("=d", made)))
+
 
 _READ = 1_000  # characters of a query that a model reads: for more it takes seconds
 _LONG = f"the query is long: its meaning is that of the first {_READ:,} characters"
@@ -279,3 +343,17 @@ def _by_words(error: RAGError) -> str:
         return error.as_notice()
     notice = error.as_notice("search is by words: ")
     return Standing(notice) if isinstance(error, ConnectionError) else notice
+
+
+@component
+class LexicalTextEmbedder:
+    """Give a query the sparse vector of BM25."""
+
+    @component.output_types(sparse_embedding=SparseEmbedding)
+    def run(self, text: str, also: list[str] | None = None) -> dict[str, SparseEmbedding]:
+        """Return `sparse_embedding`; empty when the query holds no word.
+
+        :param also: further words to look for, at a little less weight.
+        """
+        vector = encode_query(text, also or (), WEIGHTS.fields)
+        return {"sparse_embedding": SparseEmbedding(vector.indices, vector.values)}

@@ -16,12 +16,11 @@ from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
-from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
+from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
-from rag.text.normalize import normalize
-from rag.text.tokenizer import has_words
+from rag.text.tokenizer import has_words, normalize
 
 if TYPE_CHECKING:
     from rag.query.models import QueryBundle
@@ -134,7 +133,7 @@ def _transformed(
     name: str, text: str, generator: Any, seconds: float
 ) -> tuple[list[Variant], list[str]]:
     """Return what one transform made of a query, and what there is to tell of it."""
-    from rag.query.llm.call import TimeoutExpired, within
+    from rag.query.llm import TimeoutExpired, within
     from rag.query.models import QueryBundle
 
     def transform() -> list[QueryBundle]:

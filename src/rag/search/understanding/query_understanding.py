@@ -2,20 +2,153 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
-from rag.query.limits import bounded
-from rag.query.syntax import named_properties, parse_query
+from rag.query.syntax import ParsedQuery, bounded, named_properties, parse_query
 from rag.search.filters import Filter
 from rag.search.relevance import full_score
 from rag.search.results import NearWord, QueryFilters
-from rag.search.understanding.unknown_words import Unknown, find_unknown
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, pieces
-from rag.text.tokenizer import TOKEN, cleaned, has_words
+from rag.text.bm25 import (
+    ADDRESSES,
+    GRAMS,
+    KATAKANA_WORD,
+    PROPERTIES,
+    asked_characters,
+    beside_dimension,
+    content_words,
+    encode_query,
+    pieces,
+    word_dimension,
+)
+from rag.text.dictionary import is_common
+from rag.text.ngrams import RUN, hash_gram
+from rag.text.scripts import HAN, HANGUL
+from rag.text.tokenizer import TOKEN, cleaned, has_words, stem
+
+_IDEOGRAPHS = re.compile(f"[{HAN}]+|[{HANGUL}]+")
+_MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
+_DATE_DIGITS = 4
+_MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
+_MOST_COUNTED = 512  # chunks with a word, to say in how many notes it is
+
+
+class Unknown(NamedTuple):
+    """What there is to say of the words of a query that no note holds.
+
+    :ivar corrections: those that are no words, each with the word that it may be a slip of.
+    :ivar missing: the others, each with the nearest word that a note holds, if there is one.
+    :ivar beside: those that stand in no text, but in front matter or the address of a link.
+    """
+
+    corrections: dict[str, str]
+    missing: dict[str, NearWord | None]
+    beside: tuple[str, ...] = ()
+
+
+def find_unknown(
+    store: BaseDocumentStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
+) -> Unknown:
+    """Look for the words of a query that no note holds in any form.
+
+    One that is a common word is not corrected, since it was hardly meant to be another.
+
+    :param filters: a correction is in a note which they let through.
+    """
+    if manifest is None:
+        return Unknown({}, {})
+    vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
+    words = [word for word in content_words(parsed.text) if _may_be_missed(word)]
+    exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
+    as_written = {*content_words(exact), *_loans(exact)}
+    near: dict[str, list[str]] = {}
+    beside: list[str] = []
+    held = store.counts.holds
+    unheld = [word for word in dict.fromkeys([*words, *loans]) if not held(_dimension(word))]
+    for word in unheld[:_MOST_UNKNOWN]:
+        # Part of a longer loan word is found by its characters.
+        around = vocabulary.around(word) if word in loans else ()
+        if word in as_written or any(held(_dimension(loan)) for loan in around):
+            continue
+        if any(map(held, _beside(word))):
+            beside.append(word)
+        else:
+            # One number is no slip of another.
+            near[word] = [*vocabulary.near(word)] if word.isalpha() else []
+    store.expect(map(_dimension, chain.from_iterable(near.values())))
+    looks = iter(range(_MOST_LOOKS))
+
+    def likeliest(others: list[str]) -> str:
+        tried = (other for other, _ in zip(others, looks, strict=False))
+        return next((other for other in tried if store.is_used(_dimension(other), filters)), "")
+
+    nearest = {word: likeliest(others) for word, others in near.items()}
+    meant = {w: near for w, near in nearest.items() if near and near not in loans}
+    corrections = {word: other for word, other in meant.items() if not is_common(word)}
+    missing = {w: _nearest(store, n) for w, n in nearest.items() if w not in corrections}
+    missing |= dict.fromkeys(islice(_unheld_parts(parsed.text, held), _MOST_UNKNOWN))
+    return Unknown(corrections, missing, tuple(beside))
+
+
+def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
+    """Yield what no chunk holds of the runs of ideographs or of Hangul in a text: of each the
+    characters that no two neighbours share with a chunk, and one that stands alone in none.
+
+    :param held: whether a chunk has a dimension of the index.
+    """
+    cleaned_text = cleaned(text)
+    for run in RUN.finditer(cleaned_text):
+        asks = asked_characters(run[0])
+        for part in _IDEOGRAPHS.finditer(run[0]):
+            start, end = part.span()
+            while start < end and asks[start]:  # 何時の船
+                start += 1
+            while start < end and asks[end - 1]:
+                end -= 1
+            said = run[0][start:end]
+            pairs = [at for at in range(len(said) - 1) if _holds_gram(said[at : at + 2], held)]
+            shared = {place for at in pairs for place in (at, at + 1)}
+            unheld = "".join("\0" if at in shared else char for at, char in enumerate(said))
+            yield from (word for word in unheld.split("\0") if len(word) > 1)
+            is_counter = cleaned_text[: run.start() + start][-1:].isdigit()
+            if len(said) == 1 and not is_counter and not _holds_gram(said, held):
+                yield said
+
+
+def _holds_gram(gram: str, held: Callable[[int], bool]) -> bool:
+    return held(GRAMS | hash_gram(gram)) or held(beside_dimension(PROPERTIES, gram))
+
+
+def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
+    """Return a word with the number of notes that hold it, 0 where they are many."""
+    if not word:
+        return None
+    is_rare = store.points_with([_dimension(word)], _MOST_COUNTED) is not None
+    return NearWord(word, len(store.notes_with([_dimension(word)])) if is_rare else 0)
+
+
+def _loans(text: str) -> list[str]:
+    return KATAKANA_WORD.findall(cleaned(text))
+
+
+def _may_be_missed(word: str) -> bool:
+    """Return whether it tells something that no note holds a word: numbers as short as those of
+    dates and times are in few."""
+    return word.isalnum() and len(word) > 1 and not (word.isdigit() and len(word) <= _DATE_DIGITS)
+
+
+def _beside(word: str) -> list[int]:
+    return [beside_dimension(field, stem(word)) for field in (PROPERTIES, ADDRESSES)]
+
+
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))
 
 
 @dataclass(frozen=True)
@@ -32,7 +165,7 @@ class Understood:
     title, alias or file name; `matched` those of notes that hold a phrase of the query or have
     its `title:`, whatever words the index has of them. `notices` say what of the query does not
     count, because it is too much. `order` is that of a list;
-    see `rag.search.ordering`. `full` is what a text with all words of the query scores; see
+    see `rag.search.filters`. `full` is what a text with all words of the query scores; see
     `rag.search.relevance`. `is_literal` says that the query has `begin*` or `-without`: what shares
     no word with it is no match then.
     """

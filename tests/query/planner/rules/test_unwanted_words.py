@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.query.planner.catalog import StaticCatalogue
 from rag.query.planner.query_planner import MetadataTransformer
 from rag.query.planner.rules.extractor import extract
-from rag.query.planner.rules.unwanted_words import without_unwanted
+from rag.query.planner.rules.query_text import without_unwanted
 from rag.query.syntax import parse_query
 from tables import rows
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rag.text.normalize import name_key
+from rag.text.tokenizer import name_key
 
 if TYPE_CHECKING:  # `rag.query.note_hints` reads the words below, and needs no index
-    from rag.query.planner.rules.name_resolver import Resolver
+    from rag.query.planner.rules.names import Resolver
 
 # The words of a row mean the same.
 CONCEPTS: dict[str, tuple[str, ...]] = {

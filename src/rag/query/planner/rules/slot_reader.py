@@ -13,19 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rag.query.planner.plan import Kind, Named
-from rag.query.planner.rules.name_resolver import Resolver
-from rag.query.planner.rules.name_spans import (
+from rag.query.planner.rules.names import (
     JAPANESE,
     QUOTED,
     Listed,
     Names,
     Read,
+    Resolver,
     backward,
     forward,
     or_behind,
 )
-from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.normalized_query import NormalizedQuery
+from rag.query.planner.rules.query_text import NormalizedQuery, negation
 from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE, B, E
 
 MOST = 64  # slots of a kind that are read in a query

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
-from rag.query.planner.plan import TimeWindow
-from rag.query.planner.rules.negation import negation
+from rag.query.planner.plan import TimeWindow, window_name
+from rag.query.planner.rules.query_text import negation
 from rag.query.planner.rules.shared_patterns import (
     JA_NOTE,
     JA_WHAT_HAPPENED,
@@ -28,7 +28,6 @@ from rag.query.planner.rules.shared_patterns import (
     E,
 )
 from rag.query.planner.rules.time_mentions import TimeMention, find_mentions
-from rag.query.planner.time_windows import window_name
 
 _EDITS = "modified|updated|edited|changed|revised|touched"
 _EDIT = "modify|update|edit|change|revise|touch"

@@ -12,7 +12,7 @@ from importlib.resources import files
 from string import Template
 
 from rag.query.transforms.prompts import Prompt
-from rag.text.data_delimiters import fenced, unused_code
+from rag.text.messages import fenced, unused_code
 from rag.text.scripts import is_japanese
 
 _PARTS = "\n=====\n"

@@ -1,0 +1,530 @@
+"""What a sentence claims: its clauses, relations, whether it affirms or denies, opposites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from rag.answers.quantities import Quantity, quantities, without_quantities
+from rag.text.tokenizer import STOP_TERMS, TOKEN, cleaned, stem
+from rag.vault.markdown import plain
+from rag.vault.sentences import sentence_spans
+
+# Where a negation turns one into the other: "not allowed" is prohibited.
+AXES = {
+    "allowed": (
+        r"\b(?:may|can|could|allow(?:s|ed)?|permit(?:s|ted)?|possible|permissible|able to)\b"
+        r"|(?<!不)許可|許され|認められ|でき|出来|(?<!不)可能|(?<!不許)(?<![許不])可(?!能)",
+        r"\b(?:prohibit(?:s|ed)?|forbid(?:s|den)?|bann?(?:ed)?|disallow(?:s|ed)?|impossible)\b"
+        r"|禁止|禁じ|不可|不許可|厳禁",
+    ),
+    "needed": (
+        r"\b(?:must|ha(?:ve|s|d) to|require[sd]?|need(?:s|ed)?|necessary|mandatory|obligatory"
+        r"|compulsory)\b|(?<!不)必要|必須|義務|要る|要ります|要し",
+        r"\b(?:optional|voluntary|unnecessary|unneeded|superfluous)\b"
+        r"|不要|任意|不必要|いらな|要らな",
+    ),
+    "on": (
+        r"\b(?:enable[sd]?|activated?|active|(?:switched|turned) on)\b|有効|オン",
+        r"\b(?:disable[sd]?|deactivated?|inactive|(?:switched|turned) off)\b|無効|オフ",
+    ),
+    "open": (
+        r"\bopen\b|営業|開いて",
+        r"\bclosed\b|休業|休館|閉鎖|定休|(?<![夏冬春秋昼])休み",
+    ),
+    "there": (
+        r"\b(?:available|present|includ(?:es?|ed|ing)|contain(?:s|ed)?|cover(?:s|ed)?)\b"
+        r"|含む|含み|含ま|補償|対象(?!外)|付属",
+        r"\b(?:unavailable|absent|exclud(?:es?|ed|ing))\b|対象外|除外|除く|別途|別料金",
+    ),
+    "success": (
+        r"\b(?:succeed(?:s|ed)?|passe[sd]|accept(?:s|ed)?|approve[sd]?)\b"
+        r"|成功|承認|(?<!不)合格|(?<!不)採用",
+        r"\b(?:fail(?:s|ed)?|reject(?:s|ed)?|refuse[sd]?|den(?:y|ies|ied))\b"
+        r"|失敗|却下|不合格|拒否|不採用",
+    ),
+}
+# Where it does not: what is not longer need not be shorter.
+POLES = {
+    "cost": (
+        r"\b(?:gratis|free(?! of\b| from\b))\b|無料|無償|ただで",
+        r"\b(?:pay(?:s|ing)?|paid|costs?|charged?|fees?|price[sd]?|fare)\b"
+        r"|有料|料金|[\d千万]円|運賃|かかる",
+    ),
+    "much": (
+        r"\bmore\b|\bmany\b|多[いくめか]|増[えやし加]",
+        r"\b(?:less|fewer|few)\b|少[なし]?|減[っらりる少]",
+    ),
+    "long": (r"\blong(?:er|est)\b|長[いくめ]", r"\bshort(?:er|est)?\b|短[いくめ縮]"),
+    "large": (r"\b(?:larg|bigg|great)e(?:r|st)\b|大き", r"\bsmall(?:er|est)?\b|小さ"),
+    "heavy": (r"\bheav(?:y|ier|iest)\b|重[いくめか]", r"\blight(?:er|est)?\b|軽[いくめ]"),
+    "high": (r"\bhigh(?:er|est)?\b|高[いくめ]", r"\blow(?:er|est)?\b|低[いくめ]"),
+    "early": (
+        r"\b(?:earl(?:y|ier|iest)|before|precede[sd]?)\b|早[いくめ]|以前|事前|[間後年月日の]前に?",
+        r"\b(?:later?|latest|after|follow(?:s|ed))\b|遅[いくめ]|以降|事後|[間年月日の]後に?",
+    ),
+    "fast": (r"\bfast(?:er|est)?\b|速[いくめ]", r"\bslow(?:er|est)?\b|遅[いくめ]"),
+    "strong": (r"\bstrong(?:er|est)?\b|強[いくめ]", r"\bweak(?:er|est)?\b|弱[いくめ]"),
+    "growth": (
+        r"\b(?:increase[sd]?|raise[sd]?|rose|grew|grows?)\b|増|上げ|上が",
+        r"\b(?:decrease[sd]?|lower(?:s|ed)|reduce[sd]?|fell|shrank|shrinks?|cut)\b|減|下げ|下が",
+    ),
+    "always": (
+        r"\b(?:always|every time)\b|常に|いつも|必ず",
+        r"\b(?:sometimes|rarely|seldom)\b|時々|まれに",
+    ),
+    "new": (r"\bnew(?:er|est)?\b|新し|最新", r"\b(?:old(?:er|est)?|former)\b|古[いくめ]|旧"),
+    "begin": (
+        r"\b(?:begins?|began|starts?|started|opens)\b|始ま|開始|開く",
+        r"\b(?:ends?|ended|stops?|stopped|closes)\b|終わ|終了|閉まる",
+    ),
+    "left": (r"\bleft\b|左", r"\bright\b|右"),
+    "inside": (
+        r"\b(?:inside|indoors?)\b|室内|屋内|内側|の[中内][にでへの]",
+        r"\b(?:outside|outdoors?)\b|室外|屋外|外側|の外[にでへの]",
+    ),
+    "morning": (r"\bmorning\b|午前|朝", r"\b(?:evening|night|afternoon)\b|午後|夜|夕方"),
+    "dark": (r"\bdark\b|深煎り|暗い|濃い", r"\blight\b|浅煎り|明るい|薄い"),
+    "odd": (r"\bodd\b|奇数", r"\beven (?=\w+s\b)|偶数"),
+    "private": (r"\bprivate\b|非公開", r"\bpublic\b|(?<!非)公開"),
+}
+# In what time something recurs.
+PERIODS = {
+    "day": r"\b(?:a|per|each|every|of the) (?:working )?day\b|\b(?:daily|nightly|every night)\b"
+    r"|毎[日晩朝]|[一1]日に|日に[\d一二三]|[一1]日(?=[\d一二三]+[回度])",
+    "week": r"\b(?:a|per|each|every) week\b|\bweekly\b|毎週|週に?(?=[\d一二三])",
+    "month": r"\b(?:a|per|each|every|of the) month\b|\bmonthly\b"
+    r"|毎月|(?<!\d)月に?(?=[\d一二三,]+[円回度])",
+    "year": r"\b(?:a|per|each|every) year\b|\b(?:yearly|annual(?:ly)?)\b"
+    r"|毎年|年に?(?=[\d一二三]+[回度日])|年間",
+}
+# What looks like a negation and is none, or says in several words what one word says.
+READ_AS = (
+    (r"\b(?:no|not) (?:more|less|fewer|later|earlier) than\b|\bnot only\b", " "),
+    (
+        r"\b(?:free of charge|without (?:paying|payment|charge|cost|a fee)|no (?:charge|fee|cost)"
+        r"|costs? nothing)\b",
+        " gratis ",
+    ),
+    (r"\b(?:must|may|should|shall) (?:not|never)\b|\bmustn't\b", " prohibited "),
+    (r"\b(?:can|could) ?(?:not|n't|never)\b|\bcan't\b", " prohibited "),
+    (
+        r"\b(?:do|does|did)(?: not|n't) (?:have|need) to\b|\b(?:need not|needn't)\b",
+        " optional ",
+    ),
+    (r"(?:^|[.;:,]\s*)(?:please )?(?:do not|don't|never)\b(?! \w+ to\b)", " prohibited "),
+    (
+        r"(?:ねば|なければ|なくては)(?:なら(?:ない|ず|ぬ)|なりません|いけない|いけません)"
+        r"|ないと(?:いけない|いけません)",
+        "必須",
+    ),
+    (
+        r"(?:なく|ない)(?:て)?も?(?:よい|良い|いい|かまわない|構わない|かまいません|構いません)",
+        "不要",
+    ),
+    (r"(?:ても|でも)(?:かまわない|構わない|かまいません|構いません|よい|良い|いい)", "許可"),
+    (r"(?:ては|では)(?:いけない|いけません|ならない|なりません|だめ)", "禁止"),
+    (r"ないこと|ないでください", "禁止"),
+    (r"かもしれ(?:ない|ません)|だけで(?:は)?なく|のみならず", ""),
+    (r"しか(?P<only>[^。]{0,30}?)(?:ない|ません)", r" \g<only> "),
+    (r"(?:少|すく|危|もったい|つまら|切|幼)な(?:い|く)", "少"),
+    (r"で(?:は)?なく(?!な|て)|じゃなく", " "),
+)
+NEGATION = (
+    r"\b(?:not|never|nobody|none|nothing|nowhere|neither|nor|cannot|hardly)\b|n't\b"
+    r"|ない|なかっ|なく|ませんで|ません|ずに|[わらまさたかが]ず(?=[、。\s]|$)|無[理断]|不[在明評]"
+    r"|未(?=[設定完実対確解使])"
+)
+# What is said to be missing: the next words (English) or those before it.
+WITHOUT = (
+    r"\b(?:without|no|excluding|except|lacks?|lacking) (?P<after>(?:[\w'-]+ ?){1,3})"
+    r"|(?P<before>[^\s、。はがも]{1,8})(?:な[しく]で|なしに|無し|抜きで?)"
+)
+# The ends of other words in -est: west, guest, interest …
+SUPERLATIVE = (
+    r"\b(?:the|its|their|our|my|your) (?:\w+ )?(?:most|best|worst"
+    r"|\w{2,}(?<!inter)(?<!requ)(?<!for)(?<!gu)(?<!t)(?<!w)est)\b"
+    r"|最[もも大小高低良悪強弱古](?![\d限])|一番(?!目|号|線)|随一"
+)
+
+
+_READ_AS = tuple((re.compile(pattern), instead) for pattern, instead in READ_AS)
+_MAY_BE_READ = re.compile(
+    r"\b(?:no|not|never|free|without|need|costs?)\b|n't\b|な[いくけ]|ねば|[てで][はも]|のみな|かもし|しか"
+)
+_NEGATION, _WITHOUT, _SUPERLATIVE = map(re.compile, (NEGATION, WITHOUT, SUPERLATIVE))
+
+
+def _compiled(table: dict[str, tuple[str, str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple(
+        (name, re.compile(f"(?P<plus>{plus})|(?P<minus>{minus})"))
+        for name, (plus, minus) in table.items()
+    )
+
+
+_AXIS_WORDS, _POLE_WORDS = _compiled(AXES), _compiled(POLES)
+_PERIOD_WORDS = tuple((name, re.compile(pattern)) for name, pattern in PERIODS.items())
+# The words that only make a clause a yes or a no; those of "there" say what it is about, too.
+_SAYS_HOW = re.compile(
+    "|".join(
+        (
+            *(words for name in AXES if name != "there" for words in AXES[name]),
+            *PERIODS.values(),
+            NEGATION,
+            r"\b(?:gratis|no|without|yes)\b|[無有]料|無償",
+        )
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """What a clause says yes and no to.
+
+    :param axes: 1 or -1 by axis, negation included.
+    :param negative: whether the clause as a whole is negative.
+    :param poles: 1 or -1 by pole.
+    :param without: groups of words that are said to be missing.
+    :param periods: "day", "week" … where something is per day or per week.
+    """
+
+    axes: dict[str, int]
+    negative: bool
+    poles: dict[str, int]
+    without: tuple[str, ...]
+    periods: frozenset[str]
+
+    def opposes(self, other: Stance) -> bool:
+        """Return whether one says what the other denies, `without` apart."""
+        shared = self.axes.keys() & other.axes.keys()
+        if any(self.axes[axis] != other.axes[axis] for axis in shared):
+            return True
+        if not shared and self.negative != other.negative:
+            return True
+        return bool(self.periods and other.periods and not self.periods & other.periods)
+
+    def flips(self, other: Stance, whole: Stance) -> int:
+        """Return on how many poles the two stand opposite each other.
+
+        :param whole: the other's whole sentence, for the poles that the clause does not name.
+        """
+        poles = whole.poles | other.poles
+        return sum(sign * poles.get(pole, 0) < 0 for pole, sign in self.poles.items())
+
+
+@lru_cache(maxsize=4096)
+def stance(text: str) -> Stance:
+    """Return the stance of a clause in normal form (`cleaned`)."""
+    text = _read(text)
+    without = tuple((m["after"] or m["before"]).strip() for m in _WITHOUT.finditer(text))
+    found = [
+        (name, m.start(), 1 if m["plus"] is not None else -1)
+        for name, words in _AXIS_WORDS
+        for m in words.finditer(text)
+    ]
+    negations = [m.start() for m in _NEGATION.finditer(text)]
+    negative = (len(negations) + sum(sign < 0 for *_, sign in found)) % 2 == 1
+    turned = [_nearest(found, at, forward=text[at].isascii()) for at in negations]
+    axes: dict[str, int] = {}
+    for number, (name, _, sign) in enumerate(found):
+        sign *= (-1) ** turned.count(number)
+        axes[name] = sign if axes.get(name, sign) == sign else 0
+    return Stance(
+        axes={name: sign for name, sign in axes.items() if sign},
+        negative=negative,
+        poles={name: sign for name, words in _POLE_WORDS if (sign := _sign(words, text))},
+        without=without,
+        periods=frozenset(name for name, words in _PERIOD_WORDS if words.search(text)),
+    )
+
+
+def _nearest(found: list[tuple[str, int, int]], at: int, forward: bool) -> int:
+    """Return the number of the word that a negation turns round: the next one (English) or the one
+    before it; the other way where there is none. -1 without any."""
+    if not found:
+        return -1
+
+    def distance(number: int) -> tuple[bool, int]:
+        way = found[number][1] - at
+        return (way < 0) == forward, abs(way)
+
+    return min(range(len(found)), key=distance)
+
+
+def without_stance(text: str) -> str:
+    """Return a clause in normal form without the words that only make it a yes or a no."""
+    text = _read(text)
+    return _SAYS_HOW.sub(" ", text)
+
+
+def _read(text: str) -> str:
+    """Return a text with what is said in several words said in one."""
+    if _MAY_BE_READ.search(text):
+        for pattern, instead in _READ_AS:
+            text = pattern.sub(instead, text)
+    return text
+
+
+def _sign(words: re.Pattern[str], text: str) -> int:
+    """Return the pole that a text names; 0 where it names none or both."""
+    plus = minus = False
+    for found in words.finditer(text):
+        if found["plus"] is not None:
+            plus = True
+        else:
+            minus = True
+    return plus - minus
+
+
+def is_superlative(text: str) -> bool:
+    """Return whether a text in normal form says that something is the most or best of its kind."""
+    return _SUPERLATIVE.search(text) is not None
+
+
+_CUT = re.compile(
+    r"[;；、]|[,:](?!\d)|\s[–—-]\s|\s(?:and|but|while|whereas|which|because|unless|although)\s"
+    r"|(?<=[うくすつぬむるいただ])が(?=\W)|(?<=[うくすつぬむるいたな])ので|けれど"
+)
+# "On weekdays," and 平日は、 begin the clause that follows.
+_LEADS_IN = re.compile(
+    r"\s*(?:on|in|at|for|with|by|from|under|during|since|until)(?: [\w'-]+){1,4},"
+    r"|[^、]*(?:は|では|には)、|[^、は]*(?:から|まで|とき|場合|際|で)、"
+)
+_ROW = re.compile(r"\s*\|(.+)\|\s*$")
+_RULE = re.compile(r"[\s|:-]+$")
+_MARK = re.compile(r"\A\s*(?:#+|[-*+]|\d{1,3}[.)]|>)\s+")
+# Characters of one script in a row are taken for a word; hiragana are endings and particles.
+_WIDE_WORD = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+")
+_KANA_NOUN = re.compile("[ぁ-ゟ]{2,}?(?=[のはがを])")  # at the beginning of a run
+_POINTING = re.compile("[こそあど][のれここちん]|すべて|もの|こと|また|なお|ただ|しかし|よう|ほか")
+_WIDE_SMALL = frozenset("各全約毎両同当")
+_SMALL = STOP_TERMS | {stem(word) for word in ("even", "still", "already", "either", "however")}
+_MATCHED = 0.5  # of a word's terms: 大崎行き is 大崎
+
+Word = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause in normal form.
+
+    :param words: what it speaks of, each word as its terms: an English stem, or the pairs of
+        characters of a Japanese word.
+    :param soft: terms of what it stands under: title and heading.
+    :param head: the words at the head of its column, whose terms are among its own.
+    :param sentence: the number of its sentence in the text.
+    :param whole: that sentence, or row of a table; `around` are the terms of it.
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    terms: frozenset[str]
+    quantities: tuple[Quantity, ...]
+    sentence: int = 0
+    whole: str = ""
+    around: frozenset[str] = frozenset()
+    soft: frozenset[str] = frozenset()
+    head: tuple[Word, ...] = ()
+
+    @property
+    def stance(self) -> Stance:
+        """What it says yes and no to."""
+        return stance(self.text)
+
+    def unmatched(self, terms: frozenset[str]) -> list[Word]:
+        """Return the words of it that are not among some terms."""
+        return [word for word in self.words if not holds(terms, word)]
+
+
+def holds(terms: frozenset[str], word: Word) -> bool:
+    """Return whether a word is among some terms."""
+    return len(word & terms) >= _MATCHED * len(word)
+
+
+def weight(words: Iterable[Word], terms: frozenset[str]) -> float:
+    """Return how many of some words are among the terms; parts of a word count in part."""
+    return sum(len(word & terms) / len(word) for word in words)
+
+
+def words_of(text: str) -> tuple[Word, ...]:
+    """Return the words with which a text in normal form says something."""
+    found: dict[Word, None] = {}
+    for run, word in TOKEN.findall(text):
+        if word:
+            term = stem(word)
+            if term not in _SMALL and not word.isdigit():
+                found[frozenset({term})] = None
+            continue
+        if (kana := _KANA_NOUN.match(run)) and not _POINTING.match(run):
+            found[frozenset({kana[0]})] = None
+        for wide in _WIDE_WORD.findall(run):
+            if wide in _WIDE_SMALL:
+                continue
+            pairs = {wide[at : at + 2] for at in range(len(wide) - 1)} or {wide}
+            found[frozenset(pairs)] = None
+    return tuple(found)
+
+
+def said_clauses(sentence: str) -> list[Clause]:
+    """Return the clauses of one sentence of an answer."""
+    return list(_clauses(sentence, 0, frozenset()))
+
+
+def source_clauses(label: str, text: str) -> list[Clause]:
+    """Return the clauses of a source.
+
+    :param label: what it is called; all of it stands under that.
+    """
+    title = _terms(words_of(cleaned(label)))
+    soft, head = title, list[str]()
+    found: list[Clause] = []
+    sentences = [*_sentences(text), ""]
+    for number, (sentence, after) in enumerate(pairwise(sentences)):
+        row = _ROW.match(sentence)
+        if not row:
+            head = []
+            if sentence.startswith("#"):
+                soft = title | _terms(words_of(cleaned(sentence)))
+            found += _clauses(_MARK.sub("", sentence), number, soft)
+        elif not _RULE.match(sentence):
+            cells = [cell.strip() for cell in row[1].split("|")]
+            if "-" in after and _RULE.match(after):
+                head = cells
+            else:
+                found += _row(cells, head, number, soft)
+    return found
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for start, end in sentence_spans(text):
+        if sentence := text[start:end].strip():
+            yield sentence
+
+
+def _row(cells: list[str], head: list[str], number: int, soft: frozenset[str]) -> Iterator[Clause]:
+    """Yield a clause for each cell, with the row's first cell before it."""
+    whole = cleaned(plain(" ".join(cells)))
+    around = _terms(words_of(whole))
+    for at, cell in enumerate(cells):
+        above = head[at] if at < len(head) else ""
+        text = cell if at == 0 else f"{cells[0]} {cell}"
+        if text.strip():
+            clause = _clause(cleaned(plain(text)), number, whole, around, soft)
+            words = words_of(cleaned(plain(above)))
+            yield replace(clause, terms=clause.terms | _terms(words), head=words)
+
+
+def _clauses(sentence: str, number: int, soft: frozenset[str]) -> Iterator[Clause]:
+    text = cleaned(plain(sentence))
+    around = _terms(words_of(text))
+    for part in _parts(text):
+        yield _clause(part, number, text, around, soft)
+
+
+def _parts(text: str) -> list[str]:
+    """Cut a sentence, and put together again what does not stand alone: "dogs | and cats"."""
+    cuts = [0, *(cut.end() for cut in _CUT.finditer(text)), len(text)]
+    parts: list[str] = []
+    waiting = ""
+    for start, end in pairwise(cuts):
+        part = waiting + text[start:end]
+        waiting = ""
+        if _stands_alone(part):
+            parts.append(part)
+        elif end < len(text):
+            waiting = part
+        elif parts:
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return parts
+
+
+def _stands_alone(part: str) -> bool:
+    if _LEADS_IN.fullmatch(part):
+        return False
+    if quantities(part):
+        return True
+    count = len(words_of(without_stance(part)))
+    return count > 1 or (count == 1 and (stance(part).negative or part[-1:] in "、が"))
+
+
+def _clause(
+    text: str, number: int, whole: str, around: frozenset[str], soft: frozenset[str]
+) -> Clause:
+    words = words_of(without_stance(without_quantities(text)))
+    return Clause(
+        text=text,
+        words=words,
+        terms=_terms(words),
+        quantities=quantities(text),
+        sentence=number,
+        whole=whole,
+        around=around,
+        soft=soft,
+    )
+
+
+def _terms(words: Iterable[Word]) -> frozenset[str]:
+    return frozenset().union(*words)
+
+
+# Which of two things is preferred, and which is more: what stands on the far side of the word.
+_FAR = (
+    re.compile(
+        r"\b(?:over|instead of|rather than) (?P<after>(?:[\w'-]+ ?){1,3})"
+        r"|(?P<before>[^\s、。はがをの]{1,12})(?:で(?:は)?なく|じゃなく|に代わり|に代えて)"
+    ),
+    re.compile(
+        r"\bthan (?P<after>(?:[\w'-]+ ?){1,3})|(?P<before>[^\s、。はがをの]{1,12})より(?!も?後)"
+    ),
+)
+_CHANGED = re.compile(
+    r"\b(?:moved?|change[sd]?|rais(?:es?|ed)|increase[sd]?|lower(?:s|ed)|reduced?|cut|extended"
+    r"|postponed|shifted|switched|went|rose|fell|grew)\b.{0,60}?\bfrom (?P<old>.{1,60}?) to "
+    r"|(?P<before>[^、。はが]{1,30}?)から[^、。]{1,30}?[にへ](?:変|移|延|増|減|上|下|引き|改|切り替)"
+)
+_FORMERLY = re.compile(
+    r"\b(?:from|was|were|original\w*|previous\w*|former\w*|old|first)\b|から|元[のは]|以前|当初|旧"
+)
+
+
+def count_swapped(said: str, stands: str) -> int:
+    """Return how many comparisons of one sentence have the other's things the other way round.
+
+    Both are in normal form: "A rather than B" and "B rather than A" have one.
+    """
+    count = 0
+    for far in _FAR:
+        mine, theirs = far.search(said), far.search(stands)
+        if mine and theirs:
+            count += _are_swapped(mine, theirs, said, stands)
+    return count
+
+
+def former_quantities(sentence: str) -> tuple[Quantity, ...]:
+    """Return the quantities that a sentence in normal form says were changed to others."""
+    changed = _CHANGED.search(sentence)
+    return quantities(changed["old"] or changed["before"]) if changed else ()
+
+
+def says_formerly(sentence: str) -> bool:
+    """Return whether a sentence in normal form speaks of what was before."""
+    return _FORMERLY.search(sentence) is not None
+
+
+def _are_swapped(mine: re.Match[str], theirs: re.Match[str], said: str, stands: str) -> bool:
+    """Return whether what is on the far side in one stands on the near side in the other."""
+    my_far, their_far = (_far_terms(found) for found in (mine, theirs))
+    if not my_far or not their_far or my_far & their_far:
+        return False
+    mine_all, theirs_all = (frozenset().union(*words_of(text)) for text in (said, stands))
+    return bool(my_far & theirs_all) and bool(their_far & mine_all)
+
+
+def _far_terms(found: re.Match[str]) -> frozenset[str]:
+    words = words_of((found["after"] or found["before"]).strip())
+    return frozenset().union(*words)

@@ -1,0 +1,175 @@
+"""What is known of models by their names: which of them chat or embed, and their prefixes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from rag.config import OllamaConfig
+from rag.text.scripts import has_other_letters, is_latin
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How an embedding model wants its texts.
+
+    :param query_prefix: what it was trained to see before a query; newlines count.
+    :param document_prefix: the same before a document.
+    :param multilingual: whether it reads more than English, Japanese above all.
+    """
+
+    query_prefix: str = ""
+    document_prefix: str = ""
+    multilingual: bool = False
+
+
+_SENTENCE = "Represent this sentence for searching relevant passages: "
+_TASK = "Given a web search query, retrieve relevant passages that answer the query"
+_INSTRUCT = f"Instruct: {_TASK}\nQuery:"
+
+# From the model cards; the first pattern that is found in the name, without its tag, decides.
+_KNOWN = (
+    (r"nomic-embed-text[-_.]?v2", Traits("search_query: ", "search_document: ", True)),
+    (r"nomic-embed-text", Traits("search_query: ", "search_document: ")),
+    (r"mxbai-embed-large", Traits(_SENTENCE)),
+    (r"bge-m3", Traits(multilingual=True)),
+    (r"bge-(large|base|small)-zh", Traits("为这个句子生成表示以用于检索相关文章：")),
+    (r"bge-(large|base|small)", Traits(_SENTENCE)),
+    (r"multilingual-e5-.*instruct", Traits(f"{_INSTRUCT} ", "", True)),
+    (r"e5-mistral", Traits(f"{_INSTRUCT} ")),
+    (r"multilingual-e5", Traits("query: ", "passage: ", True)),
+    (r"\be5-(large|base|small)", Traits("query: ", "passage: ")),
+    (r"embeddinggemma", Traits("task: search result | query: ", "title: none | text: ", True)),
+    (r"qwen3-embedding", Traits(_INSTRUCT, "", True)),
+    (r"arctic-embed.*v?2(\.0)?\b", Traits("query: ", "", True)),
+    (r"arctic-embed", Traits(_SENTENCE)),
+    (r"paraphrase-multilingual|granite-embedding.*multilingual", Traits(multilingual=True)),
+    (r"text-embedding-(3|ada)|gte-multilingual|jina-embeddings-v3", Traits(multilingual=True)),
+    (r"all-minilm|granite-embedding", Traits()),
+)
+_MULTILINGUAL_SIZES = ("granite-embedding:278m",)
+
+
+def known_traits(model: str) -> Traits | None:
+    """Return what the model's card says of it, or `None` for a name that is not known.
+
+    >>> known_traits("hf.co/CompendiumLabs/bge-large-en-v1.5-gguf:q8_0").multilingual
+    False
+    """
+    name = model.casefold()
+    if name in _MULTILINGUAL_SIZES:
+        return Traits(multilingual=True)
+    name = full_name(name).rpartition(":")[0]
+    return next((traits for pattern, traits in _KNOWN if re.search(pattern, name)), None)
+
+
+def chosen_traits(model: str, config: OllamaConfig) -> Traits:
+    """Return how an embedding model wants its texts, as far as the settings do not say otherwise.
+
+    A model that is not known gets no prefix, and is taken to read English only.
+    """
+    known = known_traits(model) or Traits()
+
+    def chosen(setting: str, default: str) -> str:
+        return default if setting == "auto" else setting
+
+    multilingual = chosen(config.multilingual, "yes" if known.multilingual else "no")
+    return Traits(
+        chosen(config.query_prefix, known.query_prefix),
+        chosen(config.document_prefix, known.document_prefix),
+        multilingual == "yes",
+    )
+
+
+def reads_script(model: str, config: OllamaConfig, text: str, mostly: bool = False) -> bool:
+    """Return whether a model reads the scripts of a text.
+
+    :param mostly: it is enough that it reads most of the text.
+    """
+    if chosen_traits(model, config).multilingual:
+        return True
+    return is_latin(text) if mostly else not has_other_letters(text)
+
+
+# Names of models that only embed, for servers that do not tell.
+_EMBEDS = re.compile(r"embed|bert|\b(?:bge|e5|gte|minilm)\b|all-minilm|paraphrase|rerank")
+
+
+def is_embedder_name(name: str) -> bool:
+    """Tell whether a name is that of a model, or a family of models, that only embeds."""
+    return known_traits(name) is not None or bool(_EMBEDS.search(name.casefold()))
+
+
+def full_name(model: str) -> str:
+    """Return a name as servers list it: `bge-m3` is `bge-m3:latest`; case does not count."""
+    name = model.casefold()
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
+
+
+# Names of models that do other work. Servers tell of some of them that they complete texts,
+# because they are built like models that do.
+_OTHER_WORK = re.compile(
+    r"embed|rerank|colbert|whisper|transcri|speech|dall-e|gpt-image|diffusion|moderation"
+    r"|\b(?:tts|asr|clip|siglip|flux|sora)\b"
+)
+
+
+class Listed(Protocol):
+    """A model as a server lists it.
+
+    `capabilities` are what the server says of it (`completion`, `embedding`, `vision`, …), empty
+    where it says nothing; `family` is its architecture, or empty.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def capabilities(self) -> Collection[str]:
+        """What it does."""
+
+    @property
+    def family(self) -> str:
+        """What it is built like."""
+
+
+L = TypeVar("L", bound=Listed)
+
+
+def can_write(model: Listed) -> bool:
+    """Return whether a model writes text.
+
+    What its server says counts first. Its name counts where the server says nothing, and where it
+    says `completion` of a model that by its name embeds or ranks and of which it does not say that
+    it embeds: a server that knows both is believed.
+    """
+    told = model.capabilities
+    if not told:
+        by_name = is_embedder_name(model.name) or is_embedder_name(model.family)
+        return not (by_name or does_other_work(model.name))
+    return "completion" in told and ("embedding" in told or not does_other_work(model.name))
+
+
+def does_other_work(name: str) -> bool:
+    """Return whether a name is that of a model that embeds, ranks, draws, speaks or listens.
+
+    >>> does_other_work("Qwen3-Reranker-0.6B"), does_other_work("qwen2.5-vl")
+    (True, False)
+    """
+    return known_traits(name) is not None or bool(_OTHER_WORK.search(name.casefold()))
+
+
+def choose_writer(models: Iterable[L], preferred: str = "") -> L | None:
+    """Return the model that writes: the preferred one if it is listed and can, else the first that
+    can, in the order of the list; `None` where none can.
+
+    Models are looked at one by one, and without a preference none behind the chosen one.
+    """
+    if not preferred:
+        return next(filter(can_write, models), None)
+    writers = [model for model in models if can_write(model)]
+    wanted = (model for model in writers if full_name(model.name) == full_name(preferred))
+    return next(wanted, next(iter(writers), None))

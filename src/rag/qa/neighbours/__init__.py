@@ -1,1 +1,0 @@
-"""What stands before and after a passage in its note."""

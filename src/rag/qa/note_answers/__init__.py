@@ -1,1 +1,0 @@
-"""Answers to questions about the notes themselves: lists, counts and last dates."""

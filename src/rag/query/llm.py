@@ -1,0 +1,387 @@
+"""Calls of a model by Haystack's chat generators, and what is read of its replies."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from haystack.dataclasses import ChatMessage
+from pydantic_core import from_json
+
+from rag.config import AUTO
+from rag.exceptions import RAGError
+from rag.query.transforms.prompts import Prompt
+from rag.text.messages import brief, without_controls, without_halves
+from rag.text.tokenizer import has_words, name_key
+
+T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    """What came of it: the reply, or why there is none; and the model's name."""
+
+    reply: str
+    model: str
+    failure: str = ""
+
+
+def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) -> Asked:
+    """Let a generator answer a prompt; a failure of it is told, not raised.
+
+    :param generator: anything with the `run` of a Haystack chat generator.
+    :param schema: of the reply; given to a `run` that takes a `response_format`.
+    """
+    messages = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
+
+    def run() -> Any:
+        if hasattr(generator, "warm_up"):
+            generator.warm_up()
+        takes_schema = "response_format" in inspect.signature(generator.run).parameters
+        given = {"response_format": schema} if takes_schema else {}
+        return generator.run(messages=messages, **given)["replies"]
+
+    name = name_of(generator)
+    try:
+        replies = within(seconds, run)
+        if not replies:
+            return Asked("", name, f"{name} gave no reply")
+        [reply, *_] = replies
+        text = without_halves(reply.text or "")
+        return Asked(text, str(reply.meta.get("model") or name))
+    except TimeoutExpired:
+        return Asked("", name, f"{name} gave no reply within {seconds:g} s")
+    except RAGError as error:
+        return Asked("", name, brief(error.message))
+    except Exception as error:
+        return Asked("", name, brief(f"{name} failed: {error or type(error).__name__}"))
+
+
+class TimeoutExpired(Exception):
+    """The time is over, and what was to be done is not."""
+
+
+def within(seconds: float, function: Callable[[], T]) -> T:
+    """Return what a function returns, or raise what it raises.
+
+    A function that takes longer is left to itself, in a thread that does not keep the program
+    from ending.
+
+    :raises TimeoutExpired: when the time is over.
+    """
+    outcome: list[Callable[[], T]] = []
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            made = context.run(function)
+            outcome.append(lambda: made)
+        except BaseException as error:  # Ctrl-C too is the caller's
+            outcome.append(_raising(error))
+
+    thread = threading.Thread(target=run, name="rag-transform", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        raise TimeoutExpired
+    return outcome[0]()
+
+
+def _raising(error: BaseException) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+def name_of(generator: Any) -> str:
+    """Return the name of a chat generator's model, as far as it says."""
+    configured = getattr(getattr(generator, "config", None), "chat_model", "")
+    name = getattr(generator, "model", "") or configured
+    return str(name) if name and name != AUTO else "the model"
+
+
+LONGEST_QUERY = 400  # characters
+LONGEST_DOCUMENT = 1500
+_LONGEST_REPLY = 20_000  # of which more is not read
+_LONGEST_SALVAGED = 4_000  # whose time is the square of this
+_MOST_STARTS = 20  # places where JSON may begin
+_DEEPEST = 4  # levels of JSON
+
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_BEFORE = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_ENDLESS_THOUGHT = re.compile(
+    r"^[ \t]*<(?:think|thinking|reasoning)>.*", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_KEYS = (
+    *("queries", "variations", "questions", "sub_questions", "items", "results"),
+    *("query", "question", "document", "passage", "text", "content", "answer", "value"),
+)
+_DOCUMENT_JSON = re.compile(r'\{\s*"(?:document|passage|text|content|answer)"\s*:')
+
+_MARKER = re.compile(
+    r"\s*(?:[-*+–—]\s+|[•・‣▪○●◦]\s*|[(（]?\d{1,2}(?:[.)]\s+|[．）]\s*)|[①-⑳]\s*|[a-z][.)]\s+)",
+)
+_INLINE_ITEM = re.compile(r"(?<=\S)[ \t]+(?=\(?\d{1,2}[.)][ \t]+\S)")
+_LABEL = re.compile(
+    r"(?:(?:search |rewritten |sub-?|step-?back |alternative )?(?:query|question|variation)"
+    r"|document|passage|検索文|質問|クエリ|言い換え|文書)\s*\d{0,2}(?::\s+|：\s*)",
+    re.IGNORECASE,
+)
+_CHATTER = re.compile(
+    r"(?:sure|certainly|of course|okay|here (?:are|is))\b|以下|はい[、。]", re.IGNORECASE
+)
+_EXCUSE = re.compile(
+    r"(?:i['’]?m|i am) (?:sorry|unable)|sorry[,.]|as an ai\b|申し訳|すみません|お答えできません"
+    r"|i can(?:no|['’])t (?:help|assist|do|answer|provide|comply|fulfil|create|generate|write)"
+    r"|(?:null|none|n/a|なし)\W*$",
+    re.IGNORECASE,
+)
+_PAIRS = ("「」", "『』", "“”", "‘’", "«»", '""', "''", "``", "**", "__")
+_QUOTED_LIST = re.compile(r"(?:(?:「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"]+\")[\s、,，;]*){2,}")
+_QUOTATION = re.compile(r"「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"]+\"")
+_BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
+# A string, and the colon after it that makes a key of it.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
+_SINGLE = re.compile(r"(?<=[\[,{:\s])'([^'\n]+(?:'[^'\n]+)*?)'\s*(?=([:,\]}]))")
+
+
+_LETTERS_WITHOUT_END = re.compile(r"[a-z0-9\u00c0-\u024f]{101}", re.IGNORECASE)
+_FEW_LETTERS, _LONG = 5, 100  # different letters in a text of so many characters are no language
+
+
+def is_junk(text: str) -> bool:
+    """Return True for a text that no model means: without a letter, with a word of more than 100
+    letters, or of the same few letters again and again."""
+    letters = {char for char in text if char.isalpha()}
+    repeated = len(text) >= _LONG and len(letters) <= _FEW_LETTERS
+    return not letters or repeated or bool(_LETTERS_WITHOUT_END.search(text))
+
+
+def texts_in(
+    reply: str,
+    count: int,
+    *,
+    unlike: Sequence[str] = (),
+    without: str = "",
+    longest: int = LONGEST_QUERY,
+) -> list[str]:
+    """Return at most `count` different texts of one line each.
+
+    :param unlike: texts that are not wanted again; case, width and a question mark do not count.
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    :param longest: characters of a text; longer ones are left out.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return []
+    found = next(_json_texts(body), []) or _salvaged(body) or _lines(_unfenced(body))
+    if len(found) == 1 and "\n" in found[0].strip():  # a list within a string
+        found = _lines(found[0])
+    taken = {_key(text) for text in unlike}
+    texts: list[str] = []
+    for text in map(_cleaned, found):
+        if len(text) > longest or not has_words(text) or _key(text) in taken:
+            continue
+        if _EXCUSE.match(text) or is_junk(text):
+            continue
+        taken.add(_key(text))
+        texts.append(text)
+    return texts[: max(count, 0)]
+
+
+def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMENT) -> str:
+    """Return the one text of a reply, on one line, cut at a sentence; empty when there is none,
+    or when what there is has no end of a sentence where it would be cut.
+
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    :param longest: characters of the text.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return ""
+    unfenced = _unfenced(body).strip()
+    found: list[str] = []
+    if unfenced.startswith(("{", "[")) or _DOCUMENT_JSON.search(body):
+        found = next(_json_texts(body, unfinished=True), []) or _salvaged(body)
+    if not found:
+        lines = unfenced.splitlines()
+        lines = lines[1:] if len(lines) > 1 and _is_preface(lines[0]) else lines
+        found = [] if unfenced.startswith(("{", "[")) else lines
+    text = _cleaned("\n".join(found))
+    if not has_words(text) or _EXCUSE.match(text) or is_junk(text):
+        return ""
+    return _shortened(text, longest)
+
+
+def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
+    """Return the first JSON object of a reply that is no schema, empty when there is none.
+
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return {}
+    for value in _json_values(body, unfinished=True):
+        items = value if isinstance(value, list) else [value]
+        for item in items[:_MOST_STARTS]:
+            if isinstance(item, dict) and item and not _is_schema(item):
+                return item
+    return {}
+
+
+def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
+    """Return a text of decoded JSON on one line, empty when it is none, too long or an excuse."""
+    text = _cleaned(value[: 4 * longest]) if isinstance(value, str) else ""
+    usable = has_words(text) and not _EXCUSE.match(text) and not is_junk(text)
+    return text if usable and len(text) <= longest else ""
+
+
+def same_text(first: str, second: str) -> bool:
+    """Return whether two texts differ in nothing but case, width, spaces and a mark at the end."""
+    return _key(first) == _key(second)
+
+
+def _key(text: str) -> str:
+    return name_key(text).rstrip("?!.。 ")
+
+
+def _without_thoughts(reply: str) -> str:
+    text = without_halves(reply[:_LONGEST_REPLY])
+    text = _THOUGHT_BEFORE.sub("", _THOUGHT.sub("\n", text))
+    return _ENDLESS_THOUGHT.sub("", text)
+
+
+def _unfenced(text: str) -> str:
+    fenced = _FENCED.search(text)
+    return fenced[1] if fenced and fenced[1].strip() else text.replace("```", " ")
+
+
+def _json_texts(text: str, unfinished: bool = False) -> Iterator[list[str]]:
+    """Yield the texts of each piece of JSON that holds some."""
+    for value in _json_values(text, unfinished):
+        if found := _strings(value, _DEEPEST):
+            yield found
+
+
+def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
+    """Yield each piece of JSON in a text.
+
+    :param unfinished: whether the beginning of a text without its end is one.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    end = 0
+    for start in [match.start() for match in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
+        if start < end:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            try:
+                mode: Any = "trailing-strings" if unfinished else True
+                value = from_json(text[start:], allow_partial=mode)
+            except ValueError:
+                continue
+        yield value
+
+
+def _is_schema(value: dict[str, Any]) -> bool:
+    return "type" in value and ("properties" in value or "items" in value)
+
+
+def _strings(value: Any, depth: int) -> list[str]:
+    """Return the texts of decoded JSON; of an object in a list one, and of a schema none."""
+    if isinstance(value, str):
+        return [value]
+    if not depth or not isinstance(value, (dict, list)):
+        return []
+    if isinstance(value, list):
+        found = [_strings(item, depth - 1) for item in value]
+        return [text for texts in found for text in texts[: 1 if len(value) > 1 else None]]
+    if _is_schema(value):
+        return []
+    known = [value[key] for key in _KEYS if key in value]
+    lists = [inner for inner in value.values() if isinstance(inner, list)]
+    for inner in (*known, *lists):
+        if found_here := _strings(inner, depth - 1):
+            return found_here
+    return [text for inner in value.values() for text in _strings(inner, depth - 1)]
+
+
+def _salvaged(text: str) -> list[str]:
+    """Return the quoted strings of what should have been JSON and is not."""
+    text = _unfenced(text).strip()
+    if not text.startswith(("{", "[")) or _is_json(text):
+        return []
+    found = _STRING.findall(text) or _SINGLE.findall(text[:_LONGEST_SALVAGED])
+    return [_unescaped(string) for string, colon in found if colon != ":"]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
+
+def _lines(text: str) -> list[str]:
+    """Return the items of a list, else the lines that are not about the others."""
+    if text.lstrip().startswith(("{", "[")):
+        return []
+    if _MARKER.match(text):
+        text = _INLINE_ITEM.sub("\n", text)
+    lines = [line for line in text.splitlines() if line.strip()]
+    marked = [line for line in lines if _MARKER.match(line)]
+    chosen = marked or [line for line in lines if not _is_preface(line)]
+    return [item for line in chosen for item in _quoted_items(line)]
+
+
+def _is_preface(line: str) -> bool:
+    line = line.strip()
+    return line.endswith((":", "：")) or line.startswith("# ") or bool(_CHATTER.match(line))
+
+
+def _quoted_items(line: str) -> list[str]:
+    """Split a line that is nothing but quotations."""
+    bare = line.strip()
+    return _QUOTATION.findall(bare) if _QUOTED_LIST.fullmatch(bare) else [line]
+
+
+def _cleaned(text: str) -> str:
+    """Return a text on one line, without what lists and quotations put around it."""
+    text = without_controls(without_halves(text))
+    text = _BOLD.sub(r"\1", " ".join(text.split()))
+    before = None
+    while text != before:
+        before = text
+        text = _MARKER.sub("", text, count=1) if _MARKER.match(text) else text
+        label = _LABEL.match(text)
+        text = (text[label.end() :] if label else text).strip().rstrip(",、;")
+        for pair in _PAIRS:
+            inner = text[1:-1]
+            if text[:1] + text[-1:] == pair and pair[1] not in inner.strip("*_"):
+                text = inner.strip()
+    return text
+
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
+
+
+def _shortened(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    ends = [match.end() for match in _SENTENCE_END.finditer(text[:longest])]
+    return text[: ends[-1]].rstrip() if ends else ""

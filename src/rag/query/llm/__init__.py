@@ -1,1 +1,0 @@
-"""One call to a chat model, and reading its reply."""

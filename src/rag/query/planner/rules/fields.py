@@ -1,0 +1,220 @@
+"""Properties and tags that a query states, and tags that mean the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from rag.query.planner.plan import FullTransformationResult
+from rag.query.planner.rules.field_synonyms import CONCEPTS, field_words
+from rag.query.planner.rules.names import Names, Resolved, Resolver
+from rag.query.planner.rules.query_text import NormalizedQuery, negation, wanted_words
+from rag.query.planner.rules.shared_patterns import EXAMINED, NOTE, B, E
+from rag.query.planner.rules.slot_reader import MOST, matches
+from rag.query.planner.rules.time_mentions import find_mentions
+from rag.text.scripts import KATAKANA
+from rag.text.tokenizer import name_key
+
+_WITH = re.compile(rf"{B}(?:with|whose|having|where|by|of)(?: +(?:the|an?))? +$")
+_SAYS = re.compile(" *[:=] *| +(?:is|are|equals) +|(?:が|は) ?")
+_IS = re.compile(" +(?:of +)?")
+_DUE_NAMES = sorted(("due", *CONCEPTS["due"]), key=len, reverse=True)
+_DUE = re.compile(
+    r" *(?:(?:is|are|was|were|[:=]) +)?(?:(?:on|by|before|after|in|until) +)?"
+    "(?:the +)?(?:が|は|の)?"
+)
+_DUE_WORDS = re.compile(
+    rf"{B}(?:{'|'.join(w for w in _DUE_NAMES if w.isascii())}){E}"
+    f"|{'|'.join(w for w in _DUE_NAMES if not w.isascii())}"
+)
+_BY = re.compile(rf"{B}(?P<by>(?:written|{NOTE}) +by +)|(?P<ja>が(?:書いた|作成した|執筆した))")
+_ENDS = re.compile("(?:である|の|で|な)?、?")
+_OR = re.compile(" *(?:,|、|と|または|か|(?:, *)?(?:or|and) ) *")
+_STOPS = frozenset({"from", "about", "since", "and", "or", "that"})
+_OTHER_WORDS = "tag tags vault title aliases alias created modified date"
+_OTHERS = frozenset(_OTHER_WORDS.split())
+
+
+class FieldReader:
+    """Reads what a query says of front matter fields.
+
+    A field filters by one value: of several, and of one that is not wanted, none does.
+
+    :param meant: words of the settings for fields, by field.
+    :ivar fields: those it speaks of.
+    :ivar values: what it says they hold, where the index has that.
+    """
+
+    def __init__(
+        self,
+        normalized: NormalizedQuery,
+        resolver: Resolver,
+        today: date,
+        meant: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._normalized, self._resolver, self._today = normalized, resolver, today
+        self._words = field_words(resolver, meant, _OTHERS)
+        self._held: list[tuple[str, str, int, int]] = []
+        self.fields: list[str] = []
+        self.values: dict[str, str] = {}
+
+    def read(self) -> None:
+        """Read all of them."""
+        for count, (start, end, field) in enumerate(self._named()):
+            if count >= MOST:
+                break
+            self._read(start, end, field)
+        for author in self._words.get("author", ())[:1]:
+            self._read_author(author)
+        for field, value, start, end in self._held:
+            if {value} == {other for name, other, *_ in self._held if name == field}:
+                self.values[field] = value
+                self._normalized.take(start, end)
+        self._hide_due()
+
+    def _read_author(self, field: str) -> None:
+        """Read "notes by X", Xが書いた."""
+        names = Names(self._normalized, partial(self._exactly, field))
+        for cue in matches(_BY, self._normalized):
+            read = names.after(cue.end()) if cue["by"] else names.before(cue.start())
+            if read and read.name:
+                start, end = min(cue.start(), read.start), max(cue.end(), read.end)
+                self._holds(field, read.name, start, end, read.end)
+
+    def _exactly(self, field: str, words: str, *, alike: bool) -> Resolved | None:
+        return None if alike else self._resolver.value(field, words, alike=False)
+
+    def _holds(self, field: str, value: str, start: int, end: int, ends: int) -> None:
+        """Note what a field is to hold; the words from `start` to `end` say so, and the value's
+        end at `ends`."""
+        self._speaks_of(field)
+        turned = negation(self._normalized.open, start, ends)
+        others = Names(self._normalized, partial(self._exactly, field))
+        joint = _OR.match(self._normalized.open, ends)
+        other = others.after(joint.end(), stops=_STOPS) if joint else None
+        if turned:
+            self._normalized.hide(turned.start, max(end, turned.end))
+        elif other and other.name:
+            self._normalized.hide(start, other.end)
+        else:
+            self._held.append((field, value, start, end))
+            self._normalized.hide(start, end)
+
+    def _read(self, start: int, end: int, field: str) -> None:
+        text = self._normalized.open
+        if not text[start].isascii():
+            held = Names(self._normalized, partial(self._exactly, field)).before(start)
+            if held and held.name and held.end == start:  # 下書き状態の
+                ends = _ENDS.match(text, end)
+                self._holds(field, held.name, held.start, ends.end() if ends else end, end)
+                return
+        behind = _WITH.search(text[max(0, start - 20) : start])
+        due = field in ("due", *CONCEPTS["due"])
+        spaced = behind or text[start:end].endswith(" by") or due
+        says = _SAYS.match(text, end) or (_IS.match(text, end) if spaced else None)
+        names = Names(self._normalized, partial(self._resolver.value, field))
+        value = names.after(says.end(), stops=_STOPS) if says else None
+        if value and value.name:
+            ends = _ENDS.match(text, value.end)
+            start -= len(behind[0]) if behind else 0
+            stop = ends.end() if ends else value.end
+            self._holds(field, value.name, start, stop, value.end)
+        elif value and not due and not text[start:end].endswith(" by"):
+            self._speaks_of(field)
+
+    def _hide_due(self) -> None:
+        """Let nobody take the time at which something is due for the time of a note."""
+        for cue in matches(_DUE_WORDS, self._normalized):
+            opens = _DUE.match(self._normalized.open, cue.end())
+            at = opens.end() if opens else cue.end()
+            mention = next(find_mentions(self._normalized.open[at : at + 40], self._today), None)
+            if mention and mention.start == 0:
+                for field in self._words.get(cue[0], ())[:1]:
+                    self._speaks_of(field)
+                self._normalized.hide(cue.start(), at + mention.end)
+
+    def _speaks_of(self, field: str) -> None:
+        if field not in self.fields:
+            self.fields.append(field)
+
+    def _named(self) -> Iterator[tuple[int, int, str]]:
+        """Yield where a query names a field, and which."""
+        for word, fields in self._words.items():
+            if word not in self._normalized.open:
+                continue
+            edges = (B if word[0].isascii() else "", E if word[-1].isascii() else "")
+            pattern = re.escape(word).join(edges)
+            for found in re.finditer(pattern, self._normalized.open):
+                yield *found.span(), fields[0]
+
+
+_MOST_EXPANSIONS = 8
+_PER_TAG = 5
+
+
+class Normaliser:
+    """Binds a plan to the names of the index.
+
+    :param neighbours: tags that go together, by tag; those of the index that stand together come
+        after them.
+    :param fields: words that mean a front matter field, by field.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        neighbours: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._resolver = resolver
+        self._neighbours = {name_key(tag): tuple(near) for tag, near in (neighbours or {}).items()}
+        self._meant = fields
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with expansions and fields."""
+        read = plan.metadata
+        near = self.expand([*read.all_tags, *read.tags])
+        fields = dict.fromkeys(
+            [*read.fields, *read.values, *self.columns(wanted_words(plan.query))]
+        )
+        return plan.model_copy(
+            update={
+                "expansions": [tag for tag in near if tag not in read.excluded_tags],
+                "mapped_physical_columns": list(fields),
+            }
+        )
+
+    def expand(self, tags: Sequence[str]) -> list[str]:
+        """Return tags of the index near others: first those the settings name, then those that
+        notes have beside them; at most 8."""
+        catalogue, near = self._resolver.catalogue, []
+        for tag in tags:
+            configured = self._neighbours.get(name_key(tag), ())
+            named = (self._resolver.tag(name, alike=False) for name in configured)
+            near += [found.name for found in named if found]
+        for tag in tags:
+            near += catalogue.neighbours(tag, _PER_TAG)[:_PER_TAG]
+        taken = set(tags)
+        return [tag for tag in dict.fromkeys(near) if tag not in taken][:_MOST_EXPANSIONS]
+
+    def columns(self, query: str) -> list[str]:
+        """Return the front matter fields of the index that the words of a query mean."""
+        text = name_key(query[:EXAMINED])
+        words = field_words(self._resolver, self._meant)
+        found = [fields for word, fields in words.items() if _says(text, word)]
+        return list(dict.fromkeys(chain.from_iterable(found)))
+
+
+def _says(text: str, word: str) -> bool:
+    """Return whether a text holds a word, as a word: Latin letters and katakana end where others
+    begin."""
+    if word not in text:
+        return False
+    kind = f"[{KATAKANA}]" if re.match(f"[{KATAKANA}]", word) else "[a-z0-9]"
+    before = f"(?<!{kind})" if re.match(kind, word) else ""
+    after = f"(?!{kind})" if re.search(f"{kind}$", word) else ""
+    return re.search(f"{before}{re.escape(word)}{after}", text) is not None

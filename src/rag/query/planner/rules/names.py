@@ -1,0 +1,535 @@
+"""Names of vaults, tags, properties and notes in a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple, Protocol
+
+from rag.query.planner.catalog import Catalogue
+from rag.query.planner.fuzzy_match import best_matches
+from rag.query.planner.plan import Named
+from rag.query.planner.rules.query_text import HIDDEN, TAKEN, NormalizedQuery
+from rag.text.scripts import is_latin
+from rag.text.tokenizer import name_key
+
+# A slip of one letter in a word of six scores 83; the next best must be clearly worse.
+_ALIKE = 83.0
+_CLEARLY = 4.0
+_ALIKE_FEW = 79.0  # two letters changed about in a vault's name of five: vaults are few
+_SHORTEST = 4  # Latin letters; a slip in a shorter word is another word
+_SHORTEST_OTHER = 3  # characters of other scripts
+_LONGEST_NAME = 100  # characters of a name
+_NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])$")
+_SEPARATORS = str.maketrans("", "", " -_/.・")
+
+
+class Resolved(NamedTuple):
+    """A name of the index, and how it was found: `exact`, `spelling`, `alias`, `number` (k8s),
+    `nested`, `meant` or `alike`."""
+
+    name: str
+    how: str
+
+
+class Resolver:
+    """Finds what words name.
+
+    :param aliases: other names of tags and vaults, in any case and width.
+    :param meant: what words mean that the index does not have, as somebody said; they come last.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        aliases: Mapping[str, str] | None = None,
+        meant: Sequence[Named] = (),
+    ) -> None:
+        self.catalogue = catalogue
+        self._meant = {(named.kind, _key(named.words)): named.name for named in meant}
+        self._aliases = {name_key(words): name for words, name in (aliases or {}).items()}
+        self._values: dict[str, _Names] = {}
+
+    def tag(self, words: str, *, alike: bool = True) -> Resolved | None:
+        """Return the tag that words name, if they name one.
+
+        :param alike: whether a slip may be in it.
+        """
+        key = name_key(words.lstrip("#＃"))[:_LONGEST_NAME].strip("/ ")
+        if not key:
+            return None
+        if self.catalogue.has_tag(key):
+            return Resolved(key, "exact")
+        if found := self._by_letters(key):
+            return Resolved(found, "spelling")
+        if found := self._by_alias(key):
+            return Resolved(found, "alias")
+        if found := self._by_number(key):
+            return Resolved(found, "number")
+        if found := self._leaves.get(_bare(key), ""):
+            return Resolved(found, "nested")
+        if (said := self._meant.get(("tag", key), "")) and self.catalogue.has_tag(said):
+            return Resolved(said, "meant")
+        near = _alike(key, self.catalogue.tags()) if alike else ""
+        return Resolved(near, "alike") if near else None
+
+    def vault(self, words: str, *, alike: bool = True) -> Resolved | None:
+        """Return the vault that words name, if they name one.
+
+        :param alike: whether a slip may be in it.
+        """
+        key = name_key(words)[:_LONGEST_NAME]
+        if not key:
+            return None
+        also = self._aliases.get(key) or self._meant.get(("vault", _key(words)), "")
+        return self._vaults.find(words, key, name_key(also), alike, _ALIKE_FEW)
+
+    def title(self, words: str, *, alike: bool = False) -> Resolved | None:
+        """Return the title of the note that words name, if there is one.
+
+        :param alike: whether a slip may be in it.
+        """
+        if found := self.catalogue.titled(words[:_LONGEST_NAME]):
+            return Resolved(found[0], "exact")
+        said = self._meant.get(("title", _key(words)), "")
+        near = said or (_alike(name_key(words)[:_LONGEST_NAME], self._titles) if alike else "")
+        titles = self.catalogue.titled(near) if near else ()
+        return Resolved(titles[0], "alike") if titles else None
+
+    def field(self, words: str) -> Resolved | None:
+        """Return the front matter field that words name, if there is one."""
+        bare = _bare(name_key(words))
+        found = [field for field in self.catalogue.fields() if _bare(name_key(field)) == bare]
+        return Resolved(found[0], "exact") if found else None
+
+    def value(self, field: str, words: str, *, alike: bool = True) -> Resolved | None:
+        """Return what a field holds that words name, if they name one.
+
+        :param alike: whether a slip may be in it.
+        """
+        if field not in self._values:
+            self._values[field] = _Names(self.catalogue.values(field))
+        key = name_key(words)[:_LONGEST_NAME]
+        return self._values[field].find(words, key, "", alike) if key else None
+
+    @cached_property
+    def _vaults(self) -> _Names:
+        return _Names(self.catalogue.vaults())
+
+    @cached_property
+    def _titles(self) -> list[str]:
+        titles = self.catalogue.titles()
+        return [title.lower() if title.isascii() else name_key(title) for title in titles]
+
+    @cached_property
+    def _letters(self) -> dict[str, str]:
+        """Tags by their letters alone; of several the shortest."""
+        tags = sorted(sorted(self.catalogue.tags()), key=len, reverse=True)
+        return {tag if tag.isalnum() else _letters(tag): tag for tag in tags}
+
+    def _by_letters(self, key: str) -> str:
+        """Return the tag of these letters, in the singular or the plural.
+
+        All tags are read for it, so nothing is worked out about each of them.
+        """
+        one = _bare(key)
+        for letters in (one, f"{one}s", f"{one[:-1]}ies"):
+            if letters in self._letters and _bare(letters) == one:
+                return self._letters[letters]
+        return ""
+
+    @cached_property
+    def _leaves(self) -> dict[str, str]:
+        """Nested tags by their last part, where no other tag ends so."""
+        ends: dict[str, list[str]] = {}
+        for tag in self.catalogue.tags():
+            if "/" in tag:
+                ends.setdefault(_bare(tag.rpartition("/")[2]), []).append(tag)
+        return {end: tags[0] for end, tags in ends.items() if len(tags) == 1}
+
+    def _by_alias(self, key: str) -> str:
+        """Return the tag that the settings, or a note's aliases, give another name."""
+        for name in (self._aliases.get(key, ""), *self.catalogue.titled(key)):
+            if name and (found := self._by_letters(name_key(name))):
+                return found
+        return ""
+
+    def _by_number(self, key: str) -> str:
+        """Return the tag that k8s or i18n is short for: so many letters between two others."""
+        if not (short := _NUMERONYM.match(key)):
+            return ""
+        first, count, last = short[1], int(short[2]), short[3]
+        length = count + 2
+        found = [
+            tag
+            for tag in self.catalogue.tags()
+            if len(tag) == length and tag[0] == first and tag[-1] == last
+        ]
+        return found[0] if len(found) == 1 else ""
+
+
+def _key(words: str) -> str:
+    return name_key(words).strip("/ #\"'")[:_LONGEST_NAME]
+
+
+def _letters(key: str) -> str:
+    """Return a name without what sets words apart."""
+    return key.translate(_SEPARATORS) or key
+
+
+def _bare(key: str) -> str:
+    """Return a name without what sets words apart, and without a plural's end."""
+    text = _letters(key)
+    if len(text) > 4 and text.endswith("ies"):
+        return text[:-3] + "y"
+    if len(text) > 3 and text.endswith("s") and not text.endswith(("ss", "us", "is")):
+        return text[:-1]
+    return text
+
+
+class _Names:
+    """A few names, by their normal form and by their letters alone; of several the first."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = frozenset(names)
+        self._by_key = {name_key(name): name for name in reversed(names)}
+        self._by_letters = {_bare(key): name for key, name in self._by_key.items()}
+
+    def find(
+        self, words: str, key: str, alias: str, alike: bool, least: float = _ALIKE
+    ) -> Resolved | None:
+        """Return the name of `words`, whose normal form is `key`, or that of another word."""
+        if key in self._by_key:
+            return Resolved(words if words in self._names else self._by_key[key], "exact")
+        if alias in self._by_key:
+            return Resolved(self._by_key[alias], "alias")
+        if found := self._by_letters.get(_bare(key)):
+            return Resolved(found, "spelling")
+        found = _alike(key, list(self._by_key), least) if alike else ""
+        return Resolved(self._by_key[found], "alike") if found else None
+
+
+def _alike(key: str, choices: Sequence[str], least: float = _ALIKE) -> str:
+    """Return the name most like another, all in normal form; empty where there is any doubt."""
+    if len(key) < (_SHORTEST if is_latin(key) else _SHORTEST_OTHER):
+        return ""
+    found = best_matches(key, choices, 2, cutoff=least - _CLEARLY, keyed=True)
+    if not found or found[0].score < least:
+        return ""
+    if len(found) > 1 and found[0].score - found[1].score < _CLEARLY:
+        return ""
+    return found[0].value
+
+
+_LONGEST = 100  # characters of a name in running text
+_MOST_WORDS = 5
+_MOST_TRIED = 12  # beginnings or ends of a name, those next to the cue first
+_STOP_WORDS = (
+    "from in inside within about on since of for that which who with without by written created"
+    " wrote modified updated edited changed made notes note entries entry memos and or not but"
+    " before after until between during this last the a an my our where are is was were has have"
+    " i we vault vaults tag tags tagged recently today yesterday called titled named regarding"
+    " mentioning related to except excluding it at as if when what how why only all any"
+)
+STOP = frozenset(_STOP_WORDS.split())
+_WORD = re.compile(rf"[^ #,;:!?()\[\]{{}}\"'、。「」『』・{TAKEN}{HIDDEN}]+")
+QUOTES = ('"', "「", "『", "'")
+QUOTED = rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』"
+_QUOTED = re.compile(rf"{QUOTED}|'{HIDDEN}+'")
+_QUOTED_BEFORE = re.compile(rf"(?:{_QUOTED.pattern})$")
+_SLASHED = re.compile("[^ /]+(?:/[^ /]+)+")
+_PART = re.compile("[^ /]+")
+# Where a Japanese name may end, or begin after.
+_PARTICLE = re.compile(
+    "の|と|や|か|が|を|で|に|は|も|へ|または|もしくは|および|及び|以外|なし|無し|付|つき|から|まで|タグ|について|に関|という"
+    "|(?<=[a-z0-9])(?=[ぁ-鿿])|(?<=[ぁ-鿿])(?=[a-z0-9])"
+)
+JAPANESE = re.compile("[\u3041-\u30fa\u30fc-\u30ff\u3400-\u9fff]")
+
+
+class Resolve(Protocol):
+    """Finds the name that words mean, with or without a slip in them."""
+
+    def __call__(self, words: str, *, alike: bool) -> Resolved | None: ...
+
+
+class Read(NamedTuple):
+    """Words from `start` to `end` and what they name; nothing when the index has no such name.
+
+    Quotes around the words are between `start` and `end`.
+    """
+
+    start: int
+    end: int
+    words: str
+    name: str
+
+
+class Names:
+    """Reads names of one kind in a query.
+
+    :param resolve: finds them in the index.
+    :param slips: how many more times words may be compared with all names for their likeness.
+    """
+
+    def __init__(self, normalized: NormalizedQuery, resolve: Resolve, slips: int = 12) -> None:
+        self._normalized, self._resolve, self._slips = normalized, resolve, slips
+
+    def after(
+        self, at: int, most_words: int = _MOST_WORDS, stops: frozenset[str] = STOP
+    ) -> Read | None:
+        """Return the longest name that begins at a position, or the words where it should be."""
+        text = self._normalized.open
+        at = _skip(text, at)
+        if quoted := _QUOTED.match(text, at):
+            return self._quoted(*quoted.span())
+        ends = list(islice(_ends(text, at, stops, most_words), _MOST_TRIED))
+        return self._longest([(at, end) for end in reversed(ends)])
+
+    def before(self, at: int, stops: frozenset[str] = STOP) -> Read | None:
+        """Return the longest name that ends at a position, or the words where it should be."""
+        text = self._normalized.open
+        while at and text[at - 1] == " ":
+            at -= 1
+        if quoted := _QUOTED_BEFORE.search(text[max(0, at - 210) : at]):
+            return self._quoted(at - len(quoted[0]), at)
+        starts = list(islice(_starts(text, at, stops), _MOST_TRIED))
+        return self._longest([(start, at) for start in reversed(starts)])
+
+    def parts(self, read: Read) -> list[Read]:
+        """Return the names that slashes part, "work/health", where one of them is known; none for
+        one name, such as that of a nested tag."""
+        slashed = _SLASHED.search(self._normalized.open, read.start, read.end)
+        if read.name or not slashed:
+            return []
+        parts = []
+        for part in _PART.finditer(self._normalized.open, *slashed.span()):
+            start, end = part.span()
+            found = self._find(start, end, alike=False)
+            parts.append(
+                Read(start, end, self._normalized.words(start, end), found.name if found else "")
+            )
+        return parts if any(part.name for part in parts) else []
+
+    def _quoted(self, start: int, end: int) -> Read:
+        found = self._find(start + 1, end - 1, alike=True)
+        return Read(
+            start, end, self._normalized.words(start + 1, end - 1), found.name if found else ""
+        )
+
+    def _longest(self, spans: list[tuple[int, int]]) -> Read | None:
+        """Try spans, the longest first, at first to the letter and then with a slip."""
+        for alike in (False, True):
+            for start, end in spans:
+                if found := self._find(start, end, alike=alike):
+                    return Read(start, end, self._normalized.words(start, end), found.name)
+        if not spans:
+            return None
+        # Nobody knows where a Japanese name ends: at the next particle, most likely.
+        start, end = spans[-1 if JAPANESE.search(self._normalized.open, *spans[0]) else 0]
+        return Read(start, end, self._normalized.words(start, end), "")
+
+    def _find(self, start: int, end: int, alike: bool) -> Resolved | None:
+        if alike and self._slips <= 0:
+            alike = False
+        self._slips -= alike
+        return self._resolve(self._normalized.words(start, end), alike=alike)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] == " ":
+        at += 1
+    return at
+
+
+def _ends(text: str, at: int, stops: frozenset[str], most: int) -> Iterator[int]:
+    """Yield where a name that begins at a position may end."""
+    begin = at
+    for _ in range(most):
+        word = _WORD.match(text, at, begin + _LONGEST)
+        if not word or word[0].strip(".") in stops:
+            return
+        end = at + len(word[0].rstrip(".")) if word[0].endswith(".") else word.end()
+        if JAPANESE.search(word[0]):
+            cuts = [at + cut.start() for cut in _PARTICLE.finditer(word[0]) if cut.start()]
+            yield from dict.fromkeys(cuts)
+            yield end
+            return
+        yield end
+        if not text.startswith(" ", word.end()):
+            return
+        at = _skip(text, word.end())
+
+
+def _starts(text: str, at: int, stops: frozenset[str]) -> Iterator[int]:
+    """Yield where a name that ends at a position may begin."""
+    limit = max(0, at - _LONGEST)
+    for _ in range(_MOST_WORDS):
+        start = at
+        while start > limit and _WORD.match(text[start - 1]):
+            start -= 1
+        word = text[start:at]
+        if not word or word in stops:
+            return
+        if JAPANESE.search(word):
+            cuts = [start + cut.end() for cut in _PARTICLE.finditer(word) if cut.end() < len(word)]
+            yield from sorted(set(cuts), reverse=True)
+            yield start
+            return
+        yield start
+        at = start
+        while at > limit and text[at - 1] == " ":
+            at -= 1
+        if at == start:
+            return
+
+
+MOST = 64  # names in a list
+
+_AGAIN = "(?:tagged +(?:with +|as +)?|(?:the|my|our) +)?"
+_PAIR = re.compile(" *(?:both|either) +(?:(?:the|my|our) +)?")
+_OR = re.compile(" *,? *(?:or|または|もしくは|あるいは|か) *" + _AGAIN + "(?P<hash>#)?")
+_AND = re.compile(
+    " *(?:, *(?:and +)?|(?P<firm>and|&|[+]) |、|と|や|および|及び) *" + _AGAIN + "(?P<hash>#)?"
+)
+_OR_BEFORE = re.compile(" *(?:(?:^| )or(?: +(?:the|my|our))?|または|もしくは|あるいは|か) *$")
+_AND_BEFORE = re.compile(" *(?:(?:^| )and(?: +(?:the|my|our))?|,|&|、|と|や|および|及び|・) *$")
+_JOINED = re.compile(" *, *(?:and +|or +)?| +(?:and|or|&) +")
+_CUE_WORD = re.compile("(?:タグ|保管庫|ボルト|ヴォルト|\\b(?:tag|vault)s?)$")
+_NEXT = re.compile(f" +([^ ,;:!?.(){TAKEN}{HIDDEN}]+)")
+_OR_BEHIND = re.compile(rf"(?<={TAKEN}) *(?:,? *or|または|もしくは|あるいは|か) *$")
+
+
+@dataclass
+class Listed:
+    """Names that are joined.
+
+    :ivar any: whether any of them will do.
+    :ivar mixed: whether some are joined by "and", others by "or".
+    """
+
+    reads: list[Read] = field(default_factory=list)
+    any: bool = False
+    mixed: bool = False
+
+    @property
+    def known(self) -> list[Read]:
+        """Those of the index."""
+        return [read for read in self.reads if read.name]
+
+    @property
+    def unknown(self) -> list[Read]:
+        """Those that the index does not have."""
+        return [read for read in self.reads if not read.name]
+
+    def from_known(self, quoted: str = "") -> Listed:
+        """Return the list without the unknown names before the first known one.
+
+        :param quoted: the query; an unknown name in quotes stays.
+        """
+        at = next(
+            (n for n, r in enumerate(self.reads) if r.name or quoted[r.start :][:1] in QUOTES), 0
+        )
+        return replace(self, reads=self.reads[at:])
+
+
+def or_behind(text: str, start: int) -> int:
+    """Return where "or" begins that joins what stands at a position to a filter before it; the
+    position itself where none does."""
+    from_ = max(0, start - 12)
+    found = _OR_BEHIND.search(text[from_:start])
+    return from_ + found.start() if found else start
+
+
+def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int = 5) -> Listed:
+    """Read the names that follow a cue; by hashes, if `most_words` is 1.
+
+    A name that the index does not have counts where it is the first, quoted or joined by a word;
+    after a comma only where a name of the index follows and ends the list.
+    """
+    listed, joints = Listed(), set[str]()
+    pending: list[Read] = []
+    firm, joint = True, ""
+    pair = _PAIR.match(normalized.open, at)
+    at = pair.end() if pair else at
+    while len(listed.reads) + len(pending) < MOST:
+        read = names.after(at, most_words)
+        if read is None:
+            break
+        if joined := None if read.name else _JOINED.search(normalized.open, read.start, read.end):
+            end = joined.start()
+            read = Read(read.start, end, normalized.words(read.start, end), "")
+        if parts := names.parts(read):
+            listed.reads += [*pending, *parts]
+            pending = []
+            joint, read = "or", parts[-1]
+        elif read.name and (not pending or _ends_a_list(normalized.open, read.end)):
+            listed.reads += [*pending, read]
+            pending = []
+        elif firm and not pending and not read.name:
+            listed.reads.append(read)
+        else:
+            pending.append(read)
+        joints.add(joint)
+        text = normalized.open
+        found = (either := _OR.match(text, read.end)) or _AND.match(text, read.end)
+        if not found or (most_words == 1 and not found["hash"]):
+            break
+        at = found.end()
+        mark = found[0].strip()
+        is_quoted = (
+            mark != "," and text[at : at + 1] in QUOTES
+        )  # 'travel, "hotel booking"': a phrase
+        firm = either is not None or bool(found["firm"]) or is_quoted
+        joint = "or" if either else "" if mark in (",", "、", "や") else "and"
+    listed.any, listed.mixed = "or" in joints, {"or", "and"} <= joints
+    return listed
+
+
+def backward(
+    normalized: NormalizedQuery, names: Names, at: int, stops: frozenset[str] = STOP
+) -> Listed:
+    """Read the names that end before a position, in their order; any of them may be unknown."""
+    listed, joints = Listed(), set[str]()
+    joint = ""
+    while len(listed.reads) < MOST:
+        read = names.before(at, stops)
+        if read is None:
+            break
+        if not read.name:
+            read = _last_of(normalized, read)
+            if listed.reads and _CUE_WORD.search(normalized.open, read.start, read.end):
+                break  # a name of another list: 仕事保管庫と日記保管庫
+        if parts := names.parts(read):
+            listed.reads += reversed(parts)
+            joint, read = "or", parts[0]
+        else:
+            listed.reads.append(read)
+        joints.add(joint)
+        text = normalized.open[max(0, read.start - 12) : read.start]
+        found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
+        if not found:
+            break
+        joint = "or" if either else "" if found[0].strip() in (",", "、", "や", "・") else "and"
+        at = read.start - len(found[0])
+    listed.any, listed.mixed = "or" in joints, {"or", "and"} <= joints
+    listed.reads.reverse()
+    return listed
+
+
+def _ends_a_list(text: str, end: int) -> bool:
+    """Return True if no further word of a phrase follows a name: "python", not "python tips"."""
+    following = _NEXT.match(text, end)
+    return following is None or following[1] in STOP or bool(JAPANESE.match(following[1]))
+
+
+def _last_of(normalized: NormalizedQuery, read: Read) -> Read:
+    """Return the last of the words that are joined in what was read as one unknown name."""
+    joints = list(_JOINED.finditer(normalized.open, read.start, read.end))
+    if not joints:
+        return read
+    start = joints[-1].end()
+    return Read(start, read.end, normalized.words(start, read.end), "")

@@ -1,0 +1,450 @@
+"""Which notes hold phrases and the words of a subject, by their positions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from haystack.dataclasses import Document
+
+from rag.answers.quotation.question import other_forms
+from rag.index.manifest import Manifest
+from rag.index.searchable_text import file_name, lexical_parts, names_of
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.bm25 import GRAMS, PROPERTIES, beside_dimension, content_words, pieces, word_dimension
+from rag.text.messages import brief
+from rag.text.ngrams import RUN, hash_gram, is_ideograph, weigh_grams
+from rag.text.scripts import HAN, HIRAGANA, KATAKANA
+from rag.text.tokenizer import TOKEN, cleaned, stem
+
+
+class Passage:
+    """A chunk in which phrases are looked for."""
+
+    def __init__(self, document: Document) -> None:
+        self.note = note_of(document)
+        self._document = document
+
+    def holds(self, rough: re.Pattern[str], exact: re.Pattern[str]) -> bool:
+        """Return whether a phrase stands in one of its texts.
+
+        :param rough: finds the phrase wherever no markup parts its tokens; a tenth of the work.
+        :param exact: finds it in the tokens of a text.
+        """
+        if not self._has_targets and not rough.search(self._raw):
+            return False
+        return any(map(exact.search, self._texts))
+
+    @cached_property
+    def _has_targets(self) -> bool:
+        """Whether there may be markup with words that a reader does not see."""
+        content = self._document.content or ""
+        return "[" in content or "^" in content
+
+    @cached_property
+    def _raw(self) -> str:
+        meta, content = self._document.meta, self._document.content or ""
+        stated = meta.get("properties") or ()
+        return cleaned("\n".join([file_name(meta), *names_of(meta), content, *stated]))
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        meta, content = self._document.meta, self._document.content
+        stated = meta.get("properties") or ()
+        parts = [file_name(meta), *lexical_parts(meta, content), *stated]
+        return [_in_a_row(part) for part in parts]
+
+
+def _in_a_row(text: str) -> str:
+    text = cleaned(text)
+    if text.isascii():  # several times as fast, and most English notes are
+        return " ".join(pieces(text)[0])
+    return " ".join(run or word for run, word in TOKEN.findall(text))
+
+
+def rough_pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
+    """Match the tokens with nothing between them but what is part of no token."""
+    return re.compile(r"[\W_]*".join(re.escape(run or word) for run, word in tokens))
+
+
+def pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
+    """Match the tokens in a row: whole words, but any part of an unsegmented run at the ends."""
+    row = " ".join(run or word for run, word in tokens)
+    first, last = tokens[0][1], tokens[-1][1]
+    head, tail = r"(?<!\S)" if first else "", r"(?!\S)" if last else ""
+    return re.compile(head + re.escape(row) + tail)
+
+
+def note_of(document: Document) -> str:
+    """Return the id of a chunk's note."""
+    return str(document.meta.get("file_id", document.id))
+
+
+ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
+TEXTS = 3_000  # of chunks that a query reads, 60 us each
+RARE = 512  # chunks: what is in no more of them is looked up whole
+_PIECES = 3  # words of a phrase, and pairs of characters, that are looked up: the likely rarest
+_QUOTED = 40  # characters of a phrase in a notice
+
+
+class Found(NamedTuple):
+    """Notes, by their ids in order, and what there is to say of how they were found.
+
+    :ivar counts: whether they are all that a filter needs; what is too frequent filters nothing.
+    """
+
+    notes: list[str]
+    notice: str = ""
+    counts: bool = True
+
+
+_Either = tuple[int, ...]  # dimensions one of which a text has
+
+
+class _Phrase(NamedTuple):
+    """A phrase and how the index is asked for it.
+
+    :ivar parts: of each dimensions one of which whatever holds the phrase has, in its text or its
+        front matter, the likely rarest first.
+    :ivar exact: whether whatever has the one part holds the phrase.
+    """
+
+    text: str
+    tokens: list[tuple[str, str]]
+    parts: list[_Either]
+    exact: bool
+
+
+class Occurrences:
+    """Looks up the phrases of one query, and the words that it does not want.
+
+    :param wanted: phrases; a note holds one if its words stand in a row in one chunk: in its title
+        or file name, in one heading, alias or field of the front matter, or in its text, to the
+        letter: case, width and punctuation do not matter, accents and endings do.
+    :param unwanted: phrases likewise.
+    :param words: single words that are not wanted, in any of their forms.
+    """
+
+    def __init__(
+        self,
+        store: BaseDocumentStore,
+        manifest: Manifest | None,
+        wanted: Iterable[str],
+        unwanted: Iterable[str] = (),
+        words: Iterable[str] = (),
+    ) -> None:
+        self._store, self._manifest = store, manifest
+        self._wanted = [_phrase(text) for text in dict.fromkeys(wanted)]
+        self._unwanted = [_phrase(text) for text in dict.fromkeys(unwanted)]
+        unwanted_words = {stem(cleaned(word)) for word in words}
+        self._words = sorted({d for word in unwanted_words for d in _of_word(word)})
+        self._spent = 0  # entries of the index
+        self._passages: dict[str, Passage] = {}  # by the ids of their chunks
+        self._all: list[str] | None = None  # ids of chunks, of the first by id
+
+    @property
+    def dimensions(self) -> set[int]:
+        """Those of the lexical space that will be asked for."""
+        phrases = [*self._wanted, *self._unwanted]
+        parts = (part for phrase in phrases for part in phrase.parts)
+        return {*self._words, *chain.from_iterable(parts)}
+
+    def wanted(self) -> list[Found]:
+        """Return the notes that hold each phrase."""
+        return self._holding(self._wanted, unwanted=False)
+
+    def unwanted(self) -> list[Found]:
+        """Return the notes that hold one of the unwanted words, or an unwanted phrase."""
+        words = [self._with_words()] if self._words else []
+        return words + self._holding(self._unwanted, unwanted=True)
+
+    def _with_words(self) -> Found:
+        if self._store.points_with(self._words, RARE) is not None:
+            return Found(self._store.notes_with(self._words))
+        chunks = self._read(self._words)
+        if chunks is None:
+            return Found([], "excluded words do not count: they are in too many notes", False)
+        return Found(self._notes_of(chunks))
+
+    def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
+        """Look up phrases, those of the fewest chunks first."""
+        rare = {phrase.text: self._rare(phrase) for phrase in phrases}
+
+        def frequency(phrase: _Phrase) -> tuple[bool, int]:
+            chunks = rare[phrase.text]
+            return chunks is None, len(chunks or ())
+
+        found = {}
+        for phrase in sorted(phrases, key=frequency):
+            chunks = rare[phrase.text]
+            if not phrase.parts:
+                found[phrase.text] = self._everywhere(phrase, unwanted)
+            elif chunks is None:
+                found[phrase.text] = self._found(phrase, self._frequent(phrase), unwanted)
+            else:
+                found[phrase.text] = self._found(phrase, chunks, unwanted)
+        return [found[phrase.text] for phrase in phrases]
+
+    def _rare(self, phrase: _Phrase) -> dict[str, float] | None:
+        """Return the chunks that may hold a phrase; `None` unless a part of it is rare."""
+        for part in phrase.parts:
+            if (chunks := self._store.points_with(part, RARE)) is not None:
+                return chunks
+        return None
+
+    def _frequent(self, phrase: _Phrase) -> dict[str, float] | None:
+        """Return the chunks that may hold a phrase without rare parts; `None` when they are more
+        than a query may read."""
+        first, *others = phrase.parts
+        chunks = self._read(first)
+        if chunks is None:
+            return None
+        for part in others:
+            more = self._read(part) if len(chunks) > RARE else None
+            if more is None:
+                break
+            chunks = {chunk: score for chunk, score in chunks.items() if chunk in more}
+        return chunks
+
+    def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
+        chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
+        room = max(ENTRIES, chunks_in_all // 2) - self._spent
+        chunks = self._store.points_with(dimensions, room) if room > 0 else None
+        self._spent += room if chunks is None else len(chunks)
+        return chunks
+
+    def _everywhere(self, phrase: _Phrase, unwanted: bool) -> Found:
+        """Return the notes that hold a lone character, which the index has only where it stands
+        alone: as many chunks are read as may be."""
+        if self._all is None:
+            documents = self._store.all_documents(TEXTS + 1)
+            self._all = [document.id for document in documents]
+            self._passages |= {document.id: Passage(document) for document in documents[:TEXTS]}
+        name = _quoted(phrase)
+        if len(self._all) <= TEXTS:
+            return Found(self._reading(phrase, self._all))
+        if unwanted:
+            return Found([], f"{name} does not count: it may be in any note", False)
+        said = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
+        return Found(self._reading(phrase, self._all[:TEXTS]), said)
+
+    def _found(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
+        """Return the notes of those chunks that hold a phrase."""
+        name = _quoted(phrase)
+        if chunks is None:
+            return Found([], f"{name} does not count: it is in too many notes to look it up", False)
+        if phrase.exact:
+            return Found(self._notes_of(chunks))
+        ordered = sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))
+        unseen = self._load(ordered)
+        notes = self._reading(phrase, ordered)
+        if not unseen:
+            return Found(notes)
+        if unwanted:
+            notes = sorted({*notes, *self._notes_of(unseen)})
+            return Found(notes, f"notes that may hold {name} are left out unread")
+        seen = len(ordered) - len(unseen)
+        said = f"only {seen:,} of {len(ordered):,} passages that may hold {name} were read"
+        return Found(notes, said)
+
+    def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
+        """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
+        rough, exact = rough_pattern(phrase.tokens), pattern(phrase.tokens)
+        read = (self._passages[chunk] for chunk in chunks if chunk in self._passages)
+        return sorted({passage.note for passage in read if passage.holds(rough, exact)})
+
+    def _load(self, chunks: list[str]) -> list[str]:
+        """Read the texts of chunks, as far as a query may; return those that were left out."""
+        new = [chunk for chunk in chunks if chunk not in self._passages]
+        room = max(0, TEXTS - len(self._passages))
+        for document in self._store.get_documents(new[:room]):
+            self._passages[document.id] = Passage(document)
+        return new[room:]
+
+    def _notes_of(self, chunks: Iterable[str]) -> list[str]:
+        if self._manifest is None:
+            return sorted({note_of(document) for document in self._store.get_documents([*chunks])})
+        owners = self._owners
+        keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
+        return sorted({owners[key] for key in keys if key in owners})
+
+    @cached_property
+    def _owners(self) -> dict[bytes, str]:
+        return self._manifest.notes_by_chunk() if self._manifest else {}
+
+
+def _phrase(text: str) -> _Phrase:
+    tokens = TOKEN.findall(cleaned(text))
+    words = sorted((word for _, word in tokens if word), key=len, reverse=True)
+    grams = [gram for run, _ in tokens for gram in weigh_grams(run)]
+    # Of single characters a text has ideographs only, wherever they stand.
+    grams = [gram for gram in grams if len(gram.text) > 1 or is_ideograph(gram.text)]
+    grams.sort(key=lambda gram: (len(gram.text) == 1, -gram.weight))
+    # A word's dimension is that of all its forms; that of two characters is theirs alone.
+    alone = tokens[0][0] if len(tokens) == 1 else ""
+    exact = len(alone) <= 2 and any(gram.text == alone for gram in grams)
+    in_runs = _first(_of_gram(gram.text) for gram in grams)
+    return _Phrase(text, tokens, [*_first(_of_word(stem(word)) for word in words), *in_runs], exact)
+
+
+def _of_word(term: str) -> _Either:
+    return word_dimension(term), beside_dimension(PROPERTIES, term)
+
+
+def _of_gram(gram: str) -> _Either:
+    return GRAMS | hash_gram(gram), beside_dimension(PROPERTIES, gram[:2])  # it has pairs at most
+
+
+def _first(parts: Iterable[_Either], most: int = _PIECES) -> list[_Either]:
+    return list(dict.fromkeys(parts))[:most]
+
+
+def _quoted(phrase: _Phrase) -> str:
+    return f'"{brief(phrase.text, _QUOTED)}"'
+
+
+_FIRM = f"[^{HIRAGANA}]"  # ideographs and katakana, which particles join
+_PARTICLE = re.compile(
+    f"(?:について|に関する|に関して|という)|を|(?:の|に|で|と|や|へ|が|は|も|から|まで)(?={_FIRM})"
+)
+_ADDRESSED = re.compile(f"(?<={_FIRM})(?:さん|くん|ちゃん|さま|様|氏)$")
+_ENDING = re.compile(f"(?<={_FIRM})[{HIRAGANA}]+$")
+_LONE = re.compile(f"[{HAN}]$")
+_ONLY_KANA = re.compile(f"[{HIRAGANA}]+$")
+_SHORT = 2  # hiragana that are hardly a word: particles, endings
+# They say less than to whom or what: "I went to the dentist" is a visit, however it is told.
+_LIGHT = {*map(stem, ("go", "went", "gone", "come", "came", "get", "got", "do", "have"))}
+_LIGHT_RUNS = {"行", "来"}
+# Whoever is named as present was met: none of these need stand in a note of it.
+_COMPANY = {*map(stem, ("meet", "see", "talk", "speak", "chat"))}
+_COMPANY_RUNS = {"会", "話"}
+
+
+class SubjectWord(NamedTuple):
+    """A word of a subject.
+
+    :ivar text: as it is told.
+    :ivar terms: the stems of a spaced word and of its irregular forms, one of which a text holds.
+    :ivar run: characters of a script without spaces that a text holds.
+    :ivar is_verb: whether that is one ideograph that kana follow: 会 of 会った, not of 会議.
+    """
+
+    text: str
+    terms: tuple[str, ...] = ()
+    run: str = ""
+    is_verb: bool = False
+
+    def is_in(self, text: SpokenText) -> bool:
+        """Return whether a text holds the word in any form."""
+        if self.terms:
+            return not text.stems.isdisjoint(self.terms)
+        if self.is_verb:
+            return re.search(f"{self.run}(?![{HAN}{KATAKANA}])", text.plain) is not None
+        return self.run in text.plain
+
+    @property
+    def is_company(self) -> bool:
+        """Whether it says that somebody was there: met, talked to."""
+        return self.run in _COMPANY_RUNS or bool(self.terms and self.terms[0] in _COMPANY)
+
+
+class SpokenText(NamedTuple):
+    """A text in normal form, and the stems of its spaced words."""
+
+    plain: str
+    stems: frozenset[str]
+
+    @classmethod
+    def of(cls, *texts: str) -> SpokenText:
+        """Return some texts as one."""
+        plain = cleaned("\n".join(texts))
+        return cls(plain, frozenset(map(stem, pieces(plain)[0])))
+
+
+def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
+    """Return the words that name a subject, each once.
+
+    :param happened: whether the text tells what happened: verbs that say little are left out then,
+        and the endings of Japanese ones.
+
+    >>> [word.text for word in subject_words("the ferry timetables")]
+    ['ferry', 'timetables']
+    >>> [word.text for word in subject_words("田中さんに会った", happened=True)]
+    ['田中', '会']
+    """
+    found = [
+        SubjectWord(_as_typed(word, text), _terms(word))
+        for word in content_words(text)
+        if not RUN.search(word) and word.strip("\0")
+    ]
+    for run in RUN.findall(cleaned(text)):
+        found += _run_words(run, happened)
+    firm = [word for word in found if not _is_kana(word)]
+    found = firm or found
+    if happened:
+        found = [word for word in found if not _is_light(word)] or found
+    return list(dict.fromkeys(found))
+
+
+def notes_holding(
+    store: BaseDocumentStore, words: Sequence[SubjectWord], stated: bool = False
+) -> tuple[set[str], set[str] | None, list[str]]:
+    """Return the ids of the notes that hold all of some words, in their text, title or headings;
+    those of the chunks that hold all of the spaced ones, `None` where there are none; and what
+    there is to say of words that are too frequent to be looked up.
+
+    :param stated: whether the front matter may hold them too.
+    """
+    manifest = store.manifest()
+    if manifest is None or not words:
+        return set(), None, []
+    most, owners = manifest.kept_totals()[1], manifest.notes_by_chunk()
+    notes: list[set[str]] = []
+    chunks: set[str] | None = None
+    notices: list[str] = []
+    for word in [word for word in words if word.terms]:
+        wanted = [*map(word_dimension, word.terms)]
+        wanted += [beside_dimension(PROPERTIES, term) for term in word.terms if stated]
+        held = {*(store.points_with(wanted, most) or ())}
+        chunks = held if chunks is None else chunks & held
+        keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in held)
+        notes.append({owners[key] for key in keys if key in owners})
+    runs = [word.run for word in words if word.run]
+    for found in Occurrences(store, manifest, runs).wanted() if runs else []:
+        notices += filter(None, [found.notice])
+        if found.counts:
+            notes.append({*found.notes})
+    return set.intersection(*notes) if notes else set(), chunks, notices
+
+
+def _terms(word: str) -> tuple[str, ...]:
+    """Return the stems of a word and of its irregular forms."""
+    return tuple(dict.fromkeys(map(stem, (word, *other_forms(word)))))
+
+
+def _as_typed(word: str, text: str) -> str:
+    """Return a word in the letters of a text that holds it."""
+    found = re.search(re.escape(word), text, re.IGNORECASE)
+    return found[0] if found else word
+
+
+def _run_words(run: str, happened: bool) -> Iterable[SubjectWord]:
+    """Yield the words of a run: what stands between particles."""
+    for part in filter(None, _PARTICLE.split(run)):
+        core = _ADDRESSED.sub("", part)
+        stripped = _ENDING.sub("", core)
+        if happened and stripped != core:
+            yield SubjectWord(stripped, run=stripped, is_verb=bool(_LONE.match(stripped)))
+        else:
+            yield SubjectWord(core, run=core)
+
+
+def _is_kana(word: SubjectWord) -> bool:
+    return bool(_ONLY_KANA.match(word.run)) and len(word.run) <= _SHORT
+
+
+def _is_light(word: SubjectWord) -> bool:
+    return word.run in _LIGHT_RUNS or bool(word.terms and word.terms[0] in _LIGHT)

@@ -1,1 +1,0 @@
-"""Files that are notes and no plain Markdown."""
