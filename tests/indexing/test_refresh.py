@@ -19,7 +19,9 @@ from property_examples import examples
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, LockedError
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.indexing import note_reader
 from rag.indexing.pipeline import create_indexing_pipeline
+from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 
@@ -508,3 +510,14 @@ def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(
         fresh = RAGConfig(data_dir=Path(base) / "fresh")
         refresh(config=fresh, v=folder)
         assert points(grown) == points(fresh)
+
+
+def test_many_files_written_just_before_are_read_a_second_time_once(
+    write_notes: Callable[..., Path],
+    refresh: Callable[..., RunReport],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = write_notes("work", {f"{n}.md": f"note {n}" for n in range(320)})
+    refresh(work=folder)
+    monkeypatch.setattr(note_reader, "_RACY_NS", 0)  # as if some seconds had passed
+    assert [refresh(work=folder).published for _ in range(2)] == [True, False]

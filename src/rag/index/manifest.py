@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
@@ -36,6 +36,8 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 {note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
+# To check so many files a second time takes as long as to publish that it was done.
+_MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
@@ -324,10 +326,10 @@ class Manifest:
                 row.pending = False
                 self._describe(row)
 
-    def refresh(self, rows: Iterable[NoteRow]) -> None:
-        """Record that unchanged files need no second check, if there is something to publish:
-        readers need not know."""
-        if not self._begin:
+    def refresh(self, rows: Sequence[NoteRow]) -> None:
+        """Record that unchanged files need no second check, if there is something to publish or
+        they are many: readers need not know."""
+        if not self._begin or len(rows) >= _MANY_CHECKS:
             with self._transaction(revise=False):
                 self._store(rows)
 
