@@ -40,6 +40,7 @@ def test_a_search_gives_what_the_command_line_prints(client: Client, http_config
         ("tags=ops&from=2025-06&to=2025-07", ["runbooks/Rollback 100%.md"]),
         ("tags=ops&tags=ops/backup", ["Backups.md"]),
         ("where=status:done", ["Backups.md"]),
+        ("where=created:%3E2025-06-01&where=created:%3C2025-06-02", []),
         (f"vaults={quote('日本')}", ["証明書.md"]),
     ],
 )
@@ -92,6 +93,7 @@ def test_the_state_of_the_index_and_of_the_server(client: Client):
         ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
         ("GET", "/v1/search?query=a&vaults=wrok", None, 400, "usage", "wrok"),
         ("GET", "/v1/search?where=status", None, 400, "usage", "condition"),
+        ("GET", "/v1/search?where=status:a&where=Status:b", None, 400, "usage", "twice"),
         ("GET", "/nowhere", None, 404, "not_found", "address"),
         ("GET", "/v1/ask", None, 405, "usage", "asked"),
         ("POST", "/v1/ask", b"{", 400, "usage", "JSON"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_ty
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-from rag.app.filter_text import read_filters
+from rag.app.filter_text import join_conditions, read_filters
 from rag.app.requests import AskRequest, RelatedRequest, SearchRequest
 from rag.exceptions import ArgumentError, UsageError
 
@@ -38,7 +38,10 @@ def _conditions(where: Any) -> Any:
     for one, (name, _, value) in parts.items():
         if not (name.strip() and value.strip()):
             raise ValueError(f"{one!r} is no condition; write `status: done`")
-    return {name: value for name, _, value in parts.values()}
+    try:
+        return join_conditions((name, value) for name, _, value in parts.values())
+    except UsageError as error:
+        raise ValueError(str(error)) from error
 
 
 Where = Annotated[Mapping[Text, Text] | None, Field(max_length=20), BeforeValidator(_conditions)]

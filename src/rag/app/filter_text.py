@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -39,12 +39,7 @@ def read_filters(
     for field, values in (("vaults", vaults), ("tags", tags), ("paths", paths)):
         if any(not value.strip("#/ \t") for value in values):
             raise UsageError(f"{named(field)} has an empty item", hint="Leave it out.")
-    conditions = {
-        normalize("NFC", field).strip().lower(): normalize("NFC", value).strip()
-        for field, value in (where or {}).items()
-    }
-    if not all((*conditions, *conditions.values())):
-        raise UsageError('where has an empty name or value; write {"status": "done"}')
+    conditions = join_conditions((where or {}).items(), named("where"))
     first, last = _days(named("from"), from_, named("to"), to)
     since, until = _days(
         *(named("modified_from"), modified_from, named("modified_to"), modified_to)
@@ -60,6 +55,28 @@ def read_filters(
         modified_to=until,
     )
     return None if filters == QueryFilters() else filters
+
+
+def join_conditions(pairs: Iterable[tuple[str, str]], where: str = "where") -> dict[str, str]:
+    """Return the condition of each property; comparisons of one are joined.
+
+    :param pairs: names of properties, and a condition of each.
+    :param where: what errors call them.
+    :raises UsageError: for an empty name or value, or two conditions that cannot be joined.
+    """
+    from rag.query.property_values import is_comparison
+
+    conditions: dict[str, str] = {}
+    for field, condition in pairs:
+        name = normalize("NFC", field).strip().lower()
+        value = normalize("NFC", condition).strip()
+        if not name or not value:
+            raise UsageError('where has an empty name or value; write {"status": "done"}')
+        earlier = conditions.get(name)
+        if earlier and not (is_comparison(earlier) and is_comparison(value)):
+            raise UsageError(f"{where} names {name!r} twice", hint="Leave one out.")
+        conditions[name] = f"{earlier} {value}" if earlier else value
+    return conditions
 
 
 def _days(start: str, since: str, end: str, until: str) -> tuple[date | None, date | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -200,7 +200,7 @@ def make_filters(
     :raises UsageError: for an empty one, words that are no date, a span that ends before it begins,
         or a condition that is none.
     """
-    from rag.app.filter_text import read_filters
+    from rag.app.filter_text import join_conditions, read_filters
 
     days = (date_from, date_to, modified_from, modified_to)
     if any(day == "" for day in days):
@@ -213,16 +213,13 @@ def make_filters(
         modified_from or "",
         modified_to or "",
         tuple(paths or ()),
-        dict(_conditions(where or [])),
+        join_conditions(_conditions(where or []), "--where"),
         as_options=True,
     )
 
 
-def _conditions(where: list[str]) -> Iterable[tuple[str, str]]:
-    """Return name and condition of each property; comparisons of one are joined."""
-    from rag.query.property_values import is_comparison
-
-    conditions: dict[str, str] = {}
+def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the condition of each property."""
     for text in where:
         parts = _CONDITION.fullmatch(unicodedata.normalize("NFC", text))
         name, value = (parts[1].strip().lower(), parts[2].strip()) if parts else ("", "")
@@ -231,11 +228,7 @@ def _conditions(where: list[str]) -> Iterable[tuple[str, str]]:
                 f"{text!r} is no condition",
                 hint="Name a property and its value: status=done, or compare it: 'price>200'.",
             )
-        earlier = conditions.get(name)
-        if earlier and not (is_comparison(earlier) and is_comparison(value)):
-            raise UsageError(f"--where names {name!r} twice", hint="Leave one out.")
-        conditions[name] = f"{earlier} {value}" if earlier else value
-    return conditions.items()
+        yield name, value
 
 
 def read_query(words: list[str]) -> str:
