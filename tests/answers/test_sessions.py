@@ -14,7 +14,8 @@ from rag.exceptions import NotFoundError, UsageError
 from rag.qa.sessions import Turn, latest_session, list_sessions, new_session, open_session
 
 NOW = datetime(2026, 11, 21, 9, 30, 5)
-TURN = Turn("and now?", "backups now?", "証明書 [1]", sources=[{"number": 1, "path": "a.md"}])
+SOURCE = {"number": 1, "vault": "work", "path": "a.md", "line": 3, "title": "A"}
+TURN = Turn("and now?", "backups now?", "証明書 [1]", sources=[SOURCE])
 
 
 def test_a_turn_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -24,6 +25,18 @@ def test_a_turn_comes_back_as_it_was(tmp_path: Path) -> None:
     again = open_session(tmp_path / "data", session.id)
     assert (again.turns, again.notices) == (session.turns, [])
     assert session.id == "2026-11-21-093005"
+
+
+@pytest.mark.parametrize("sources", [5, ["a.md"], [{**SOURCE, "line": "3"}], [{"number": 1}]])
+def test_a_turn_with_damaged_sources_is_passed_over(tmp_path: Path, sources: object) -> None:
+    session = new_session(tmp_path / "data", NOW)
+    session.add(TURN)
+    damaged = {"question": "q", "asked": "q", "answer": "a", "sources": sources}
+    with session.path.open("a") as file:
+        file.write(json.dumps(damaged) + "\n")
+    again = open_session(tmp_path / "data", session.id)
+    assert again.turns == [TURN]
+    assert again.notices == [f"passed over a damaged line of {session.path}"]
 
 
 def test_only_its_owner_may_read_it(tmp_path: Path) -> None:

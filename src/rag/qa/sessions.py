@@ -149,7 +149,15 @@ def _turn(line: str) -> Turn | None:
     except (ValueError, TypeError, RecursionError):
         return None
     texts = (turn.question, turn.asked, turn.answer)
-    return turn if all(isinstance(text, str) for text in texts) else None
+    is_whole = all(isinstance(text, str) for text in texts) and isinstance(turn.sources, list)
+    return turn if is_whole and all(map(_is_source, turn.sources)) else None
+
+
+def _is_source(data: Any) -> bool:
+    kinds = {"number": int, "vault": str, "path": str, "line": int, "title": str}
+    return isinstance(data, dict) and all(
+        isinstance(data.get(name), kind) for name, kind in kinds.items()
+    )
 
 
 def latest_session(data_dir: Path) -> Session:
