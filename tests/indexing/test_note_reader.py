@@ -24,6 +24,13 @@ def test_of_a_note_that_is_too_large_the_first_lines_are_read(tmp_path: Path) ->
     ]
 
 
+def test_a_note_of_one_long_line_is_read_up_to_a_character(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# 題\n" + "あ" * 1_000, "utf-8")
+    assert problems_of(tmp_path) == [
+        "larger than 0.001 MB (index.max_note_mb): only the first 999 of 3,006 bytes are indexed"
+    ]
+
+
 @pytest.mark.parametrize("name", ["board.canvas", "Board.CANVAS", "tasks.base"])
 def test_of_a_file_that_is_no_text_to_read_no_part_is_taken_for_a_damaged_one(
     tmp_path: Path, name: str

@@ -97,7 +97,7 @@ def open_note(
     if len(raw) > limit:
         # A part of what is no text to read, as a canvas, is damaged.
         is_rendered = file.path.lower().endswith(RENDERED)
-        raw = b"" if is_rendered else raw[: raw.rfind(b"\n", 0, limit) + 1 or limit]
+        raw = b"" if is_rendered else raw[: _end(raw, limit)]
         read = f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
         cut.append(
             f"larger than {config.max_note_mb:g} MB (index.max_note_mb): "
@@ -161,3 +161,14 @@ def _chunk_hash(chunk: Chunk, meta: dict[str, Any]) -> bytes:
     # A note's text holds no NUL. The `repr` of a long text takes longer than its hash.
     held = f"{chunk.text}\0{meta!r}"
     return blake2b(held.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _end(raw: bytes, limit: int) -> int:
+    """Return where text that is longer than a limit is cut: behind a line, unless most of what may
+    be read would be lost; then before a character."""
+    end = raw.rfind(b"\n", 0, limit) + 1
+    if end <= limit // 2:
+        end = limit
+        while end and raw[end] & 0xC0 == 0x80:  # within a character of UTF-8
+            end -= 1
+    return end
