@@ -1,8 +1,9 @@
 """Whether everything that `rag` relies on is well: settings, vaults, the index, models, a server,
 and the programs around it.
 
-No check takes the writer's lock or writes. Each ends: what waits for a model waits for about
-`ollama.query_timeout`, what walks folders for some seconds, what reads files until all are read.
+No check takes the writer's lock, or writes more than a note of damage for the next `rag index`.
+Each ends: what waits for a model waits for about `ollama.query_timeout`, what walks folders for
+some seconds, what reads files until all are read.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from rag.exceptions import (
     ModelMissingError,
     RAGError,
 )
-from rag.index.checksums import find_damage
+from rag.index.checksums import SUMS, find_damage
 from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
 from rag.index.fingerprint import fingerprint
 from rag.index.index_errors import NO_INDEX, damaged_index
@@ -360,6 +361,10 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
     except IndexUnavailableError:  # told already
         return
     with snapshot:
+        if not (snapshot.path / SUMS).exists():
+            message = "there are no checksums: an older version of rag made the index"
+            yield _warn("files", message, RUN_INDEX)
+            return
         damaged = [f"{snapshot.name}/{name}" for name in find_damage(snapshot.path, all_read=True)]
     if damaged:
         message = f"damaged: {', '.join(damaged[:_NAMED])}"
