@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 CONFIG = "edge_config.json"
 SEGMENT = "segment.json"  # the same of a segment
@@ -53,17 +51,6 @@ def discard(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def change_settings(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change a JSON file in place; whoever reads it sees it before or after."""
-    before = file.read_text("utf-8")
-    settings = json.loads(before)
-    change(settings)
-    if settings != json.loads(before):
-        staged = file.with_suffix(".tmp")
-        staged.write_text(json.dumps(settings), "utf-8")
-        staged.replace(file)
 
 
 def dense_size(shard: Path, name: str) -> int | None:

@@ -165,7 +165,6 @@ def _list(value: Any) -> list[Any]:
 
 
 _BROKEN_CANVAS = "not a canvas: "
-_LONGEST_CAUSE = 200  # characters
 _KINDS = {float: "a number", str: "a text", type(None): "nothing", bool: "true or false"}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from rag.clients.local.engine import BATCH, cleaned, equal_lengths, options_for
 from rag.exceptions import LIST_SETTINGS, ConfigError, ConnectionError
 
-MEAN, FIRST, LAST = POOLINGS = ("mean", "cls", "last")
+MEAN, FIRST, LAST = ("mean", "cls", "last")
 _POOLING_KEYS = {
     "pooling_mode_mean_tokens": MEAN,
     "pooling_mode_cls_token": FIRST,
