@@ -168,7 +168,7 @@ class TestFromYaml:
             with pytest.raises(PipelineRuntimeError, match=says):
                 pipeline.run({"query_analyzer": {"text": "a", "question": question}})
             with pytest.raises(QueryError, match="the query must be text, not of type int"):
-                search(pipeline, question)
+                search(create_search_pipeline(store, index), question)
 
     def test_questions_are_answered_without_any_helper(self, index, server):
         server.say(TRUE)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rag.pipelines import SearchResponse, create_search_pipeline, search
-from rag.search.components.query_analyzer import weight_of
-from rag.search.understanding.query_understanding import Understood
+from rag.search.query import Query
 from rag.stores import get_document_store
 from rag.text.bm25 import query_terms
 from rag.text.matches import find_matches
@@ -115,7 +114,7 @@ def test_marks_alone_find_nothing(find: Find, query: str) -> None:
 
 def test_what_is_sought_beside_the_text_gives_meaning_no_weight() -> None:
     terms = query_terms("fossa industries")
-    asked = weight_of(Understood("fossa industries", "fossa industries"))
+    asked = Query("fossa industries", "fossa industries").weight
     assert asked == sum(t.weight for t in terms if t.field not in ("properties", "addresses"))
     assert asked < sum(t.weight for t in terms)
 

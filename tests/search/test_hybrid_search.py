@@ -21,6 +21,7 @@ from rag.pipelines import (
     create_search_pipeline,
     search,
 )
+from rag.search.query import Query
 from rag.stores import get_document_store
 
 NEAR = 1e-3
@@ -122,18 +123,15 @@ def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(
     query = "steep tea petrol"
     with get_document_store(settings) as store:
         pipeline = create_search_pipeline(store, settings)
-        analyzer = pipeline.get_component("query_analyzer")
-        found = analyzer.run(query, mode="hybrid")
-        monkeypatch.setattr(analyzer, "run", lambda **_: {**found, "depth": 2})
-        inputs = {"query_analyzer": {"text": query}}
-        outputs = pipeline.run(inputs, include_outputs_from={"retriever", "embedder"})
-        every = store.find_candidates(outputs["embedder"]["sparse_embedding"])
+        monkeypatch.setattr(Query, "chunk_limit", 2)
+        outputs = pipeline.run({"query_analyzer": {"text": query, "mode": "hybrid"}})
+        retrieval = outputs["loader"]["retrieval"]
+        every = store.find_candidates(retrieval.query.lexical)
         pipeline.close()
     by_words = {candidate.id: candidate.score for candidate in every}
-    found = outputs["retriever"]["candidates"]
-    assert len(found) > 2
-    for candidate in found:
-        words = candidate.score - candidate.meaning
+    assert len(retrieval.candidates) > 2
+    for candidate in retrieval.candidates:
+        words = candidate.score - candidate.meaning - candidate.forms
         assert words == pytest.approx(by_words.get(candidate.id, 0.0), abs=NEAR)
 
 

@@ -11,8 +11,9 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.components.note_ranker import ChunkRetriever, NoteRanker
+from rag.search.query import Query, Retrieval
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.scored_chunk import Candidate, Candidates
+from rag.stores.base.scored_chunk import Candidate
 
 QUERY = [1.0, 0.0]
 WORD = SparseEmbedding([1], [1.0])
@@ -42,14 +43,17 @@ def store(tmp_path: Path) -> Iterator[QdrantEdgeDocumentStore]:
         yield made
 
 
-def found(store: QdrantEdgeDocumentStore, top_k: int = 100, **how: float) -> dict[str, Candidate]:
-    output = ChunkRetriever(store).run(WORD, query_embedding=QUERY, full=FULL, top_k=top_k, **how)
-    return {candidate.id: candidate for candidate in output["candidates"]}
+def found(store: QdrantEdgeDocumentStore, share: float = 1.0) -> dict[str, Candidate]:
+    query = Query("", "", embedding=QUERY, full=FULL, mode="hybrid", share=share)
+    vars(query)["lexical"] = WORD  # in the place of that of the text
+    retrieval = ChunkRetriever(store).run(query)["retrieval"]
+    return {candidate.id: candidate for candidate in retrieval.candidates}
 
 
-def test_what_words_find_gains_by_its_own_cosine_though_others_are_nearer(store):
+def test_what_words_find_gains_by_its_own_cosine_though_others_are_nearer(store, monkeypatch):
+    monkeypatch.setattr(Query, "chunk_limit", 1)
     store.write_documents([chunk("both", 1.0, 0.5), chunk("nearer", cosine=0.9)])
-    candidates = found(store, top_k=1)
+    candidates = found(store)
     assert set(candidates) == {"both", "nearer"}
     assert candidates["both"].cosine == pytest.approx(0.5, abs=1e-3)
     assert candidates["both"].meaning > 0
@@ -76,7 +80,8 @@ def test_the_first_vectors_already_find_what_words_do_not(store):
 def test_meaning_counts_for_the_best_section_of_a_note_alone():
     one = Candidate("a", "long", 0, 5.0, meaning=2.0)
     other = Candidate("b", "long", 1, 4.0, meaning=1.5)
-    [hit] = NoteRanker().run(Candidates([one, other]))["hits"]
+    retrieval = Retrieval(Query("words", "words"), [one, other])
+    [hit] = NoteRanker().run(retrieval)["retrieval"].hits
     assert hit.score == pytest.approx(5.0 + 0.3 * 2.5)
     assert [part.meaning for part in hit.parts] == [2.0, 0.0]
 

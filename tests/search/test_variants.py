@@ -24,6 +24,7 @@ from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search
 from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker
+from rag.search.query import Query
 from rag.search.query_variants import WEIGHTS, Variant, Variants
 from rag.search.results import QueryFilters
 from rag.stores import get_document_store
@@ -241,13 +242,15 @@ def test_hyde_without_embeddings_says_so_once_and_asks_no_model(find, server):
 def test_when_variants_cannot_be_embedded_the_query_keeps_its_meaning(index, server, known):
     made = Variants([Variant("v", "x", "rolling", 0.25), Variant("w", "x", "pasta", 0.25)])
     with get_document_store(index) as store, closing(QueryEmbedder(store, index.ollama)) as one:
-        vector = one.run("topic")["embedding"]
+        vector = one.run(Query("topic", "topic"))["query"].embedding
         server.fail("/api/embed", status=500, times=None if known else 1)
-        found = one.run("topic", "hybrid", made, vector if known else None)
-    assert (found["mode"], found["embedding"]) == ("hybrid", vector)
-    assert [v.text for v in found["variants"]] == ["rolling", "pasta"]
-    assert not any(v.is_embedded for v in found["variants"])
-    assert found["notice"].startswith("variants without an embedding: 2 of 2")
+        given = vector if known else None
+        asked = Query("topic", "topic", mode="hybrid", variants=made, embedding=given)
+        query = one.run(asked)["query"]
+    assert (query.mode, query.embedding) == ("hybrid", vector)
+    assert [v.text for v in query.variants] == ["rolling", "pasta"]
+    assert not any(v.is_embedded for v in query.variants)
+    assert query.notices[0].startswith("variants without an embedding: 2 of 2")
 
 
 # -- without a model -------------------------------------------------------------------------

@@ -22,10 +22,11 @@ from rag.search.components.query_expander import (
 )
 from rag.search.components.query_router import QueryRouter
 from rag.search.planned_query import find_intent
+from rag.search.query import Query
 from rag.search.query_variants import told
 from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant, SearchMode
-from rag.search.understanding.query_understanding import Understood, understand
+from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 from rag.support.json_reports import hidden, inline, nullable
 from rag.text.tokenizer import has_words
@@ -130,16 +131,17 @@ def plan_search(
         else:
             text = parsed.text if has_words(parsed.text) else ""
             vaults = parsed.values("vault")
-            understood = Understood(query, text, vaults=vaults, notices=[*parsed.beyond])
-        notices = [*understood.notices]
+            understood = Query(query, text, vaults=vaults, notices=[*parsed.beyond])
+        understood = replace(understood, mode=mode, transforms=names)
         if understood.text and config.routes.classifier:
-            with closing(QueryRouter(store, config.routes, config)) as router:
-                keep = bool(understood.vaults)
-                out = router.run(understood.meant, mode, keep_vaults=keep, transforms=names)
-            route, mode, names = out["route"], out["mode"], out["transforms"]
-            notices += filter(None, [out["notice"]])
-            if out["where"]:
+            router = QueryRouter(store, config.routes, config, keep_transforms=names is not None)
+            with closing(router):
+                routed = router.run(understood)["query"]
+            route, mode, names = routed.route, routed.mode, routed.transforms
+            if routed.filters != understood.filters:
                 filters += [f"vault:{name}" for name in config.routes.rules[route]["vaults"]]
+            understood = routed
+        notices = [*understood.notices]
         dense = mode != SearchMode.LEXICAL and (not is_indexed or store.embedding_dim is not None)
     if names is None:
         names = configured_transforms(config.search.transforms, "search.transforms")

@@ -12,7 +12,7 @@ from rag.app.notes.lines import excerpt_around
 from rag.app.requests import SearchRequest
 from rag.app.results import Plan, Result, copied, plan_of, result_of
 from rag.app.workspace import Workspace
-from rag.search.embedding_choice import embeddings_for
+from rag.search.components.query_embedder import embeddings_for
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import intent_of
 from rag.search.results import (

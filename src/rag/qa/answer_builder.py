@@ -13,10 +13,10 @@ from rag.answers.evidence import Evidence
 from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
 from rag.qa.answer import Answer, Place, Quote
-from rag.search.components.note_ranker import Hits
+from rag.qa.extractive_answerer import Quotations
+from rag.search.query import Retrieval
 from rag.search.results import SearchResult
 from rag.search.run import to_results
-from rag.search.understanding.query_understanding import Understood
 from rag.vault.properties import properties_of
 
 _NEAREST = 3  # notes that are named where none answers
@@ -28,32 +28,17 @@ class AnswerBuilder:
     """Make an answer of quotations, each with its source."""
 
     @component.output_types(**OUTPUTS)
-    def run(
-        self,
-        question: str,
-        understood: Understood,
-        documents: list[Document],
-        hits: Hits,
-        duplicates: list[list[Document]],
-        quotes: list[Quote],
-        places: list[list[Document]],
-        confidence: float,
-    ) -> dict[str, Any]:
+    def run(self, retrieval: Retrieval, quotations: Quotations) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
 
-        :param understood: what the question means to the index.
-        :param documents: what was found, best first; `hits` are their scores, and `duplicates`
-            those that say the same as each.
-        :param quotes: parts of the notes that answer the question.
-        :param places: the chunk of each quote, and those of its `also`.
-        :param confidence: how sure it is that the first quote answers the question.
+        :param quotations: parts of the notes that answer the question.
         """
-        results = to_results(understood, documents, hits, duplicates)
-        pairs = zip(quotes, places, strict=True)
+        query, results = retrieval.query, to_results(retrieval)
+        pairs = zip(quotations.quotes, quotations.places, strict=True)
         shown = [(quote, chunks) for quote, chunks in pairs if is_for_readers(quote, chunks[0])]
-        answer = _quoted(shown, results, question, confidence)
-        answer.searched, answer.tags = understood.searched, understood.tags
-        answer.corrections = understood.corrections
+        answer = _quoted(shown, results, query.question, quotations.confidence)
+        answer.searched, answer.tags = query.searched, query.tags
+        answer.corrections = query.corrections
         return {"answer": answer, "results": results}
 
 

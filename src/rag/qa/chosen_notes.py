@@ -15,15 +15,15 @@ from rag.qa.answer import Answer, NotesAnswer
 from rag.qa.extractive_answerer import passage_of
 from rag.query.note_questions import Asked, NoteQuestion, alternatives, subject_of
 from rag.query.syntax import condition_spans, parse_query
-from rag.search.components.note_ranker import Hit, first_chunks
-from rag.search.filter_listing import CHUNKS_PER_NOTE
+from rag.search.components.note_ranker import first_chunks
 from rag.search.filters import Filter, all_of, day, one_of, plain_tags
 from rag.search.matching_line import matching_line
+from rag.search.query import CHUNKS_PER_NOTE, Hit, Query
 from rag.search.query_variants import WEIGHTS
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.run import to_result
 from rag.search.understanding.phrases import SubjectWord, notes_holding, subject_words
-from rag.search.understanding.query_understanding import Understood, understand
+from rag.search.understanding.query_understanding import understand
 from rag.stores.base.batch import Batch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.month_names import MONTHS
@@ -54,7 +54,7 @@ class Chosen:
     :ivar conditions: of the query syntax, as they were typed, and what the index does not have.
     """
 
-    understood: Understood
+    understood: Query
     words: list[SubjectWord]
     told: list[str]
     count: int
@@ -131,9 +131,9 @@ def _holding_any(
     )
 
 
-def _told(words: Sequence[SubjectWord], understood: Understood) -> list[str]:
+def _told(words: Sequence[SubjectWord], understood: Query) -> list[str]:
     """Return words as they are told, those of a phrase together."""
-    phrases = parse_query(understood.query).phrases
+    phrases = parse_query(understood.typed).phrases
     within = {word.text for phrase in phrases for word in subject_words(phrase)}
     return [*phrases, *(word.text for word in words if word.text not in within)]
 
@@ -193,7 +193,7 @@ def _among(notes: Iterable[str]) -> Filter:
 
 def ranked_results(
     store: BaseDocumentStore,
-    understood: Understood,
+    understood: Query,
     top_k: int,
     filters: Filter | None,
     notes: Sequence[str] | None = None,
@@ -222,7 +222,7 @@ def ranked_results(
 
 
 def newest_results(
-    store: BaseDocumentStore, understood: Understood, notes: Sequence[str]
+    store: BaseDocumentStore, understood: Query, notes: Sequence[str]
 ) -> list[SearchResult]:
     """Return notes in their order, each by its first chunk."""
     if not notes:
@@ -232,7 +232,7 @@ def newest_results(
 
 
 def results_of(
-    store: BaseDocumentStore, understood: Understood, places: Sequence[tuple[str, str]]
+    store: BaseDocumentStore, understood: Query, places: Sequence[tuple[str, str]]
 ) -> list[SearchResult]:
     """Return results, each pointing at the line that says most of a query.
 
@@ -243,7 +243,7 @@ def results_of(
     results = []
     for note, chunk in places:
         if document := documents.get(chunk):
-            result = to_result(document, Hit(chunk, note, 0.0, ()), [], 0.0, True)
+            result = to_result(document, Hit(chunk, note, 0.0))
             line = matching_line(result, understood.searched, weights)
             results.append(replace(result, line=line, scores={}))
     return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, pstdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from haystack import component
 from haystack.dataclasses import Document
@@ -14,9 +14,10 @@ from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Choice, choose
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.qa.answer import Place, Quote
-from rag.search.components.note_ranker import Hits, OverStore
+from rag.search.components.note_ranker import OverStore
+from rag.search.query import Retrieval
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidates, cosines_of
+from rag.stores.base.scored_chunk import cosines_of
 from rag.vault.properties import properties_of
 from rag.vault.sentences import sentence_units
 
@@ -31,34 +32,24 @@ class FoundPassage(NamedTuple):
     passage: Passage
 
 
-def found_passages(
-    store: BaseDocumentStore,
-    documents: Sequence[Document],
-    hits: Hits,
-    candidates: Candidates,
-    embedding: Sequence[float] | None,
-) -> list[FoundPassage]:
-    """Return the best chunks of the notes that are shown.
-
-    :param documents: that the notes are shown by, best first, and their `hits`.
-    :param candidates: all chunks that were found.
-    :param embedding: of the question, where it was searched by meaning.
-    """
+def passages_of(store: BaseDocumentStore, retrieval: Retrieval) -> list[FoundPassage]:
+    """Return the best chunks of the notes that are shown."""
+    hits, embedding = retrieval.hits, retrieval.query.embedding
     ranks = {hit.note: rank for rank, hit in enumerate(hits, 1)}
-    known = {document.id: document for document in documents}
+    known = {hit.id: hit.document for hit in hits if hit.document}
     chosen: dict[str, int] = {hit.id: ranks[hit.note] for hit in hits}
     counts = dict.fromkeys(ranks, 1)
-    for one in sorted(candidates, key=lambda candidate: -candidate.score):
+    for one in sorted(retrieval.candidates, key=lambda candidate: -candidate.score):
         if one.note in ranks and one.id not in chosen and counts[one.note] < _CHUNKS:
             chosen[one.id] = ranks[one.note]
             counts[one.note] += 1
     others = [identity for identity in chosen if identity not in known]
     known |= {document.id: document for document in store.get_documents(others)}
-    found = {identity: rank for identity, rank in chosen.items() if identity in known}
-    nearness = _nearness(store, found, embedding) if embedding else {}
+    ranked = {identity: rank for identity, rank in chosen.items() if identity in known}
+    nearness = _nearness(store, ranked, embedding) if embedding else {}
     return [
         FoundPassage(known[identity], passage_of(known[identity], rank, nearness.get(identity, ())))
-        for identity, rank in sorted(found.items(), key=lambda pair: pair[1])
+        for identity, rank in sorted(ranked.items(), key=lambda pair: pair[1])
     ]
 
 
@@ -110,6 +101,22 @@ def _nearness(
     }
 
 
+class Quotations(NamedTuple):
+    """Quotations that answer a question, the best one first.
+
+    :param quotes: each with a `source` that counts from 1 in the notes that are shown.
+    :param places: at the place of each the chunk that it is from, and those of its `also`.
+    :param confidence: the probability that the first answers the question.
+    """
+
+    quotes: list[Quote]
+    places: list[list[Document]]
+    confidence: float
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Quotations:
+        return self
+
+
 @component
 class QuotationAnswerer(OverStore):
     """Answer a question by quoting what speaks of it most in the notes that were found.
@@ -123,43 +130,28 @@ class QuotationAnswerer(OverStore):
             raise ValueError("top_k must be at least 1")
         OverStore.__init__(self, document_store, top_k)
 
-    @component.output_types(quotes=list[Quote], places=list[list[Document]], confidence=float)
-    def run(
-        self,
-        query: str,
-        documents: list[Document],
-        hits: Hits,
-        candidates: Candidates,
-        embedding: list[float] | None = None,
-        listed: bool = False,
-    ) -> dict[str, list[Quote] | list[list[Document]] | float]:
-        """Return `quotes`, the best one first; in `places` at the place of each the chunk that it
-        is from, and those of its `also`; and `confidence`, the probability that the first answers
-        the question. There are no quotes when that is too low.
+    @component.output_types(quotations=Quotations)
+    def run(self, retrieval: Retrieval) -> dict[str, Quotations]:
+        """Return the `quotations`; none where it is not sure enough that one answers the question.
 
-        A quote's `source` counts from 1 in `documents`.
-
-        :param query: the question, its misspelt words corrected.
-        :param documents: what the notes are shown by that were found, and their `hits`.
-        :param candidates: all chunks that were found.
-        :param embedding: of the question, where it was searched by meaning.
-        :param listed: whether the documents themselves are what was asked for, and not what they
-            say of it: each is quoted with its first sentence then.
+        Where the notes themselves are what was asked for, and not what they say of it, each is
+        quoted with its first sentence.
         """
-        if listed:
+        query, store, documents = retrieval.query, self.document_store, retrieval.documents
+        if query.quotes_all:
             begun = list(_beginnings(documents))[: self.top_k]
             places = [[documents[quote.source - 1]] for quote in begun]
-            return {"quotes": begun, "places": places, "confidence": 0.0}
-        store = self.document_store
-        found = found_passages(store, documents, hits, candidates, embedding)
-        question = Question(query, store.counts.rarity)
-        chosen, confidence = choose(question, [one.passage for one in found], self.top_k)
+            return {"quotations": Quotations(begun, places, 0.0)}
+        passages = passages_of(store, retrieval)
+        question = Question(query.quoted, store.counts.rarity)
+        chosen, confidence = choose(question, [one.passage for one in passages], self.top_k)
         quotes, places = [], []
         for best, also in chosen:
-            ranks_and_lines = [_place(found, choice) for choice in (best, *also)]
-            quotes.append(Quote(_text(found, best), *ranks_and_lines[0], also=ranks_and_lines[1:]))
-            places.append([found[choice.passage].document for choice in (best, *also)])
-        return {"quotes": quotes, "places": places, "confidence": confidence}
+            ranks_and_lines = [_place(passages, choice) for choice in (best, *also)]
+            quote = Quote(_text(passages, best), *ranks_and_lines[0], also=ranks_and_lines[1:])
+            quotes.append(quote)
+            places.append([passages[choice.passage].document for choice in (best, *also)])
+        return {"quotations": Quotations(quotes, places, confidence)}
 
 
 def _place(found: Sequence[FoundPassage], choice: Choice) -> Place:

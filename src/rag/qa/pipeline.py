@@ -14,27 +14,26 @@ from rag.qa.answer_builder import AnswerBuilder
 from rag.qa.context_report import load_steps
 from rag.qa.extractive_answerer import QuotationAnswerer
 from rag.query.syntax import not_text
-from rag.search.components.query_analyzer import OUTPUTS, QueryAnalyzer
-from rag.search.filter_listing import newest_notes
-from rag.search.pipeline import search_with
-from rag.search.planning import ANALYZER
+from rag.search.components.note_ranker import newest_notes
+from rag.search.components.query_analyzer import QueryAnalyzer
+from rag.search.pipeline import ANALYZER, LOADER, search_with
+from rag.search.query import Query
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
-from rag.search.understanding.query_understanding import Understood
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 from rag.support.pipeline_parts import component_of
 
 
 @component
 class QuestionAnalyzer(QueryAnalyzer):
-    """Read a question with the index at hand, and tell the other components what to look for.
+    """Read a question with the index at hand.
 
     :param document_store: the index that is searched.
     :param top_k: how many notes the answer may draw on.
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     """
 
-    @component.output_types(**OUTPUTS, question=str, quoted=str, quotes_all=bool)
+    @component.output_types(query=Query, question=str)
     def run(  # type: ignore[override]
         self,
         text: str,
@@ -44,36 +43,35 @@ class QuestionAnalyzer(QueryAnalyzer):
         keep_mode: bool = False,
         variants: Variants | None = None,
         rerank: str = "",
-        understood: Understood | None = None,
-        question: str = "",
         lists: bool = False,
+        question: str = "",
         relaxed: bool = False,
     ) -> dict[str, Any]:
-        """Return what the question means, as the inputs of the other components.
+        """Return the `query`, and the `question` that is asked.
 
-        :param question: what is asked, where `text` is only what to search for.
         :param lists: answer from the newest notes that the filters select.
+        :param question: what is asked, where `text` is only what to search for.
         :param relaxed: whether other notes than those that were asked for may be listed.
 
         The other parameters and the errors are those of `QueryAnalyzer`.
         """
         if not isinstance(question, str):
             raise not_text("question", question)
-        inputs: dict[str, Any] = QueryAnalyzer.run(
-            self, text, filters, top_k, mode, False, keep_mode, variants, rerank, understood
+        query = self.read(text, filters, top_k, mode, lists)
+        question = question or query.text
+        query = replace(
+            query,
+            keep_mode=keep_mode,
+            variants=variants or Variants(),
+            rerank=rerank,
+            question=question,
+            quoted=question if lists else query.meant,
+            quotes_all=lists and not relaxed,
         )
-        understood = inputs["understood"]
-        assert understood
-        question = question or understood.text
-        found = {"question": question, "quotes_all": lists and not relaxed}
-        if not lists:
-            return inputs | found | {"quoted": understood.meant}
-        newest = newest_notes(self.document_store, understood, inputs["filters"], inputs["top_k"])
-        return inputs | found | {"quoted": question, "matched": newest}
-
-    def without_words(self, understood: Understood, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return nothing: filters alone are no question."""
-        return {}
+        if lists:
+            newest = newest_notes(self.document_store, query, query.top_k)
+            query = replace(query, matched=newest)
+        return {"query": query, "question": question}
 
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
@@ -89,7 +87,7 @@ def create_qa_pipeline(
 ) -> Pipeline:
     """Make the question answering pipeline.
 
-        query_analyzer -> embedder … -> loader (as in the search pipeline)
+        query_analyzer -> … -> loader (as in the search pipeline)
             -> answerer (QuotationAnswerer)
             -> neighbours -> prompt_builder -> chat_generator -> answer_checker, where a model is
                configured
@@ -124,25 +122,13 @@ def create_qa_pipeline(
     analyzer = QuestionAnalyzer(store, config.ask.top_k, config.search.mode)
     pipeline = search_with(analyzer, searching, transforms)
     pipeline.add_component("answerer", QuotationAnswerer(store, config.ask.max_quotes))
-    for sender, receiver in (
-        (f"{ANALYZER}.quoted", "answerer.query"),
-        (f"{ANALYZER}.quotes_all", "answerer.listed"),
-        ("loader.documents", "answerer.documents"),
-        ("loader.hits", "answerer.hits"),
-        ("forms.candidates", "answerer.candidates"),
-        ("query_embedder.embedding", "answerer.embedding"),
-    ):
-        pipeline.connect(sender, receiver)
+    pipeline.connect(f"{LOADER}.retrieval", "answerer.retrieval")
     if model or chat.is_configured:
         _let_a_model_answer(pipeline, store, config, chat, model, template)
     else:
         pipeline.add_component(ANSWER, AnswerBuilder())
-    for name in ("question", "understood"):
-        pipeline.connect(f"{ANALYZER}.{name}", f"{ANSWER}.{name}")
-    for name in ("documents", "hits", "duplicates"):
-        pipeline.connect(f"loader.{name}", f"{ANSWER}.{name}")
-    for name in ("quotes", "places", "confidence"):
-        pipeline.connect(f"answerer.{name}", f"{ANSWER}.{name}")
+    pipeline.connect(f"{LOADER}.retrieval", f"{ANSWER}.retrieval")
+    pipeline.connect("answerer.quotations", f"{ANSWER}.quotations")
     return pipeline
 
 
@@ -169,8 +155,8 @@ def _let_a_model_answer(
     pipeline.add_component(GENERATOR, generator)
     pipeline.add_component(CHECKER, AnswerChecker(must_answer=bool(model)))
     pipeline.connect(f"{ANALYZER}.question", f"{PROMPT}.query")
-    pipeline.connect("loader.documents", f"{PROMPT}.documents")
-    pipeline.connect("loader.documents", "neighbours.documents")
+    pipeline.connect(f"{LOADER}.documents", f"{PROMPT}.documents")
+    pipeline.connect(f"{LOADER}.documents", "neighbours.documents")
     pipeline.connect("neighbours.around", f"{PROMPT}.around")
     pipeline.connect(f"{PROMPT}.messages", f"{GENERATOR}.messages")
     pipeline.connect(f"{PROMPT}.prompt", f"{CHECKER}.prompt")

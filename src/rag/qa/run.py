@@ -23,12 +23,13 @@ from rag.qa.context_report import WindowReport
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.syntax import not_text, parse_query
 from rag.search.components.query_analyzer import check_top_k
+from rag.search.explanation import trace
 from rag.search.matching_line import point_at_matches
-from rag.search.planning import ANALYZER, Planned, planned
+from rag.search.pipeline import ANALYZER, LOADER
+from rag.search.query import Retrieval
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
-from rag.search.run import TOLD, analysed, chosen, open_store, tell_found, to_response
-from rag.search.understanding.query_understanding import understand
+from rag.search.run import chosen, open_store, to_response
 from rag.stores.base.scored_chunk import cosines_of
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, takes
@@ -118,25 +119,27 @@ def ask(
             words = Question(question, store.counts.rarity).weights
             stated = manifest.catalogue.stated_in(question.lower(), words)
             top_k = max(top_k, _MOST_LISTED) if sum(n for *_, n in stated) > 1 else top_k
+        writing = _writing(pipeline, remembered, stream)
+
+        def run(attempt: Attempt) -> dict[str, Any]:
+            asked = parse_query(question).text if intent else ""
+            given = {**attempt.inputs(), "top_k": top_k, "question": asked}
+            return _run(
+                pipeline, {ANALYZER: {**given, "relaxed": attempt.relaxed}, **writing}, stream
+            )
+
         for attempt in attempts(question, filters, mode, keep_mode, intent):
-            understood = understand(store, attempt.query, attempt.filters, attempt.lists)
-            asked = parse_query(question).text if intent else understood.text
-            analysis = {
-                **analysed(understood, attempt, top_k),
-                "question": asked,
-                "lists": attempt.lists,
-                "relaxed": attempt.relaxed,
-            }
-            inputs = {ANALYZER: analysis, **(_writing(pipeline, remembered, stream))}
-            output, searched = _answered(pipeline, inputs, attempt, stream)
-            if output["loader"]["documents"]:
+            output, notices = in_a_mode(attempt, run)
+            retrieval: Retrieval = output[LOADER]["retrieval"]
+            if retrieval.hits:
                 break
-        found, results = output["loader"], output[ANSWER]["results"]
-        response = to_response(found, understood, searched, attempt, question, results)
-        embedding, ids = searched.embedding, [result.chunk for result in results]
+        results = output[ANSWER]["results"]
+        response = to_response(retrieval.query, attempt, question, results, notices)
+        embedding, ids = retrieval.query.embedding, [result.chunk for result in results]
         vectors = store.embeddings_of(ids) if embedding else {}
         point_at_matches(store, response, cosines_of(vectors, embedding or ()))
-        tell_found(store, response, found["hits"], searched)
+        for result, finders in zip(results, trace(store, retrieval), strict=True):
+            result.found_by = finders.by
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]
         told.update(response.notices)
@@ -199,31 +202,17 @@ def _writing(
     }
 
 
-def _answered(
-    pipeline: Pipeline, inputs: dict[str, Any], attempt: Attempt, stream: AnswerStream
-) -> tuple[dict[str, Any], Planned]:
-    """Return what the components gave, and what there is to tell of how notes were searched.
-
-    When the chat generator fails, the others do without it.
-    """
-
-    def run(attempt: Attempt) -> dict[str, Any]:
-        modes = {"mode": attempt.mode, "keep_mode": attempt.keep_mode}
-        given = {**inputs, ANALYZER: {**inputs[ANALYZER], **modes}}
-        outputs: dict[str, Any]
-        try:
-            outputs = pipeline.run(given, include_outputs_from={*TOLD, CHECKER})
-        except PipelineRuntimeError as error:
-            if error.component_name != GENERATOR or stream.raised:
-                raise
-            without = {**given[PROMPT], "failure": _failure(pipeline, error)}
-            given = {**given, PROMPT: without}
-            outputs = pipeline.run(given, include_outputs_from={*TOLD, CHECKER})
-        return outputs
-
-    output, notices = in_a_mode(attempt, run)
-    searched = planned(output)
-    return output, searched._replace(notices=[*notices, *searched.notices])
+def _run(pipeline: Pipeline, inputs: dict[str, Any], stream: AnswerStream) -> dict[str, Any]:
+    """Return what the components gave; when the chat generator fails, the others do without it."""
+    outputs: dict[str, Any]
+    try:
+        outputs = pipeline.run(inputs, include_outputs_from={LOADER, CHECKER})
+    except PipelineRuntimeError as error:
+        if error.component_name != GENERATOR or stream.raised:
+            raise
+        without = {**inputs[PROMPT], "failure": _failure(pipeline, error)}
+        outputs = pipeline.run({**inputs, PROMPT: without}, include_outputs_from={LOADER, CHECKER})
+    return outputs
 
 
 def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:

@@ -7,21 +7,21 @@ from statistics import fmean
 from typing import Any
 
 from haystack import component
-from haystack.dataclasses import ChatMessage, Document
+from haystack.dataclasses import ChatMessage
 
 from rag.answers.agreement import Verification
 from rag.answers.notices import SOME_MODEL, notice
 from rag.answers.prompt_texts import was_cut
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.exceptions import ConnectionError, RAGError, Standing, TooLongError, UnfinishedError
-from rag.qa.answer import Answer, AnswerStream, Citation, HopelessError, Quote
+from rag.qa.answer import Answer, AnswerStream, Citation, HopelessError
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
 from rag.qa.context_report import WindowReport
+from rag.qa.extractive_answerer import Quotations
 from rag.qa.prompt import BuiltPrompt
 from rag.qa.prompt_builder import AnswerPrompt, TemplatedPrompt
-from rag.search.components.note_ranker import Hits
+from rag.search.query import Retrieval
 from rag.search.results import SearchResult
-from rag.search.understanding.query_understanding import Understood
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
@@ -198,26 +198,15 @@ class WrittenAnswerBuilder(AnswerBuilder):
 
     @component.output_types(**OUTPUTS)
     def run(  # type: ignore[override]
-        self,
-        question: str,
-        understood: Understood,
-        documents: list[Document],
-        hits: Hits,
-        duplicates: list[list[Document]],
-        quotes: list[Quote],
-        places: list[list[Document]],
-        confidence: float,
-        written: Written | None,
+        self, retrieval: Retrieval, quotations: Quotations, written: Written | None
     ) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
 
         :param written: what became of a model's work; `None` where none is asked.
-
-        The other parameters are those of `AnswerBuilder`.
         """
-        found = (documents, hits, duplicates, quotes, places, confidence)
-        made = AnswerBuilder.run(self, question, understood, *found)
+        made = AnswerBuilder.run(self, retrieval, quotations)
         if written and made["results"]:
+            question = retrieval.query.question
             made["answer"] = _written(written, made["answer"], made["results"], question)
         return made
 

@@ -9,12 +9,11 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.searchable_text import lexical_parts
-from rag.search.components.form_ranker import form_gains, pair_gains, pair_weights, searched
-from rag.search.components.note_ranker import Hit, Part, ids_of
-from rag.search.query_variants import ORIGINAL, Variants, lexical_vector
+from rag.search.exact_words import form_gains, pair_gains, pair_weights, searched
+from rag.search.query import Hit, Part, Retrieval
+from rag.search.query_variants import ORIGINAL, lexical_vector
 from rag.search.results import ChunkScore, Explanation, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidate
 from rag.text.bm25 import FIELDS, QueryTerm
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import find_matches
@@ -24,26 +23,23 @@ from rag.text.tokenizer import stem
 _FOUND = 0.1  # of what all variants add to a note: who adds less did not find it
 
 
-class Found(NamedTuple):
-    """Who found a hit: `original` and labels of variants. `gains` is what each adds to the score
-    of which chunk, by the chunk's id."""
+class Finders(NamedTuple):
+    """Which searches found a hit: `original` and labels of variants. `gains` is what each adds to
+    the score of which chunk, by the chunk's id."""
 
     by: list[str]
     gains: dict[str, dict[str, float]]
 
 
-def trace(
-    store: BaseDocumentStore, hits: Sequence[Hit], variants: Variants, plain: Sequence[Candidate]
-) -> list[Found]:
-    """Return by which searches hits were found, one `Found` each; all empty without variants.
+def trace(store: BaseDocumentStore, retrieval: Retrieval) -> list[Finders]:
+    """Return by which searches hits were found, one `Finders` each; all empty without variants.
 
     The engine scores each variant alone, over the chunks in question: what the variants add by
     words is split as their scores are, and semantically it is the nearest one's.
-
-    :param plain: what the query itself found.
     """
+    hits, variants = retrieval.hits, retrieval.query.variants
     if not variants or not hits:
-        return [Found([], {}) for _ in hits]
+        return [Finders([], {}) for _ in hits]
     ids = [part.id for hit in hits for part in hit.parts if any(part.gains)]
     words = [variant for variant in variants if variant.words]
     near = [variant for variant in variants if variant.is_embedded]
@@ -52,9 +48,9 @@ def trace(
     scores = store.score_among(queries, list(dict.fromkeys(ids)))
     by_words = [(v.label, s) for v, s in zip(words, scores, strict=False)]
     by_meaning = [(v.label, s) for v, s in zip(near, scores[len(words) :], strict=True)]
-    itself = {candidate.id for candidate in plain}
+    itself = {candidate.id for candidate in retrieval.plain}
 
-    def found(hit: Hit) -> Found:
+    def found(hit: Hit) -> Finders:
         gains = {part.id: _split(part, by_words, by_meaning) for part in hit.parts}
         total = dict.fromkeys((variant.label for variant in variants), 0.0)
         for part in hit.parts:
@@ -63,7 +59,7 @@ def trace(
         least = _FOUND * sum(total.values())
         by = [label for label, gain in total.items() if gain > 0 and gain >= least]
         is_plain = any(part.id in itself for part in hit.parts) or not by
-        return Found([ORIGINAL, *by] if is_plain else by, gains)
+        return Finders([ORIGINAL, *by] if is_plain else by, gains)
 
     return [found(hit) for hit in hits]
 
@@ -93,7 +89,7 @@ def explain(
     store: BaseDocumentStore,
     asked: Sequence[QueryTerm],
     hits: Sequence[Hit],
-    found: Sequence[Found] = (),
+    found: Sequence[Finders] = (),
     text: str = "",
 ) -> list[Explanation]:
     """Take the scores of hits apart, one explanation each.
@@ -104,7 +100,7 @@ def explain(
     :param text: what was searched for, corrected.
     :param found: what variants of the query add to each hit; see `rag.search.explanation`.
     """
-    ids = ids_of(hits)
+    ids = list(dict.fromkeys(part.id for hit in hits for part in hit.parts))
     query = SparseEmbedding([t.dimension for t in asked], [t.weight for t in asked])
     by_term = store.score_dimensions(query, ids)
     documents = {document.id: document for document in store.get_documents(ids)}
@@ -121,7 +117,7 @@ def explain(
             terms += [TermScore(PAIRS, one.pair.text, one.gain) for one in beside]
         return sorted(terms, key=lambda term: -term.score)
 
-    def explain_hit(hit: Hit, by: Found) -> Explanation:
+    def explain_hit(hit: Hit, by: Finders) -> Explanation:
         chunks = [
             ChunkScore(
                 id=part.id,
@@ -137,7 +133,7 @@ def explain(
         ]
         return Explanation(hit.score, hit.bonus, _fields(chunks), chunks, hit.kept)
 
-    found = found or [Found([], {}) for _ in hits]
+    found = found or [Finders([], {}) for _ in hits]
     return [explain_hit(hit, by) for hit, by in zip(hits, found, strict=True)]
 
 

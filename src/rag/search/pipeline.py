@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
-from rag.search.components.form_ranker import ExactFormRanker
 from rag.search.components.llm_ranker import DEPTH, ModelReranker
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
-from rag.search.components.query_analyzer import MIN_CHUNKS, QueryAnalyzer
-from rag.search.components.query_embedder import LexicalTextEmbedder, QueryEmbedder
-from rag.search.planning import ANALYZER, EXPANDER, ROUTER, add_planning
+from rag.search.components.query_analyzer import QueryAnalyzer
+from rag.search.components.query_embedder import QueryEmbedder
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 
 # What fails is raised; Haystack's log would add on stderr which of the inputs its snapshot of the
 # pipeline cannot hold.
 logging.getLogger("haystack").addHandler(logging.NullHandler())
 
-RERANKER = "reranker"
-_CONNECTIONS = [
-    (f"{ANALYZER}.text", "embedder.text"),
-    (f"{ANALYZER}.also", "embedder.also"),
-    (f"{ANALYZER}.meant", "query_embedder.text"),
-    ("embedder.sparse_embedding", "retriever.query_sparse_embedding"),
-    ("query_embedder.embedding", "retriever.query_embedding"),
-    ("query_embedder.mode", "retriever.mode"),
-    ("query_embedder.share", "retriever.share"),
-    ("query_embedder.background", "retriever.background"),
-    ("query_embedder.variants", "retriever.variants"),
-    (f"{ANALYZER}.weight", "retriever.weight"),
-    (f"{ANALYZER}.full", "retriever.full"),
-    (f"{ANALYZER}.filters", "retriever.filters"),
-    (f"{ANALYZER}.depth", "retriever.top_k"),
-    (f"{ANALYZER}.named", "retriever.named"),
-    (f"{ANALYZER}.matched", "retriever.matched"),
-    (f"{ANALYZER}.meant", "forms.text"),
-    ("embedder.sparse_embedding", "forms.query_sparse_embedding"),
-    ("query_embedder.mode", "forms.mode"),
-    (f"{ANALYZER}.filters", "forms.filters"),
-    (f"{ANALYZER}.depth", "forms.limit"),
-    (f"{ANALYZER}.top_k", "forms.top_k"),
-    (f"{ANALYZER}.doubted", "forms.doubted"),
-    (f"{ANALYZER}.strange", "query_embedder.strange"),
-    (f"{ANALYZER}.known", "forms.known"),
-    ("retriever.plain", "forms.plain"),
-    ("retriever.candidates", "forms.candidates"),
-    ("forms.plain", "ranker.plain"),
-    ("forms.candidates", "ranker.candidates"),
-    ("forms.read", "loader.read"),
-    (f"{ANALYZER}.meant", "loader.query"),
-    (f"{ANALYZER}.named", "ranker.named"),
-    (f"{ANALYZER}.chunks", "ranker.chunks"),
-    (f"{ANALYZER}.top_k", "ranker.top_k"),
-    ("ranker.hits", "loader.hits"),
-    (f"{ANALYZER}.loaded", "loader.top_k"),
-    (f"{ANALYZER}.listed", "loader.listed"),
-]
+ANALYZER, ROUTER, EXPANDER = "query_analyzer", "router", "expander"
+LOADER, RERANKER = "loader", "reranker"
 
 
 def create_search_pipeline(
@@ -68,13 +32,14 @@ def create_search_pipeline(
 ) -> Pipeline:
     """Make the search pipeline.
 
-        query_analyzer -> embedder (LexicalTextEmbedder)  -> retriever (ChunkRetriever)
-                       -> query_embedder (QueryEmbedder) ->     -> forms (ExactFormRanker)
-                                            -> ranker (NoteRanker) -> loader (DocumentLoader)
+        query_analyzer (QueryAnalyzer) -> query_embedder (QueryEmbedder)
+            -> retriever (ChunkRetriever) -> ranker (NoteRanker) -> loader (DocumentLoader)
 
-    With transforms an expander (QueryExpander) hands the query's variants to the query_embedder
-    and the retriever; with routes a router (QueryRouter) stands before both. The query_analyzer
-    takes `text` and `filters`, and gives all others what they need. It serialises:
+    One `Query` goes from the query_analyzer, which takes `text` and `filters`, to the retriever;
+    one `Retrieval` from there to the loader, which gives `documents`. Behind the query_analyzer
+    stand a router (QueryRouter) where there are routes, and an expander (QueryExpander) where
+    there are transforms; behind the loader a reranker (ModelReranker) where one is wanted. It
+    serialises:
     `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and the pipeline that is loaded
     searches with `run({"query_analyzer": {"text": "…"}})`.
 
@@ -91,10 +56,7 @@ def create_search_pipeline(
     pipeline = search_with(analyzer, config, transforms)
     if rerank:
         pipeline.add_component(RERANKER, ModelReranker(config))
-        for name in ("documents", "hits", "duplicates"):
-            pipeline.connect(f"loader.{name}", f"{RERANKER}.{name}")
-        pipeline.connect(f"{ANALYZER}.rerank", f"{RERANKER}.query")
-        pipeline.connect(f"{ANALYZER}.top_k", f"{RERANKER}.top_k")
+        pipeline.connect(f"{LOADER}.retrieval", f"{RERANKER}.retrieval")
     return pipeline
 
 
@@ -106,33 +68,51 @@ def search_with(
     :param transforms: as in `create_search_pipeline`.
     """
     store, pipeline = analyzer.document_store, Pipeline()
-    pipeline.add_component(ANALYZER, analyzer)
-    pipeline.add_component("embedder", LexicalTextEmbedder())
-    pipeline.add_component("query_embedder", QueryEmbedder(store, config))
-    pipeline.add_component("retriever", ChunkRetriever(store, MIN_CHUNKS))
-    pipeline.add_component("forms", ExactFormRanker(store, config.search.top_k))
-    pipeline.add_component("ranker", NoteRanker())
-    pipeline.add_component("loader", DocumentLoader(store, config.search.top_k))
-    names = config.search.transforms if transforms is None else transforms
-    added = add_planning(pipeline, store, config, names, transforms is not None)
-    for sender, receiver in [*_CONNECTIONS, *_planning_connections(added)]:
-        pipeline.connect(sender, receiver)
+    query: list[tuple[str, Any]] = [
+        (ANALYZER, analyzer),
+        *_planning(store, config, transforms),
+        ("query_embedder", QueryEmbedder(store, config)),
+        ("retriever", ChunkRetriever(store)),
+    ]
+    retrieval = [query[-1], ("ranker", NoteRanker()), (LOADER, DocumentLoader(store))]
+    for name, part in [*query, *retrieval[1:]]:
+        pipeline.add_component(name, part)
+    for value, chain in (("query", query), ("retrieval", retrieval)):
+        for (sender, _), (receiver, _) in pairwise(chain):
+            pipeline.connect(f"{sender}.{value}", f"{receiver}.{value}")
     return pipeline
 
 
-def _planning_connections(added: set[str]) -> list[tuple[str, str]]:
-    """Return what the analyzer tells a router, an expander, or without them the others."""
-    first = ROUTER if ROUTER in added else "query_embedder"
-    found = [(f"{ANALYZER}.mode", f"{first}.mode")]
-    if ROUTER in added:
-        found.append((f"{ANALYZER}.meant", f"{ROUTER}.text"))
-        found += [(f"{ANALYZER}.{name}", f"{ROUTER}.{name}") for name in _KEPT]
-    if EXPANDER not in added:
-        return [*found, (f"{ANALYZER}.variants", "query_embedder.variants")]
-    if ROUTER not in added:
-        found.append((f"{ANALYZER}.mode", f"{EXPANDER}.mode"))
-    found.append((f"{ANALYZER}.variants", f"{EXPANDER}.given"))
-    return [*found, (f"{ANALYZER}.meant", f"{EXPANDER}.text")]
+def _planning(
+    store: BaseDocumentStore, config: RAGConfig, transforms: list[str] | None
+) -> Iterator[tuple[str, Any]]:
+    """Yield a router where there are routes, and an expander where variants may be wanted.
 
+    :param transforms: those that the user chose, so that no route changes them.
+    :raises UsageError: for a transform that the user chose and that does not exist.
+    :raises ConfigError: for a transform or classifier of the settings that does not exist.
+    """
+    names = config.search.transforms if transforms is None else transforms
+    if not (config.routes.classifier or names):
+        return
+    # A search without it need not wait for its imports.
+    from rag.search.components.query_expander import (
+        QueryExpander,
+        configured_transforms,
+        wanted_transforms,
+    )
 
-_KEPT = ("keep_mode", "keep_vaults")
+    if transforms is None:
+        names = configured_transforms(names, "search.transforms")
+    else:
+        names = wanted_transforms(names)
+    may_expand = bool(names)
+    if config.routes.classifier:
+        from rag.search.components.query_router import QueryRouter
+
+        router = QueryRouter(store, config.routes, config, keep_transforms=transforms is not None)
+        yield ROUTER, router
+        rules = config.routes.rules.values() if transforms is None else ()
+        may_expand |= any(wanted_transforms(rule.get("transforms", [])) for rule in rules)
+    if may_expand:
+        yield EXPANDER, QueryExpander(store, names, config)

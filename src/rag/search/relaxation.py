@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
@@ -20,9 +20,10 @@ from rag.text.messages import without_halves
 from rag.text.tokenizer import normalize
 
 if TYPE_CHECKING:
-    from rag.search.components.note_ranker import Hit
     from rag.search.planned_query import Intent
+    from rag.search.query import Hit
 
+T = TypeVar("T")
 
 _NOTICES = {
     "listed": "nothing fits what was understood: the newest notes without those filters",
@@ -57,6 +58,18 @@ class Attempt(NamedTuple):
     notice: str = ""
     relaxed: bool = False
     whole: bool = False
+
+    def inputs(self) -> dict[str, Any]:
+        """Return what the analyzer of a pipeline is run with for it."""
+        return {
+            "text": self.query,
+            "filters": self.filters,
+            "mode": self.mode,
+            "keep_mode": self.keep_mode,
+            "variants": self.variants,
+            "rerank": self.rerank,
+            "lists": self.lists,
+        }
 
 
 def wants_plan(
@@ -198,9 +211,7 @@ def holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool
     return any(map(is_whole, hits))
 
 
-def in_a_mode(
-    attempt: Attempt, run: Callable[[Attempt], dict[str, Any]]
-) -> tuple[dict[str, Any], list[str]]:
+def in_a_mode(attempt: Attempt, run: Callable[[Attempt], T]) -> tuple[T, list[str]]:
     """Return what a run gives: in the mode of an attempt, or in the usual one where meaning alone
     was only understood and cannot be searched; and what there is to say of that."""
     if not attempt.otherwise:

@@ -23,8 +23,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.search.components.form_ranker import full_gain
-from rag.search.embedding_choice import embedded_in
+from rag.search.components.query_embedder import embedded_in
+from rag.search.exact_words import full_gain
 from rag.search.query_variants import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import query_terms
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from haystack import Document
 
     from rag.index.background import Background
-    from rag.search.components.note_ranker import Hit
+    from rag.search.query import Hit
 
 _ROUNDING = 1e-9
 _MOST_COVERED, _LEAST_COVERED, _MOST_MARGIN = 100.0, 0.05, 1.5

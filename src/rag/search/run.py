@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
 from rag.exceptions import QueryError
-from rag.search.components.note_ranker import Hit, Hits
 from rag.search.components.query_analyzer import check_top_k, readable
-from rag.search.explanation import Found, explain, trace
+from rag.search.explanation import explain, trace
 from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
-from rag.search.pipeline import RERANKER
-from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
+from rag.search.pipeline import ANALYZER, LOADER, RERANKER
+from rag.search.query import Hit, Query, Retrieval
 from rag.search.query_variants import WEIGHTS, told
 from rag.search.relaxation import Attempt, attempts, holds_all, in_a_mode
 from rag.search.relevance import are_borne, excess_of, in_order, weigh
 from rag.search.results import NearWord, QueryFilters, SearchMode, SearchResponse, SearchResult
-from rag.search.understanding.query_understanding import Understood, understand
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import cosines_of
 from rag.support.pipeline_errors import own_errors
@@ -30,10 +26,9 @@ from rag.text.bm25 import query_terms
 from rag.vault.properties import properties_of
 
 if TYPE_CHECKING:
-    from rag.search.planned_query import Intent
+    from haystack import Document
 
-# The components whose outputs tell how a query was searched, and what was found.
-TOLD = {"query_embedder", "retriever", "loader", RERANKER, ROUTER, EXPANDER}
+    from rag.search.planned_query import Intent
 
 
 def search(
@@ -76,45 +71,46 @@ def search(
     check_order(order)
     is_blank = isinstance(query, str) and not query.strip()
     is_filtered = is_blank and filters not in (None, QueryFilters())
+    given = {"top_k": top_k, "chunks": chunks, "order": order}
+
+    def run(attempt: Attempt) -> Retrieval:
+        inputs = {**given, **attempt.inputs(), "lists": attempt.lists or is_filtered}
+        outputs: dict[str, Any] = pipeline.run({ANALYZER: inputs})
+        retrieval: Retrieval = (outputs.get(RERANKER) or outputs[LOADER])["retrieval"]
+        return retrieval
+
     with store.pinned(), own_errors(QueryError, "the search failed"):
         missing: dict[str, NearWord | None] = {}
         for attempt in attempts(query, filters, mode, keep_mode, intent, lists_time=True):
-            lists = attempt.lists or is_filtered
-            understood = understand(store, attempt.query, attempt.filters, lists)
-            if attempt.lists:  # though a list does without the words
-                understood = replace(understood, missing=missing)
-            if attempt.whole and (understood.missing or understood.corrections):
+            retrieval, notices = in_a_mode(attempt, run)
+            searched = retrieval.query
+            if attempt.whole and (searched.missing or searched.corrections):
                 continue
-            understood = replace(understood, order=order) if order else understood
-            output, searched = _searched(pipeline, understood, attempt, top_k, chunks)
-            if attempt.whole and not holds_all(store, output["hits"], understood.text):
+            if attempt.whole and not holds_all(store, retrieval.hits, searched.text):
                 continue
-            missing = understood.missing
-            if output["documents"]:
+            missing = missing if attempt.lists else searched.missing
+            if retrieval.hits:
                 break
-        documents, embedding = output["documents"], searched.embedding
-        vectors = store.embeddings_of([one.id for one in documents]) if embedding else {}
+        embedding = searched.embedding
+        vectors = store.embeddings_of([hit.id for hit in retrieval.hits]) if embedding else {}
         results = to_results(
-            understood,
-            documents,
-            output["hits"],
-            output["duplicates"],
-            excess_of(store, documents, vectors, embedding, searched.background),
+            retrieval,
+            excess_of(store, retrieval.documents, vectors, embedding, searched.background),
             searched.mode != SearchMode.DENSE,
-            output.get("beyond", ()),
         )
-        response = to_response(output, understood, searched, attempt, query, results)
+        response = to_response(searched, attempt, query, results, notices)
+        response.missing = missing
         # numpy takes longer to import than a search by words runs.
         cosines = cosines_of(vectors, embedding) if embedding else {}
         point_at_matches(store, response, cosines)
-        found = tell_found(store, response, output["hits"], searched)
+        finders = trace(store, retrieval)
+        for result, one in zip(response.results, finders, strict=True):
+            result.found_by = one.by
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then
-            asked = (
-                [] if is_dense else query_terms(understood.text, understood.also, WEIGHTS.fields)
-            )
-            text = "" if is_dense else understood.known
-            explanations = explain(store, asked, output["hits"], found, text)
+            terms = [] if is_dense else query_terms(searched.text, searched.also, WEIGHTS.fields)
+            text = "" if is_dense else searched.known
+            explanations = explain(store, terms, retrieval.hits, finders, text)
             for result, why in zip(response.results, explanations, strict=True):
                 result.explanation = why
         response.results = ordered_results(store.manifest(), response.results, order)
@@ -126,48 +122,6 @@ def chosen(pipeline: Pipeline, top_k: int | None, mode: str | None) -> tuple[int
     settings of the pipeline say."""
     analyzer: Any = pipeline.get_component(ANALYZER)
     return analyzer.top_k if top_k is None else top_k, analyzer.mode if mode is None else mode
-
-
-def _searched(
-    pipeline: Pipeline, understood: Understood, attempt: Attempt, top_k: int, chunks: bool
-) -> tuple[dict[str, Any], Planned]:
-    """Return what the last component gave, and what there is to tell of those before."""
-
-    def run(attempt: Attempt) -> dict[str, Any]:
-        inputs = {ANALYZER: {**analysed(understood, attempt, top_k), "chunks": chunks}}
-        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from=TOLD)
-        return outputs
-
-    outputs, notices = in_a_mode(attempt, run)
-    last = outputs.get(RERANKER) or outputs["loader"]
-    found = planned(outputs) if understood.text else LISTED
-    return last, found._replace(notices=[*notices, *found.notices])
-
-
-def analysed(understood: Understood, attempt: Attempt, top_k: int) -> dict[str, Any]:
-    """Return what a pipeline's analyzer is run with for a query that was read."""
-    return {
-        "text": attempt.query,
-        "understood": understood,
-        "top_k": top_k,
-        "mode": attempt.mode,
-        "keep_mode": attempt.keep_mode,
-        "variants": attempt.variants,
-        "rerank": attempt.rerank,
-    }
-
-
-def tell_found(
-    store: BaseDocumentStore, response: SearchResponse, hits: Hits, searched: Planned
-) -> list[Found]:
-    """Tell each result of a response what found it.
-
-    :param searched: from `planned`.
-    """
-    found = trace(store, hits, searched.variants, searched.plain)
-    for result, one in zip(response.results, found, strict=True):
-        result.found_by = one.by
-    return found
 
 
 def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
@@ -187,38 +141,26 @@ def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
 
 
 def to_response(
-    output: dict[str, Any],
-    understood: Understood,
-    searched: Planned,
-    attempt: Attempt,
-    query: str,
-    results: list[SearchResult],
+    searched: Query, attempt: Attempt, query: str, results: list[SearchResult], notices: list[str]
 ) -> SearchResponse:
     """Return what was found, and what there is to tell of it.
 
-    :param searched: from `planned`.
-    :param attempt: how it was searched.
+    :param searched: the query as it was searched, in an attempt that had `notices`.
     :param query: as it was typed.
     :param results: from `to_results`.
     """
-    for result, rank in zip(results, output.get("ranks") or [], strict=False):
-        result.scores["retrieval_rank"] = rank
+    before = [attempt.notice] if attempt.notice and results else []
     return SearchResponse(
         query=query,
         results=results,
         total=len(results),
         mode=searched.mode,
-        notices=[
-            *filter(None, [attempt.notice if results else ""]),
-            *understood.notices,
-            *searched.notices,
-            *filter(None, [output.get("notice")]),
-        ],
+        notices=[*before, *notices, *searched.notices],
         relaxed=attempt.relaxed and bool(results),
-        searched=understood.searched,
-        corrections=understood.corrections,
-        missing=understood.missing,
-        tags=understood.tags,
+        searched=searched.searched,
+        corrections=searched.corrections,
+        missing=searched.missing,
+        tags=searched.tags,
         route=searched.route,
         variants=[told(variant) for variant in searched.variants],
         timings=dict(searched.timings),
@@ -226,34 +168,22 @@ def to_response(
 
 
 def to_results(
-    understood: Understood,
-    documents: Sequence[HaystackDocument],
-    hits: Sequence[Hit],
-    duplicates: Sequence[list[HaystackDocument]],
-    excess: Mapping[str, float] | None = None,
-    by_words: bool = True,
-    beyond: Sequence[Hit] = (),
+    retrieval: Retrieval, excess: Mapping[str, float] | None = None, by_words: bool = True
 ) -> list[SearchResult]:
-    """Turn ranked documents into results.
+    """Turn loaded hits into results.
 
     :param excess: from `rag.search.relevance.excess_of`.
     :param by_words: whether words counted.
-    :param beyond: see `rag.search.relevance.weigh`.
     """
-    evidence = weigh(hits, understood.full, excess, by_words, beyond)
-    is_listed, is_literal = by_words and not understood.text, by_words and understood.is_literal
-    results = [
-        to_result(
-            document,
-            hit,
-            same,
-            one.score(),
-            is_listed or (is_borne and not (is_literal and not one.has_words)),
-        )
-        for document, hit, same, one, is_borne in zip(
-            documents, hits, duplicates, evidence, are_borne(evidence), strict=True
-        )
-    ]
+    query, hits = retrieval.query, retrieval.hits
+    evidence = weigh(hits, query.full, excess, by_words, retrieval.beyond)
+    is_listed, is_literal = by_words and not query.text, by_words and query.is_literal
+    results = []
+    for hit, one, is_borne in zip(hits, evidence, are_borne(evidence), strict=True):
+        assert hit.document
+        result = to_result(hit.document, hit, one.score())
+        result.is_borne = is_listed or (is_borne and not (is_literal and not one.has_words))
+        results.append(result)
     # A reranker may have changed the order.
     ranked = [r for _, r in sorted(zip(hits, results, strict=True), key=lambda h: -h[0].score)]
     for result, score in zip(ranked, in_order([r.score for r in ranked]), strict=True):
@@ -261,22 +191,18 @@ def to_results(
     return results
 
 
-def to_result(
-    document: HaystackDocument,
-    hit: Hit,
-    duplicates: list[HaystackDocument],
-    probability: float,
-    is_borne: bool,
-) -> SearchResult:
-    """Turn one ranked document into a result."""
-    meta, score = document.meta, document.score or 0.0
+def to_result(document: Document, hit: Hit, probability: float = 0.0) -> SearchResult:
+    """Turn one hit into a result, shown by a chunk."""
+    meta = document.meta
     meaning = sum(part.weight * part.meaning for part in hit.parts)
     gains = sum(part.weight * sum(part.gains) for part in hit.parts)
-    scores = {"lexical": max(0.0, score - meaning - gains)}
+    scores = {"lexical": max(0.0, hit.score - meaning - gains)}
     if meaning:
         scores |= {"meaning": meaning, "cosine": hit.parts[0].cosine}
     if gains:
         scores["variants"] = gains
+    if hit.rank:
+        scores["retrieval_rank"] = hit.rank
     return SearchResult(
         content=document.content or "",
         score=probability,
@@ -292,8 +218,7 @@ def to_result(
         tags=list(meta.get("tags") or []),
         created=str(meta.get("created", "")),
         scores=scores,
-        duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in duplicates],
+        duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in hit.duplicates],
         properties=properties_of(meta),
         chunk=document.id,
-        is_borne=is_borne,
     )

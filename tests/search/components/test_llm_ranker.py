@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ollama_server import OllamaServer, refused
 from rag.config import OllamaConfig
 from rag.search.components.llm_ranker import DEPTH, ModelReranker, parse_ranking
-from rag.search.components.note_ranker import Hit, Hits
+from rag.search.query import Hit, Query, Retrieval
 
 
 def reranker(url: str) -> ModelReranker:
@@ -23,15 +23,16 @@ def reranker(url: str) -> ModelReranker:
 
 
 def rerank(url: str, names: str = "abcde", top_k: int = 10, text: str = "text") -> dict[str, Any]:
-    documents = [Document(id=n, content=f"{text} of {n}", meta={"title": n}) for n in names]
-    hits = Hits(Hit(n, n, 1.0, ()) for n in names)
-    found: dict[str, Any] = reranker(url).run(
-        "a query", documents, hits, [[] for _ in names], top_k
-    )
-    order = [d.id for d in found["documents"]]
-    assert [hit.id for hit in found["hits"]] == order
-    assert len(found["duplicates"]) == len(found["ranks"]) == len(order)
-    return {**found, "order": "".join(order)}
+    hits = [
+        Hit(n, n, 1.0, document=Document(id=n, content=f"{text} of {n}", meta={"title": n}))
+        for n in names
+    ]
+    query = Query("a query", "a query", top_k=top_k)
+    output = reranker(url).run(Retrieval(query, hits=hits))
+    order, ranked = [d.id for d in output["documents"]], output["retrieval"]
+    assert [hit.id for hit in ranked.hits] == order
+    notice = "".join(ranked.query.notices)
+    return {"order": "".join(order), "ranks": [hit.rank for hit in ranked.hits], "notice": notice}
 
 
 def test_results_come_in_the_model_s_order_with_the_ranks_they_had(server: OllamaServer) -> None:

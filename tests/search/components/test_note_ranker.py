@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from rag.pipelines import create_search_pipeline, search
 from rag.search.components.note_ranker import (
     DocumentLoader,
-    Hit,
-    Hits,
     NoteRanker,
-    Part,
 )
+from rag.search.query import Hit, Part, Query, Retrieval
 from rag.stores import QdrantEdgeDocumentStore, get_document_store
-from rag.stores.base.scored_chunk import Candidate, Candidates
+from rag.stores.base.scored_chunk import Candidate
 
 LONG = (
     "The harbour office keeps a ledger of every vessel that enters before sunrise, with the name"
@@ -32,10 +30,15 @@ def chunk(identity: str, note: str, score: float, section: int = 0) -> Candidate
     return Candidate(identity, note, section, score)
 
 
+def ranked(candidates, named=(), chunks=False, **options) -> list[Hit]:
+    query = Query("words", "words", named=[*named], chunks=chunks)
+    output = NoteRanker(**options).run(Retrieval(query, candidates))
+    return list(output["retrieval"].hits)
+
+
 class TestNoteRanker:
     def rank(self, *candidates: Candidate, named=None, chunks=False, **options) -> list[Hit]:
-        ranker = NoteRanker(**options)
-        return list(ranker.run(Candidates(candidates), named=named, chunks=chunks)["hits"])
+        return ranked(candidates, named or [], chunks, **options)
 
     def test_a_note_counts_its_three_best_sections_with_falling_weight(self):
         scores = [4.0, 8.0, 2.0, 1.0]
@@ -120,16 +123,13 @@ names = st.lists(st.sampled_from("abcde"), max_size=3)
 def test_the_order_of_the_candidates_does_not_matter(scored, named, chunks, random):
     candidates = [chunk(f"{n:03}", *of, at) for n, (*of, at) in _swapped(scored)]
     shuffled = random.sample(candidates, len(candidates))
-    ranker = NoteRanker()
-    first = ranker.run(Candidates(candidates), named, chunks)["hits"]
-    second = ranker.run(Candidates(shuffled), named[::-1], chunks)["hits"]
-    assert list(first) == list(second)
+    assert ranked(candidates, named, chunks) == ranked(shuffled, named[::-1], chunks)
 
 
 @given(scored, names, st.booleans())
 def test_hits_fall_and_add_up_and_no_note_is_lost(scored, named, chunks):
     candidates = [chunk(f"{n:03}", *of, at) for n, (*of, at) in _swapped(scored)]
-    hits = NoteRanker().run(Candidates(candidates), named, chunks)["hits"]
+    hits = ranked(candidates, named, chunks)
     assert all(above.score >= below.score for above, below in pairwise(hits))
     for hit in hits:
         total = hit.bonus + sum(part.weight * part.score for part in hit.parts)
@@ -173,17 +173,15 @@ def load(store):
             DuplicatePolicy.OVERWRITE,
         )
         scores = scores or [2.0] * len(texts)
-        hits = Hits(
+        hits = [
             Hit(i, note, score, (Part(i, 1.0, score),), (bonus or {}).get(int(i), 0.0))
             for i, note, score in zip(ids, notes or ids, scores, strict=True)
-        )
-        output = DocumentLoader(store).run(hits, top_k)
-        assert [hit.id for hit in output["hits"]] == [d.id for d in output["documents"]]
-        assert [hit.score for hit in output["hits"]] == [d.score for d in output["documents"]]
-        return [
-            (int(document.id), [int(same.id) for same in duplicates])
-            for document, duplicates in zip(output["documents"], output["duplicates"], strict=True)
         ]
+        query = Query("words", "words", top_k=top_k)
+        output = DocumentLoader(store).run(Retrieval(query, hits=hits))
+        shown = output["retrieval"].hits
+        assert [(h.id, h.score) for h in shown] == [(d.id, d.score) for d in output["documents"]]
+        return [(int(hit.id), [int(same.id) for same in hit.duplicates]) for hit in shown]
 
     return run
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from rag.config import OllamaConfig, RAGConfig, models_config
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
 from rag.indexing.run import IndexRun
 from rag.search.components.query_embedder import QueryEmbedder
+from rag.search.query import Query
 from rag.stores import get_document_store
 
 NOTES = {"a.md": "# Alpha\n\nfirst", "b.md": "# Beta\n\nsecond", "c.md": "# Gamma\n\nthird"}
@@ -63,19 +65,23 @@ def embedder(indexes, with_ollama) -> Callable[..., object]:
     return make
 
 
+def run(component: QueryEmbedder, text: str = "alpha", mode: str = "auto", **given: Any) -> Query:
+    query: Query = component.run(Query(text, text, mode=mode, **given))["query"]
+    return query
+
+
 def refusal(component: QueryEmbedder, mode: str, text: str = "alpha") -> RAGError:
     with pytest.raises(RAGError) as caught:
-        component.run(text, mode)
+        run(component, text, mode)
     assert caught.value.hint
     return caught.value
 
 
 def by_words(component: QueryEmbedder, text: str = "alpha") -> str:
     """Search in mode `auto`, make sure that it is by words, and return what is said."""
-    output = component.run(text, "auto")
-    assert (output["embedding"], output["mode"]) == (None, "lexical")
-    notice: str = output["notice"]
-    return notice
+    query = run(component, text)
+    assert (query.embedding, query.mode) == (None, "lexical")
+    return "; ".join(query.notices)
 
 
 @pytest.mark.parametrize(
@@ -83,16 +89,16 @@ def by_words(component: QueryEmbedder, text: str = "alpha") -> str:
 )
 def test_where_nothing_stands_in_the_way_the_query_is_embedded(embedder, server, mode, comes_to):
     with embedder(query_prefix="query: ") as component:
-        output = component.run("alpha", mode)
-    assert (output["mode"], output["notice"]) == (comes_to, "")
-    assert output["embedding"] == server.models["bge-m3"].vector("query: alpha")
+        query = run(component, mode=mode)
+    assert (query.mode, query.notices) == (comes_to, [])
+    assert query.embedding == server.models["bge-m3"].vector("query: alpha")
     assert server.inputs() == ["query: alpha"]
 
 
 @pytest.mark.parametrize("index", ["whole", "none"])
 def test_by_words_nothing_is_asked(embedder, server, index):
     with embedder(index) as component:
-        assert component.run("alpha", "lexical")["notice"] == ""
+        assert run(component, mode="lexical").notices == []
     assert server.requests() == []
 
 
@@ -136,15 +142,15 @@ class TestTheIndexStandsInTheWay:
     @pytest.mark.parametrize("mode", ["auto", "hybrid"])
     def test_of_an_index_embedded_in_part_it_says_how_much_is(self, embedder, mode):
         with embedder("part") as component:
-            found = component.run("alpha", mode)
-        assert found["mode"] == "hybrid"
-        assert found["embedding"]
-        assert found["notice"].startswith("2 of 3 chunks have embeddings: the others are ranked")
+            query = run(component, mode=mode)
+        assert query.mode == "hybrid"
+        assert query.embedding
+        assert query.notices[0].startswith("2 of 3 chunks have embeddings: the others are ranked")
 
     def test_chunks_that_the_model_does_not_read_lack_none(self, embedder):
         with embedder("english", embedding_model="all-minilm") as component:
-            found = component.run("alpha", "auto")
-        assert (found["mode"], found["notice"]) == ("hybrid", "")
+            query = run(component)
+        assert (query.mode, query.notices) == ("hybrid", [])
 
 
 class TestTheSettingsStandInTheWay:
@@ -169,13 +175,13 @@ class TestTheQueryStandsInTheWay:
         assert server.inputs() == []
 
     def test_hybrid_says_so(self, english):
-        output = english.run("緑茶", "hybrid")
-        assert (output["mode"], output["embedding"]) == ("lexical", None)
-        assert "all-minilm does not read this script" in output["notice"]
+        query = run(english, "緑茶", "hybrid")
+        assert (query.mode, query.embedding) == ("lexical", None)
+        assert "all-minilm does not read this script" in query.notices[0]
 
     def test_a_multilingual_model_reads_all(self, embedder):
         with embedder() as component:
-            assert component.run("緑茶", "auto")["mode"] == "hybrid"
+            assert run(component, "緑茶").mode == "hybrid"
 
 
 class TestTheServerStandsInTheWay:
@@ -208,13 +214,13 @@ class TestTheServerStandsInTheWay:
 
     def test_another_one_steps_in(self, embedder, server):
         with refused() as gone, embedder(urls=[gone, server.url], retries=1) as component:
-            assert component.run("alpha", "auto")["mode"] == "hybrid"
+            assert run(component).mode == "hybrid"
 
 
 def test_the_model_is_verified_once_and_the_connection_kept(embedder, server):
     with embedder() as component:
         for _ in range(3):
-            component.run("alpha")
+            run(component)
     assert len(server.requests("/api/tags")) == 1
     assert len(server.requests("/api/embed")) == 3
 
@@ -226,10 +232,10 @@ def test_it_follows_an_index_whose_embeddings_get_another_size(write_notes, embe
     other = with_ollama(embedding_model="all-minilm")
     with get_document_store(config) as store:
         component = QueryEmbedder(store, config.ollama)
-        assert len(component.run("alpha")["embedding"]) == 32
+        assert len(run(component).embedding) == 32
         embed(other, reembed=True, work=work)
         component.config = component.embeddings.config = models_config(other)
-        assert len(component.run("alpha")["embedding"]) == 48
+        assert len(run(component).embedding) == 48
         component.close()
 
 
@@ -237,6 +243,6 @@ def test_it_serialises_with_its_settings(embedder):
     with embedder(query_prefix="query: ") as component:
         again = QueryEmbedder.from_dict(component.to_dict())
         assert again.config == component.config
-        assert again.run("alpha")["mode"] == "hybrid"
+        assert run(again).mode == "hybrid"
         again.close()
         again.document_store.close()

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from rag.app.index_state import check_vaults
 from rag.app.notes import read_lines
 from rag.exceptions import RAGError
-from rag.search.filter_listing import newest_notes
+from rag.search.components.note_ranker import newest_notes
 from rag.search.filters import MODIFIED, TITLE, check_order, ordered_notes
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.understanding.query_understanding import understand
@@ -109,7 +109,7 @@ def matching_lines(
     store = snapshot.store
     with store.pinned(), snapshot.manifest() as manifest:
         understood = replace(understand(store, "", filters, True), lists=True, order=order)
-        ids = newest_notes(store, understood, understood.filters, max(1, manifest.rows()))
+        ids = newest_notes(store, understood, max(1, manifest.rows()))
         if order in (MODIFIED, TITLE):
             ids = ordered_notes(manifest, ids, order)
         places = {name[4]: name[:2] for name in manifest.names()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
@@ -16,7 +16,7 @@ from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import RAGError
 from rag.index.searchable_text import embedded_text
-from rag.search.components.note_ranker import Hits
+from rag.search.query import Retrieval
 from rag.text.token_estimate import count_tokens
 
 DEPTH = 20  # results that a model is shown; more only make it slower and worse
@@ -54,45 +54,24 @@ class ModelReranker:
         self.chat = chat or chat_provider(self.config)
         self._seconds = min(_SECONDS, self.config.ollama.request_timeout)
 
-    @component.output_types(
-        documents=list[Document],
-        hits=Hits,
-        duplicates=list[list[Document]],
-        ranks=list[int],
-        notice=str,
-    )
-    def run(
-        self,
-        query: str,
-        documents: list[Document],
-        hits: Hits,
-        duplicates: list[list[Document]],
-        top_k: int = 10,
-    ) -> dict[str, Any]:
-        """Return the `top_k` best of what was given, the `ranks` that each had before, from 1,
-        and a `notice` when the model was of no use.
-
-        :param query: without one nothing is ordered, and there are no `ranks`.
-        """
-        order, notice = list(range(len(documents))), ""
-        if not query:
-            given = {"documents": documents, "hits": hits, "duplicates": duplicates}
-            return {**given, "ranks": [], "notice": notice}
-        if len(documents) > 1:
+    @component.output_types(documents=list[Document], retrieval=Retrieval)
+    def run(self, retrieval: Retrieval) -> dict[str, Any]:
+        """Return the best of what was given, each with the rank that it had before; and a notice
+        in its query when the model was of no use. A list of notes stays as it is."""
+        hits, query, notice = retrieval.hits, retrieval.query, ""
+        if query.listed:
+            return {"documents": retrieval.documents, "retrieval": retrieval}
+        order = [*range(len(hits))]
+        if len(hits) > 1:
             try:
-                order = self._order(query, documents)
-            except (RAGError, ValueError) as error:
+                order = self._order(query.rerank or query.meant, retrieval.documents)
+            except RAGError as error:
+                notice = error.as_notice("not reranked: ")
+            except ValueError as error:
                 notice = f"not reranked: {error}"
-                if isinstance(error, RAGError):
-                    notice = error.as_notice("not reranked: ")
-        order = order[:top_k]
-        return {
-            "documents": [documents[at] for at in order],
-            "hits": Hits(hits[at] for at in order),
-            "duplicates": [duplicates[at] for at in order],
-            "ranks": [at + 1 for at in order],
-            "notice": notice,
-        }
+        ranked = [hits[at]._replace(rank=at + 1) for at in order[: query.top_k]]
+        reranked = replace(retrieval, hits=ranked, query=query.noting(notice))
+        return {"documents": reranked.documents, "retrieval": reranked}
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.answers.notices import tongue
-from rag.index.background import Background
-from rag.search.filters import Filter, all_of, one_of
+from rag.search.exact_words import with_exact_words
+from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
+from rag.search.query import CHUNKS_PER_NOTE, Hit, Part, Query, Retrieval
 from rag.search.query_variants import WEIGHTS, Variants
 from rag.search.results import SearchMode
 from rag.search.score_fusion import Nearness, find_lists, fuse, widened
-from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidate, Candidates, Query
+from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.scored_chunk import Query as QueryVector
 from rag.stores.edge.retrievers import with_store
 from rag.text.token_estimate import count_tokens
 from rag.text.tokenizer import terms
@@ -38,42 +39,6 @@ _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
 _TIED = 3  # decimals of a score that tell hits apart; they are shown with fewer
 _WEIGHED = 2  # hits that are needed to say by how much one is ahead
-
-
-class Part(NamedTuple):
-    """A chunk's share in its note's score: its document's id, weight, and own score.
-
-    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
-    what is due to variants of the query, by their words and by their meaning; `forms` what is due
-    to the very words of the query.
-    """
-
-    id: str
-    weight: float
-    score: float
-    meaning: float = 0.0
-    cosine: float = 0.0
-    gains: tuple[float, float] = (0.0, 0.0)
-    forms: float = 0.0
-
-
-class Hit(NamedTuple):
-    """A ranked note (or chunk): the id of the document to show, the note's id, and its score,
-
-    score = bonus + Σ weight · score of the parts. `kept` marks the best of the query itself, when
-    variants of it were searched for too.
-    """
-
-    id: str
-    note: str
-    score: float
-    parts: tuple[Part, ...]
-    bonus: float = 0.0
-    kept: bool = False
-
-
-class Hits(Batch[Hit]):
-    """Hits that Haystack does not copy."""
 
 
 class OverStore:
@@ -106,105 +71,81 @@ class ChunkRetriever(OverStore):
     """Find the chunks that share words with a query, or are near it in meaning.
 
     :param document_store: where to look.
-    :param top_k: how many chunks to return, of each kind.
     """
 
-    @component.output_types(candidates=Candidates, plain=Candidates)
-    def run(
-        self,
-        query_sparse_embedding: SparseEmbedding,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        named: list[str] | None = None,
-        matched: list[str] | None = None,
-        query_embedding: list[float] | None = None,
-        mode: str = SearchMode.HYBRID,
-        weight: float = 1.0,
-        full: float = 0.0,
-        share: float = 1.0,
-        variants: Variants | None = None,
-        where: dict[str, Any] | None = None,
-        background: Background | None = None,
-    ) -> dict[str, Candidates]:
-        """Return `candidates`, in no order; and of them, when there are variants, those that the
-        query found `plain`, as if there were none.
+    @component.output_types(retrieval=Retrieval)
+    def run(self, query: Query) -> dict[str, Retrieval]:
+        """Return the candidates of a query: of each kind as many as it asks for, its `named` notes
+        if the filters let them, and its `matched` ones if there is room, though these may share no
+        indexed term with it.
 
-        :param named: ids of notes that must be among them if the filters let them.
-        :param matched: ids of notes that belong among them, if there is room, though they may
-            share no indexed term with the query.
-        :param query_embedding: without one, words alone count.
-        :param mode: `dense` lets meaning alone count.
-        :param weight: what the words of the query weigh together; see `rag.search.score_fusion`.
-        :param full: what a text scores that holds each of them once; see `rag.search.score_fusion`.
-        :param share: of the chunks of the index that have an embedding.
-        :param variants: what to search for besides; they are all asked in one batch with the query.
-        :param where: further filters.
-        :param background: by which chunks are found that are near to this query, and not to all.
+        Where a note has the very words of the query, its chunks gain by that; see
+        `rag.search.exact_words`.
         """
-        store, limit = self.document_store, top_k or self.top_k
-        query, filters = query_sparse_embedding, all_of([filters, where])
-        by_words = mode != SearchMode.DENSE
-        sought = variants or Variants()
+        if query.listed:
+            return {"retrieval": Retrieval(query)}
+        store, limit, embedding = self.document_store, query.chunk_limit, query.embedding
+        by_words, variants = query.mode != SearchMode.DENSE, query.variants
         if not by_words:
-            sought = Variants(variant._replace(words=False) for variant in sought)
-        if query_embedding is not None and background is not None:
-            query_embedding = background.leveled(query_embedding)
-        lists = find_lists(store, query, query_embedding, sought, filters, limit)
+            variants = Variants(variant._replace(words=False) for variant in variants)
+        if embedding is not None and query.background is not None:
+            embedding = query.background.leveled(embedding)
+        lists = find_lists(store, query.lexical, embedding, variants, query.filters, limit)
+        full = query.full or query.weight
         covered = 1.0  # by meaning alone words leave nothing open
+        candidates: list[Candidate] = []
+        lexical = SparseEmbedding([], [])
         if by_words:
-            covered = max((c.score for c in lists.words), default=0.0) / (full or weight)
-        nearest = lists.nearest
-        found = lists.words if by_words else []
-        query = query if by_words else SparseEmbedding([], [])
-        if by_words:
-            required = set(named or ())
-            if len(found) < limit:
-                required.update((matched or [])[:limit])
-            missing = sorted(required - {candidate.note for candidate in found})
-            found = found + (self._of_notes(query, filters, missing) if missing else [])
-        near: set[str] = set()
-        beside = lists.beside(found)
-        scores, cosines = self._scores(query, query_embedding, found, beside)
+            covered = max((c.score for c in lists.words), default=0.0) / full
+            lexical = query.lexical
+            candidates = lists.words + self._of_notes(query, lists.words)
+        beside = lists.beside(candidates)
+        scores, cosines = self._scores(lexical, embedding, candidates, beside)
         beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
-        if query_embedding is not None:
+        near: set[str] = set()
+        if embedding is not None:
             sample = [cosines[key] for key in store.sample.ids() if key in cosines]
-            nearness = Nearness(sample, full or weight, share, covered)
-            found, beside = (fuse(some, cosines, nearness) for some in (found, beside))
-            near = {c.id for c in nearest if c.score > 0}  # others are turned away from it
-        found = found + [candidate for candidate in beside if candidate.id in near]
-        if not sought:
-            return {"candidates": Candidates(found), "plain": Candidates()}
-        others = [candidate for candidate in beside if candidate.id not in near]
-        wider = widened(found, others, lists, sought, weight, limit)
-        return {"candidates": Candidates(wider), "plain": Candidates(found)}
+            nearness = Nearness(sample, full, query.share, covered)
+            candidates, beside = (fuse(some, cosines, nearness) for some in (candidates, beside))
+            near = {c.id for c in lists.nearest if c.score > 0}  # others are turned away from it
+        candidates = candidates + [c for c in beside if c.id in near]
+        plain: list[Candidate] = []
+        if variants:
+            others = [c for c in beside if c.id not in near]
+            plain = candidates
+            candidates = widened(plain, others, lists, variants, query.weight, limit)
+        return {"retrieval": with_exact_words(store, Retrieval(query, candidates, plain))}
+
+    def _of_notes(self, query: Query, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the best chunks of the notes that must be among the candidates and are not."""
+        required = {*query.named}
+        if len(candidates) < query.chunk_limit:
+            required.update(query.matched[: query.chunk_limit])
+        notes = sorted(required - {candidate.note for candidate in candidates})
+        if not notes:
+            return []
+        wanted, limit = all_of([query.filters, one_of("file_id", notes)]), query.chunk_limit
+        best = self.document_store.find_candidates(query.lexical, wanted, limit)
+        # Its file name may be all that a note has of the query.
+        unseen = sorted({*notes} - {candidate.note for candidate in best})
+        return best + first_chunks(self.document_store, query.filters, unseen)
 
     def _scores(
         self,
-        query: SparseEmbedding,
+        lexical: SparseEmbedding,
         embedding: list[float] | None,
-        found: Sequence[Candidate],
+        candidates: Sequence[Candidate],
         beside: Sequence[Candidate],
     ) -> tuple[dict[str, float], dict[str, float]]:
-        """Return by id what chunks beside those that words found score by words, and the cosines
-        of all of them and of a sample of the index, as far as there are any."""
+        """Return by id what chunks beside the candidates score by words, and the cosines of all of
+        them and of a sample of the index, as far as there are any."""
         unscored = [candidate.id for candidate in beside]
-        asked: list[tuple[Query, list[str]]] = [(query, unscored)]
+        asked: list[tuple[QueryVector, list[str]]] = [(lexical, unscored)]
         if embedding is not None:
-            known = [candidate.id for candidate in found]
-            ids = unscored + known + self.document_store.sample.ids()
+            ids = unscored + [c.id for c in candidates] + self.document_store.sample.ids()
             asked.append((embedding, ids))
         scores, cosines = [*self.document_store.score_each(asked), {}][:2]
         return scores, cosines
-
-    def _of_notes(
-        self, query: SparseEmbedding, filters: dict[str, Any] | None, notes: list[str]
-    ) -> list[Candidate]:
-        """Return the best chunks of these notes."""
-        wanted = all_of([filters, one_of("file_id", notes)])
-        found = self.document_store.find_candidates(query, wanted, self.top_k)
-        # Its file name may be all that a note has of the query.
-        unseen = sorted(set(notes) - {candidate.note for candidate in found})
-        return found + first_chunks(self.document_store, filters, unseen)
 
 
 @component
@@ -225,39 +166,30 @@ class NoteRanker:
             raise ValueError("NoteRanker needs at least one weight")
         self.weights = list(weights)
 
-    @component.output_types(hits=Hits)
-    def run(
-        self,
-        candidates: Candidates,
-        named: list[str] | None = None,
-        chunks: bool = False,
-        plain: Candidates | None = None,
-        top_k: int = WEIGHTS.kept,
-    ) -> dict[str, Hits]:
-        """Return `hits`, best first: all of them, since some may turn out to be duplicates.
+    @component.output_types(retrieval=Retrieval)
+    def run(self, retrieval: Retrieval) -> dict[str, Retrieval]:
+        """Return all `hits`, best first, since some may turn out to be duplicates.
 
-        :param named: ids of the notes that come first.
-        :param chunks: rank the chunks themselves, several of one note perhaps.
-        :param plain: what the query itself found, where variants of it were searched for too; the
-            best of that stays among the first ten.
-        :param top_k: how many of them will be shown; it stays among those.
+        Where variants of the query were searched for too, the best that the query itself found
+        stays among the first ten, and among those that are shown.
         """
-        hits = self._ranked(candidates, named, chunks)
-        if plain:
-            best = self._ranked(plain, named, chunks)[0]
-            wanted = best.id if chunks else best.note
-            hits = _keep(hits, wanted, chunks, min(top_k, WEIGHTS.kept))
-        return {"hits": Hits(hits)}
+        query = retrieval.query
+        hits = self._ranked(retrieval.candidates, query)
+        if retrieval.plain:
+            best = self._ranked(retrieval.plain, query)[0]
+            hits = _keep(hits, best, query.chunks, min(query.top_k, WEIGHTS.kept))
+        return {"retrieval": replace(retrieval, hits=hits)}
 
-    def _ranked(self, candidates: Candidates, named: list[str] | None, chunks: bool) -> list[Hit]:
+    def _ranked(self, candidates: Sequence[Candidate], query: Query) -> list[Hit]:
         ranked = sorted(candidates, key=lambda c: (-c.score, c.id))
         groups: dict[str, list[Candidate]] = {}
         for candidate in ranked:
-            groups.setdefault(candidate.id if chunks else candidate.note, []).append(candidate)
-        hits = [self._merge(found) for found in groups.values()]
+            key = candidate.id if query.chunks else candidate.note
+            groups.setdefault(key, []).append(candidate)
+        hits = [self._merge(group) for group in groups.values()]
         # Above whatever else was found, even where its name is all that a note has of the query.
         bonus = 1.0 + max((hit.score for hit in hits), default=0.0)
-        first = set(named or ())
+        first = {*query.named}
         hits = [
             hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in first else hit
             for hit in hits
@@ -287,11 +219,41 @@ def _by_words(candidate: Candidate) -> Candidate:
     return candidate._replace(score=rest, forms=0.0, meaning=0.0)
 
 
-def _keep(hits: list[Hit], wanted: str, chunks: bool, first: int) -> list[Hit]:
+def _keep(hits: list[Hit], best: Hit, chunks: bool, first: int) -> list[Hit]:
     """Mark the hit of a note (or chunk), and move it up when it is not among the first."""
-    at = next(i for i, hit in enumerate(hits) if wanted == (hit.id if chunks else hit.note))
+    at = next(
+        i for i, hit in enumerate(hits) if (hit.id == best.id if chunks else hit.note == best.note)
+    )
     hits.insert(min(at, first - 1), hits.pop(at)._replace(kept=True))
     return hits
+
+
+def list_notes(store: BaseDocumentStore, query: Query) -> list[Hit]:
+    """List the notes that the filters of a query select, the newest first or as it asks."""
+    manifest = store.manifest()
+    if manifest and query.order in (MODIFIED, TITLE):
+        notes = newest_notes(store, query, max(1, manifest.rows()))
+        notes = ordered_notes(manifest, notes, query.order)[: query.top_k]
+    else:
+        notes = newest_notes(store, query, query.top_k)
+    first = {
+        candidate.note: candidate.id for candidate in first_chunks(store, query.filters, notes)
+    }
+    return [Hit(first[note], note, 0.0) for note in notes if note in first]
+
+
+def newest_notes(store: BaseDocumentStore, query: Query, top_k: int) -> list[str]:
+    """Return the ids of the notes that the filters of a query select, the newest first; none where
+    it does not ask for a list."""
+    notes: list[str] = []
+    wanted = top_k * CHUNKS_PER_NOTE
+    while query.lists:
+        newest = store.newest(query.filters, wanted)
+        notes = list(dict.fromkeys(candidate.note for candidate in newest))
+        if len(notes) >= top_k or len(newest) < wanted:
+            break
+        wanted *= 4
+    return notes[:top_k]
 
 
 @component
@@ -302,49 +264,39 @@ class DocumentLoader(OverStore):
     :param top_k: how many to return.
     """
 
-    @component.output_types(
-        documents=list[Document], hits=Hits, duplicates=list[list[Document]], beyond=Hits
-    )
-    def run(
-        self,
-        hits: Hits,
-        top_k: int | None = None,
-        listed: Hits | None = None,
-        read: DocumentBatch | None = None,
-        query: str = "",
-    ) -> dict[str, Any]:
-        """Return `documents`, best first, each with the score of its hit; and, in the same order,
-        their `hits` and the `duplicates` that each stands for. Of a single one, the hit `beyond` it
-        is what it is weighed against.
+    @component.output_types(documents=list[Document], retrieval=Retrieval)
+    def run(self, retrieval: Retrieval) -> dict[str, Any]:
+        """Return the `documents` of the best hits, each with the score of its hit; and the
+        `retrieval` with just these hits, loaded, each with the duplicates that it stands for. Of a
+        single one, the hit `beyond` it is what it is weighed against.
 
-        :param listed: notes to show as they are, in the place of `hits`.
-        :param read: documents that need not be read again.
-        :param query: of hits that score the same, those in its language go first.
+        Of hits that score the same, those in the language of the query go first.
         """
-        if listed is not None:
-            documents = self.document_store.get_documents([hit.id for hit in listed])
-            same: list[list[Document]] = [[] for _ in documents]
-            return {"documents": documents, "hits": listed, "duplicates": same, "beyond": Hits()}
-        wanted = self.top_k if top_k is None else top_k
+        query, store = retrieval.query, self.document_store
+        if query.listed:
+            hits = list_notes(store, query)
+            documents = {d.id: d for d in store.get_documents([hit.id for hit in hits])}
+            hits = [hit._replace(document=documents[hit.id]) for hit in hits if hit.id in documents]
+            return _loaded(replace(retrieval, hits=hits))
+        wanted = max(query.top_k, query.depth)
         limit = max(wanted, _WEIGHED)
         shown: list[_Shown] = []
-        known = {document.id: document for document in read or ()}
-        language = tongue(query)
-        for start in range(0, len(hits), limit):
+        known, language = {**retrieval.read}, tongue(query.meant)
+        for start in range(0, len(retrieval.hits), limit):
             if len(shown) == limit:
                 break
-            batch = hits[start : start + limit]
+            batch = retrieval.hits[start : start + limit]
             new = [hit.id for hit in batch if hit.id not in known]
-            known |= {d.id: d for d in (self.document_store.get_documents(new) if new else ())}
+            known |= {d.id: d for d in (store.get_documents(new) if new else ())}
             for hit in _ties_by_language(batch, known, language):
                 if hit.id in known:
                     _place(shown, hit, replace(known[hit.id], score=hit.score), limit)
-        return {
-            "documents": [one.document for one in shown[:wanted]],
-            "hits": Hits(one.hit for one in shown[:wanted]),
-            "duplicates": [one.duplicates for one in shown[:wanted]],
-            "beyond": Hits(one.hit for one in shown[wanted:]),
-        }
+        hits = [one.loaded() for one in shown]
+        return _loaded(replace(retrieval, hits=hits[:wanted], beyond=hits[wanted:]))
+
+
+def _loaded(retrieval: Retrieval) -> dict[str, Any]:
+    return {"documents": retrieval.documents, "retrieval": retrieval}
 
 
 class _Shown:
@@ -355,6 +307,10 @@ class _Shown:
         self.document = document
         self.duplicates: list[Document] = []
         self._terms: frozenset[str] | None = None
+
+    def loaded(self) -> Hit:
+        """Return the hit with its document and those of its duplicates."""
+        return self.hit._replace(document=self.document, duplicates=tuple(self.duplicates))
 
     def says_the_same(self, other: _Shown) -> bool:
         """Return whether two results are near-duplicates; the cheap signs are examined first."""
@@ -398,9 +354,9 @@ def _ties_by_language(
     for _, tied in groupby(hits, lambda hit: round(hit.score, _TIED)):
         group = [*tied]
         if language and len(group) > 1:
-            found = {hit.id: documents.get(hit.id) for hit in group}
-            content = {id: (document and document.content) or "" for id, document in found.items()}
-            group.sort(key=lambda hit: tongue(content[hit.id]) != language)
+            read = (documents.get(hit.id) for hit in group)
+            content = {document.id: document.content or "" for document in read if document}
+            group.sort(key=lambda hit: tongue(content.get(hit.id, "")) != language)
         yield from group
 
 
@@ -414,8 +370,3 @@ def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> Non
         same.duplicates.append(document)
     elif len(shown) < limit:
         shown.append(fresh)
-
-
-def ids_of(hits: Iterable[Hit]) -> list[str]:
-    """Return the ids of all chunks that hits were scored by."""
-    return list(dict.fromkeys(part.id for hit in hits for part in hit.parts))

@@ -1,54 +1,26 @@
-"""From a query's text and filters to what all other components of a search are run with."""
+"""From a query's text and filters to the `Query` that all other components of a search take."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT
-from rag.search.components.note_ranker import Hits
-from rag.search.filter_listing import CHUNKS_PER_NOTE, list_notes
 from rag.search.filters import all_of
-from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.query import Query
+from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters, SearchMode
-from rag.search.understanding.query_understanding import Understood, understand
+from rag.search.understanding.query_understanding import understand
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
-from rag.text.bm25 import text_terms
-
-# Chunks asked of the store at least: some notes fill the top with chunks of their own.
-MIN_CHUNKS = 100
-OUTPUTS = {
-    "understood": Understood,
-    "text": str,
-    "meant": str,
-    "known": str,
-    "also": list[str],
-    "mode": str,
-    "keep_mode": bool,
-    "keep_vaults": bool,
-    "weight": float,
-    "full": float,
-    "filters": dict[str, Any] | None,
-    "depth": int,
-    "named": list[str],
-    "matched": list[str],
-    "doubted": bool,
-    "strange": bool,
-    "variants": Variants | None,
-    "chunks": bool,
-    "top_k": int,
-    "loaded": int,
-    "listed": Hits | None,
-    "rerank": str,
-}
 
 
 @component
 class QueryAnalyzer:
-    """Read a query with the index at hand, and tell the other components what to look for.
+    """Read a query with the index at hand.
 
     :param document_store: the index that is searched.
     :param top_k: how many results.
@@ -66,7 +38,7 @@ class QueryAnalyzer:
         self.document_store = document_store
         self.top_k, self.mode, self.depth = top_k, check_mode(mode), depth
 
-    @component.output_types(**OUTPUTS)
+    @component.output_types(query=Query)
     def run(
         self,
         text: str,
@@ -77,9 +49,10 @@ class QueryAnalyzer:
         keep_mode: bool = False,
         variants: Variants | None = None,
         rerank: str = "",
-        understood: Understood | None = None,
-    ) -> dict[str, Any]:
-        """Return what the query means, as the inputs of the other components.
+        lists: bool = False,
+        order: str = "",
+    ) -> dict[str, Query]:
+        """Return the `query`.
 
         A query of filters alone lists the notes that they select, the newest first.
 
@@ -89,32 +62,35 @@ class QueryAnalyzer:
         :param keep_mode: let no route change the mode.
         :param variants: what to search for besides.
         :param rerank: what a reranker orders by; without it the query.
-        :param understood: what the query means, where somebody has read it before.
+        :param lists: take an empty query too: the filters are all that counts.
+        :param order: of a list; see `rag.search.filters`.
         :raises QueryError: when the query is empty or no text, `top_k` is below 1, there is no such
             mode, or filters are neither.
         :raises UsageError: for a vault that the index does not hold.
         :raises IndexUnavailableError: when there is no index.
         """
-        top_k, mode = self.top_k if top_k is None else top_k, check_mode(mode or self.mode)
-        if understood is None:
-            check_top_k(top_k)
-            understood = understand(readable(self.document_store), text, _ours(filters))
-        given = filters if isinstance(filters, dict) else None
-        inputs = search_inputs(understood, top_k, mode)
-        inputs["filters"] = all_of([inputs["filters"], given])
-        inputs |= {"chunks": chunks, "keep_mode": keep_mode, "variants": variants, "listed": None}
-        inputs["loaded"] = max(top_k, self.depth)
-        inputs["rerank"] = understood.text and (rerank or understood.meant)
-        return inputs | self.without_words(understood, inputs)
+        query = self.read(text, filters, top_k, mode, lists)
+        if not query.text:
+            return {"query": replace(query, mode=str(SearchMode.LEXICAL), listed=True, order=order)}
+        query = replace(query, chunks=chunks, keep_mode=keep_mode, depth=self.depth, order=order)
+        return {"query": replace(query, variants=variants or Variants(), rerank=rerank)}
 
-    def without_words(self, understood: Understood, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the inputs that differ for a query without words: it is not ranked."""
-        if understood.text:
-            return {}
-        filters, top_k = inputs["filters"], inputs["top_k"]
-        listed = list_notes(self.document_store, understood, filters, top_k)
-        words = {"mode": str(SearchMode.LEXICAL), "keep_mode": True, "variants": None}
-        return {**words, "named": [], "matched": [], "listed": listed}
+    def read(
+        self,
+        text: str,
+        filters: QueryFilters | dict[str, Any] | None,
+        top_k: int | None,
+        mode: str | None,
+        lists: bool,
+    ) -> Query:
+        """Return the query without what a search wants besides."""
+        top_k, mode = self.top_k if top_k is None else top_k, check_mode(mode or self.mode)
+        check_top_k(top_k)
+        given = filters if isinstance(filters, dict) else None
+        query = understand(readable(self.document_store), text, _ours(filters), lists)
+        filters = all_of([query.filters, given])
+        named = [] if mode == SearchMode.DENSE else query.named
+        return replace(query, filters=filters, named=named, top_k=top_k, mode=mode)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store."""
@@ -130,34 +106,6 @@ class QueryAnalyzer:
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
         return default_from_dict(cls, with_store(data))
-
-
-def search_inputs(understood: Understood, top_k: int, mode: str) -> dict[str, Any]:
-    """Return what a query means as inputs of the components that search."""
-    depth = max(MIN_CHUNKS, top_k * CHUNKS_PER_NOTE)
-    return {
-        "understood": understood,
-        "text": understood.text,
-        "meant": understood.meant,
-        "known": understood.known,
-        "also": understood.also,
-        "mode": str(mode),
-        "keep_vaults": bool(understood.vaults),
-        "weight": weight_of(understood) or 1.0,
-        "full": understood.full,
-        "filters": understood.filters,
-        "depth": depth,
-        "named": [] if mode == SearchMode.DENSE else understood.named,
-        "matched": understood.matched[:depth],
-        "doubted": understood.is_doubted,
-        "strange": understood.is_strange,
-        "top_k": top_k,
-    }
-
-
-def weight_of(understood: Understood) -> float:
-    """Return what the query's terms weigh together, those sought beside the text aside."""
-    return sum(term.weight for term in text_terms(understood.text, WEIGHTS.fields))
 
 
 def check_mode(mode: str) -> str:

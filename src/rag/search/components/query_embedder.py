@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from haystack import component, default_from_dict, default_to_dict
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
@@ -26,15 +26,14 @@ from rag.exceptions import (
     RAGError,
     Standing,
 )
-from rag.index.background import Background, read_background
-from rag.index.embedding_space import Embedded, Space, other_model
-from rag.search.embedding_choice import embedded_in, embeddings_for
-from rag.search.query_variants import WEIGHTS, Variants
+from rag.index.background import read_background
+from rag.index.embedding_space import Embedded, Space, maker, other_model, read_embedded
+from rag.search.query import Query
+from rag.search.query_variants import HYDE_IDLE, Variants
 from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.support.vector_digest import has_sample, may_be_same
-from rag.text.bm25 import encode_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +93,18 @@ def _checksum(key: bytes, made: float, vector: bytes) -> int:
     return crc32(vector, crc32(key + struct.pack("=d", made)))
 
 
+def embedded_in(store: BaseDocumentStore) -> Embedded | None:
+    """Return what an index says of its embeddings; `None` where it has none."""
+    manifest = store.manifest()
+    return read_embedded(manifest) if manifest else None
+
+
+def embeddings_for(store: BaseDocumentStore, config: ModelsConfig) -> EmbeddingProvider:
+    """Return who embeds the queries of an index: whoever made its embeddings, unless the settings
+    say it. No server is asked where it has embeddings."""
+    return embedding_provider(config, maker(embedded_in(store)))
+
+
 _READ = 1_000  # characters of a query that a model reads: for more it takes seconds
 _LONG = f"the query is long: its meaning is that of the first {_READ:,} characters"
 _BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
@@ -139,60 +150,48 @@ class QueryEmbedder:
         """Who makes vectors; a search by words does without."""
         return embeddings_for(self.document_store, self.config)
 
-    @component.output_types(
-        embedding=list[float] | None,
-        mode=str,
-        notice=str,
-        variants=Variants,
-        share=float,
-        background=Background | None,
-    )
-    def run(
-        self,
-        text: str,
-        mode: str = SearchMode.AUTO,
-        variants: Variants | None = None,
-        embedding: list[float] | None = None,
-        strange: bool = False,
-    ) -> dict[str, Any]:
-        """Return the query's `embedding` or `None`, the `mode` it is searched in, a `notice`
-        for the user, if there is one, the `variants` with their vectors, which `share` of the
-        index has embeddings, and with an embedding the `background` of the model.
+    @component.output_types(query=Query)
+    def run(self, query: Query) -> dict[str, Query]:
+        """Return the `query` with the mode that it is searched in, a notice where that is not as
+        wanted, and, where it is searched by meaning, its embedding, those of its variants, and
+        what there is to know of the model's other embeddings.
 
-        :param variants: what else to search for; all are embedded in one request.
-        :param embedding: that of the query, where it was made before.
-        :param strange: whether no note holds any of its words: then its meaning alone counts, where
-            nobody chose a mode.
+        All texts are embedded in one request; an embedding that the query has is kept. Where no
+        note holds any of its words, its meaning alone counts, unless somebody chose a mode.
 
         :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
             embeddings, or of another model.
         :raises ConnectionError: in these modes, when no server gives one.
         """
+        text, wanted, variants = query.meant, query.mode, query.variants
+        vector = None
         try:
-            gate = self._gate(text, mode)
-            vector, variants = None, variants or Variants()
-            found, notice = gate.mode, gate.notice
-            if found != SearchMode.LEXICAL:
+            gate = self._gate(text, wanted)
+            mode, notice = gate.mode, gate.notice
+            if mode != SearchMode.LEXICAL:
                 read = text[:_READ]
-                vector, variants, lacking = self._embed(read, variants, embedding, found)
-                by_meaning = strange and mode == SearchMode.AUTO
-                found = SearchMode.DENSE if by_meaning else found
+                vector, variants, lacking = self._embed(read, variants, query.embedding, mode)
+                by_meaning = query.is_strange and wanted == SearchMode.AUTO
+                mode = SearchMode.DENSE if by_meaning else mode
                 long = _LONG if read != text else ""
-                said = [notice, long, lacking, _BY_MEANING if by_meaning else ""]
-                notice = "; ".join(filter(None, said))
+                reasons = [notice, long, lacking, _BY_MEANING if by_meaning else ""]
+                notice = "; ".join(filter(None, reasons))
         except RAGError as error:
-            if mode != SearchMode.AUTO:
+            if wanted != SearchMode.AUTO:
                 raise
-            gate, vector = Gate(SearchMode.LEXICAL, _by_words(error)), None
-            found, notice = gate.mode, gate.notice
-        return {
-            "embedding": vector,
-            "mode": str(found),
-            "notice": notice,
-            "variants": variants or Variants(),
-            "share": gate.share,
-            "background": read_background(self.document_store.manifest()) if vector else None,
-        }
+            gate = Gate(SearchMode.LEXICAL, _by_words(error))
+            mode, notice = gate.mode, gate.notice
+        is_idle = mode == SearchMode.LEXICAL and any(not v.words for v in variants)
+        embedded = query.noting(
+            notice,
+            HYDE_IDLE if is_idle else "",
+            mode=str(mode),
+            variants=variants,
+            embedding=vector,
+            share=gate.share,
+            background=read_background(self.document_store.manifest()) if vector else None,
+        )
+        return {"query": embedded}
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
@@ -343,17 +342,3 @@ def _by_words(error: RAGError) -> str:
         return error.as_notice()
     notice = error.as_notice("search is by words: ")
     return Standing(notice) if isinstance(error, ConnectionError) else notice
-
-
-@component
-class LexicalTextEmbedder:
-    """Give a query the sparse vector of BM25."""
-
-    @component.output_types(sparse_embedding=SparseEmbedding)
-    def run(self, text: str, also: list[str] | None = None) -> dict[str, SparseEmbedding]:
-        """Return `sparse_embedding`; empty when the query holds no word.
-
-        :param also: further words to look for, at a little less weight.
-        """
-        vector = encode_query(text, also or (), WEIGHTS.fields)
-        return {"sparse_embedding": SparseEmbedding(vector.indices, vector.values)}

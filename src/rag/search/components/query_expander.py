@@ -16,6 +16,7 @@ from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
+from rag.search.query import Query
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
 from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
@@ -190,32 +191,26 @@ class QueryExpander:
         self.config = models_config(config)
         self._maker = VariantMaker(self.config)
 
-    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
-    def run(
-        self,
-        text: str,
-        transforms: list[str] | None = None,
-        mode: str = SearchMode.AUTO,
-        given: Variants | None = None,
-    ) -> dict[str, Any]:
-        """Return the `variants` of a query, without it, `notices` for the user, and the
-        `milliseconds` that it took.
+    @component.output_types(query=Query)
+    def run(self, query: Query) -> dict[str, Query]:
+        """Return the `query` with its variants, after those that it has.
 
-        :param transforms: other transforms than the component's own.
-        :param mode: in which the query is searched.
-        :param given: variants that others made, which come before its own.
+        The transforms are those of its route, or without them the component's own.
+
         :raises UsageError: for a name that no transform has.
         """
-        names = self.transforms if transforms is None else wanted_transforms(transforms)
-        if not names:
-            return {"variants": given or Variants(), "notices": [], "milliseconds": 0.0}
+        chosen = query.transforms
+        names = self.transforms if chosen is None else wanted_transforms(chosen)
+        if not (names and query.text):
+            return {"query": query}
         started = time.monotonic()
-        dense = mode != SearchMode.LEXICAL and self.document_store.embedding_dim is not None
-        variants, notices = self._maker.make(text, names, dense)
+        dense = query.mode != SearchMode.LEXICAL and self.document_store.embedding_dim is not None
+        variants, notices = self._maker.make(query.meant, names, dense)
         milliseconds = round((time.monotonic() - started) * 1000, 1)
-        if given:
-            variants = weighed([*given, *variants][:_MOST])
-        return {"variants": variants, "notices": notices, "milliseconds": milliseconds}
+        if query.variants:
+            variants = weighed([*query.variants, *variants][:_MOST])
+        timings = {"transforms": milliseconds} if milliseconds else {}
+        return {"query": query.noting(*notices, variants=variants, timings=timings)}
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""

@@ -19,9 +19,10 @@ from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine
 from rag.query.models import QueryBundle
 from rag.query.protocols import QueryClassifier
 from rag.query.registry import classifier_names, create_classifier
+from rag.search.components.query_embedder import embeddings_for
 from rag.search.components.query_expander import configured_transforms
-from rag.search.embedding_choice import embeddings_for
-from rag.search.filters import build_qdrant_filters
+from rag.search.filters import all_of, build_qdrant_filters
+from rag.search.query import Query
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
@@ -30,14 +31,6 @@ from rag.support.plugins import canonical, unknown_name
 KEYWORD, EMBEDDING = "keyword", "embedding"
 EXAMPLES = "routes.sqlite3"  # beside the index: vectors of the rules' examples
 _MOST_EXAMPLES = 10_000
-_OUTPUTS = {
-    "route": str,
-    "mode": str,
-    "transforms": list[str] | None,
-    "where": dict[str, Any] | None,
-    "embedding": list[float] | None,
-    "notice": str,
-}
 
 
 @component
@@ -50,6 +43,7 @@ class QueryRouter:
     :param routes: the `[routes]` settings.
     :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
+    :param keep_transforms: let no route change the transforms.
     :raises ConfigError: for a classifier, or a transform of a route, that does not exist.
     """
 
@@ -59,8 +53,9 @@ class QueryRouter:
         routes: RoutesConfig | None = None,
         config: ModelsConfig | OllamaConfig | None = None,
         embeddings: EmbeddingProvider | None = None,
+        keep_transforms: bool = False,
     ) -> None:
-        self.document_store = document_store
+        self.document_store, self.keep_transforms = document_store, keep_transforms
         self.routes, self.config = routes or RoutesConfig(), models_config(config)
         check_routes(self.routes)
         self._classifier: Any = None
@@ -73,46 +68,33 @@ class QueryRouter:
         """Who makes vectors; other classifiers do without."""
         return embeddings_for(self.document_store, self.config)
 
-    @component.output_types(**_OUTPUTS)
-    def run(
-        self,
-        text: str,
-        mode: str,
-        keep_mode: bool = False,
-        keep_vaults: bool = False,
-        transforms: list[str] | None = None,
-    ) -> dict[str, Any]:
-        """Return the `route` of a query, empty for none, and what comes of it: the `mode`, the
-        `transforms`, and `where` to search; the query's `embedding` if one was made; a `notice`
-        for the user when the query could not be classified.
+    @component.output_types(query=Query)
+    def run(self, query: Query) -> dict[str, Query]:
+        """Return the `query` with its route, and what comes of that: its mode, transforms and
+        vaults, as far as the user chose none; its embedding if one was made.
 
-        :param keep_mode: whether the user chose the mode.
-        :param keep_vaults: whether the user chose vaults.
-        :param transforms: those that the user chose.
         :raises ConfigError: for a route with a vault that is not in the index.
         """
-        if text:
-            self._check_vaults()
-        route, embedding, notice = "", None, ""
+        if not query.text:  # a query of filters alone takes no route
+            return {"query": query}
+        self._check_vaults()
+        embedding, notice = None, ""
         try:
-            if text:  # a query of filters alone takes no route
-                route, embedding = self._classify(text)
+            route, embedding = self._classify(query.meant)
         except RAGError as error:
-            notice = error.as_notice("the query was not classified: ")
-            route = self.routes.default
+            route, notice = self.routes.default, error.as_notice("the query was not classified: ")
         except Exception as error:  # a plug-in's
-            notice = f"the query was not classified: {error!r}"
-            route = self.routes.default
+            route, notice = self.routes.default, f"the query was not classified: {error!r}"
         rule = self.routes.rules.get(route, {})
-        vaults = None if keep_vaults else rule.get("vaults")
-        return {
-            "route": route,
-            "mode": mode if keep_mode else rule.get("mode", mode),
-            "transforms": rule.get("transforms") if transforms is None else transforms,
-            "where": build_qdrant_filters(QueryFilters(vaults=vaults)) if vaults else None,
-            "embedding": embedding,
-            "notice": notice,
-        }
+        changes: dict[str, Any] = {"route": route, "embedding": embedding}
+        if not query.keep_mode:
+            changes["mode"] = rule.get("mode", query.mode)
+        if not self.keep_transforms:
+            changes["transforms"] = rule.get("transforms")
+        if rule.get("vaults") and not query.vaults:
+            where = build_qdrant_filters(QueryFilters(vaults=rule["vaults"]))
+            changes["filters"] = all_of([query.filters, where])
+        return {"query": query.noting(notice, **changes)}
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
@@ -128,6 +110,7 @@ class QueryRouter:
             document_store=self.document_store.to_dict(),
             routes=asdict(self.routes),
             config=asdict(self.config),
+            keep_transforms=self.keep_transforms,
         )
 
     @classmethod

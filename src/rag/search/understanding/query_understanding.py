@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
 from rag.query.syntax import ParsedQuery, bounded, named_properties, parse_query
 from rag.search.filters import Filter
+from rag.search.query import Query
 from rag.search.relevance import full_score
 from rag.search.results import NearWord, QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
@@ -24,13 +25,12 @@ from rag.text.bm25 import (
     beside_dimension,
     content_words,
     encode_query,
-    pieces,
     word_dimension,
 )
 from rag.text.dictionary import is_common
 from rag.text.ngrams import RUN, hash_gram
 from rag.text.scripts import HAN, HANGUL
-from rag.text.tokenizer import TOKEN, cleaned, has_words, stem
+from rag.text.tokenizer import cleaned, has_words, stem
 
 _IDEOGRAPHS = re.compile(f"[{HAN}]+|[{HANGUL}]+")
 _MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
@@ -151,84 +151,9 @@ def _dimension(word: str) -> int:
     return word_dimension(stem(word))
 
 
-@dataclass(frozen=True)
-class Understood:
-    """What a query asks.
-
-    `text` is what notes are ranked by, empty when the query has no words; `lists` is true when
-    it filters nevertheless, and so asks for a list of notes. `also` are further words to look
-    for: those a prefix stands for, corrections, and those of the text that stand in front matter or
-    addresses alone, which then count for more. `corrections` maps words that no note holds
-    to the word searched for instead, `missing` are the others that no note holds. `filters` are
-    those of the flags and of the query together, as Haystack writes them; `tags` and `vaults`
-    those that were chosen among them. `named` are the ids of notes that have the query as
-    title, alias or file name; `matched` those of notes that hold a phrase of the query or have
-    its `title:`, whatever words the index has of them. `notices` say what of the query does not
-    count, because it is too much. `order` is that of a list;
-    see `rag.search.filters`. `full` is what a text with all words of the query scores; see
-    `rag.search.relevance`. `is_literal` says that the query has `begin*` or `-without`: what shares
-    no word with it is no match then.
-    """
-
-    query: str
-    text: str
-    also: list[str] = field(default_factory=list)
-    corrections: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, NearWord | None] = field(default_factory=dict)
-    filters: dict[str, Any] | None = None
-    tags: list[str] = field(default_factory=list)
-    named: list[str] = field(default_factory=list)
-    matched: list[str] = field(default_factory=list)
-    lists: bool = False
-    vaults: list[str] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-    order: str = ""
-    full: float = 0.0
-    is_literal: bool = False
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Understood:
-        return self  # Haystack copies what goes from one component to the next
-
-    @property
-    def meant(self) -> str:
-        """The text with its misspelt words corrected."""
-        if not self.corrections:
-            return self.text
-        spaced = TOKEN.sub(lambda m: self.corrections.get(m[0], m[0]), cleaned(self.text))
-        return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
-
-    @property
-    def known(self) -> str:
-        """What is meant, without the words that no note holds."""
-        if not self.missing:
-            return self.meant
-        return TOKEN.sub(
-            lambda m: "" if m[2] in self.missing else m[0], cleaned(self.meant)
-        ).strip()
-
-    @property
-    def is_doubted(self) -> bool:
-        """Whether no note holds any of the words as they are spaced, nor is known to be meant."""
-        known = self.named or self.matched or self.corrections
-        return not known and all(word in self.missing for word in content_words(self.text))
-
-    @property
-    def is_strange(self) -> bool:
-        """Whether no note holds any of the words, of a query without unspaced ones, of which that
-        cannot be said."""
-        is_known = self.is_literal or not (self.missing and self.is_doubted)
-        return not (is_known or pieces(cleaned(self.text))[1])
-
-    @property
-    def searched(self) -> str:
-        """What notes are ranked by: the words, and those added to them."""
-        known = {*content_words(self.meant)}
-        return " ".join([self.meant, *(word for word in self.also if word not in known)])
-
-
 def understand(
     store: BaseDocumentStore, query: str, filters: QueryFilters | None = None, lists: bool = False
-) -> Understood:
+) -> Query:
     """Read a query with the index at hand.
 
     :param lists: take an empty query too: the filters are all that counts.
@@ -262,8 +187,8 @@ def understand(
     # A name that somebody gave is no slip.
     unknown = Unknown({}, {}) if named else find_unknown(store, manifest, parsed, combined)
     corrections = unknown.corrections
-    understood = Understood(
-        query=query,
+    understood = Query(
+        typed=query,
         text=text,
         also=[*beginning, *corrections.values(), *unknown.beside],
         corrections=corrections,

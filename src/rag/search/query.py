@@ -1,0 +1,227 @@
+"""The one value that a search hands from component to component: the query, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.index.background import Background
+from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.results import NearWord, SearchMode
+from rag.stores.base.scored_chunk import Candidate
+from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, pieces, text_terms
+from rag.text.tokenizer import TOKEN, cleaned
+
+# Chunks asked of the store at least, and for each note that is wanted: a note is ranked by its best
+# three sections, and some notes fill the top with chunks of their own.
+MIN_CHUNKS, CHUNKS_PER_NOTE = 100, 8
+
+
+class _NotCopied:
+    """Base of what Haystack, which copies the inputs of every component, is to hand on as it is."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
+
+
+@dataclass(frozen=True)
+class Query(_NotCopied):
+    """What is searched for, and how. The analyzer makes it; later components replace fields.
+
+    What was typed, read with the index at hand:
+
+    :param typed: the query in the syntax of `rag.query.syntax`.
+    :param text: what notes are ranked by; empty when the query has no words.
+    :param also: further words to look for: those a prefix stands for, corrections, and those of
+        the text that stand in front matter or addresses alone, which then count for more.
+    :param corrections: words that no note holds, with the word searched for instead.
+    :param missing: the other words that no note holds, each with the nearest that one holds.
+    :param filters: those of the flags and of the query together, as Haystack writes them.
+    :param tags: the tags among them; `vaults` the vaults.
+    :param named: ids of the notes that have the query as title, alias or file name.
+    :param matched: ids of notes that hold a phrase of the query or have its `title:`, whatever
+        words the index has of them.
+    :param lists: whether a query without words filters, and so asks for a list of notes.
+    :param full: what a text scores that holds each word once; see `rag.search.relevance`.
+    :param is_literal: whether it has `begin*` or `-without`: what shares no word with it is no
+        match then.
+    :param notices: for the user: why the query is not searched as it was wanted.
+
+    How it is searched:
+
+    :param mode: `auto`, `lexical`, `dense` or `hybrid`; `keep_mode`: no route changes it.
+    :param chunks: list chunks, several of one note perhaps, instead of notes.
+    :param listed: show the notes that the filters select, in the `order` of
+        `rag.search.filters.ORDERS`, and rank none.
+    :param variants: what to search for besides.
+    :param rerank: what a reranker orders by, if not `meant`.
+    :param depth: how many results are loaded at least, for a reranker to choose from.
+
+    What components add:
+
+    :param route: the one of `[routes]` that it takes; `transforms` are those of the route.
+    :param embedding: of the query, where it is searched by meaning, with the `background` of its
+        model and the `share` of the chunks of the index that have an embedding.
+    :param timings: milliseconds by step.
+
+    Of a question to be answered:
+
+    :param question: what is asked; `quoted` is what quotations are chosen by.
+    :param quotes_all: whether the notes themselves are what was asked for.
+    """
+
+    typed: str
+    text: str
+    also: list[str] = field(default_factory=list)
+    corrections: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, NearWord | None] = field(default_factory=dict)
+    filters: dict[str, Any] | None = None
+    tags: list[str] = field(default_factory=list)
+    vaults: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
+    matched: list[str] = field(default_factory=list)
+    lists: bool = False
+    full: float = 0.0
+    is_literal: bool = False
+    notices: list[str] = field(default_factory=list)
+
+    mode: str = SearchMode.AUTO
+    keep_mode: bool = False
+    top_k: int = 5
+    chunks: bool = False
+    listed: bool = False
+    order: str = ""
+    variants: Variants = field(default_factory=Variants)
+    rerank: str = ""
+    depth: int = 0
+
+    route: str = ""
+    transforms: list[str] | None = None
+    embedding: list[float] | None = None
+    background: Background | None = None
+    share: float = 1.0
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    question: str = ""
+    quoted: str = ""
+    quotes_all: bool = False
+
+    def noting(self, *notices: str, **changes: Any) -> Query:
+        """Return the query with changes, and with the notices that are not empty."""
+        return replace(self, notices=[*self.notices, *filter(None, notices)], **changes)
+
+    @cached_property
+    def meant(self) -> str:
+        """The text with its misspelt words corrected."""
+        if not self.corrections:
+            return self.text
+        spaced = TOKEN.sub(lambda m: self.corrections.get(m[0], m[0]), cleaned(self.text))
+        return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
+
+    @cached_property
+    def known(self) -> str:
+        """What is meant, without the words that no note holds."""
+        if not self.missing:
+            return self.meant
+        return TOKEN.sub(
+            lambda m: "" if m[2] in self.missing else m[0], cleaned(self.meant)
+        ).strip()
+
+    @property
+    def searched(self) -> str:
+        """What notes are ranked by: the words, and those added to them."""
+        words = {*content_words(self.meant)}
+        return " ".join([self.meant, *(word for word in self.also if word not in words)])
+
+    @cached_property
+    def lexical(self) -> SparseEmbedding:
+        """The sparse vector of BM25; empty when the query holds no word."""
+        vector = encode_query(self.text, self.also, WEIGHTS.fields)
+        return SparseEmbedding(vector.indices, vector.values)
+
+    @cached_property
+    def weight(self) -> float:
+        """What the terms of the text weigh together, those sought beside it aside."""
+        return sum(term.weight for term in text_terms(self.text, WEIGHTS.fields)) or 1.0
+
+    @property
+    def chunk_limit(self) -> int:
+        """How many chunks the store is asked for, of each kind."""
+        return max(MIN_CHUNKS, self.top_k * CHUNKS_PER_NOTE)
+
+    @cached_property
+    def is_doubted(self) -> bool:
+        """Whether no note holds any of the words as they are spaced, nor is known to be meant."""
+        is_known = self.named or self.matched or self.corrections
+        return not is_known and all(word in self.missing for word in content_words(self.text))
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether no note holds any of the words, of a query without unspaced ones, of which that
+        cannot be said."""
+        is_known = self.is_literal or not (self.missing and self.is_doubted)
+        return not (is_known or pieces(cleaned(self.text))[1])
+
+
+class Part(NamedTuple):
+    """A chunk's share in its note's score: its document's id, weight, and own score.
+
+    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
+    what is due to variants of the query, by their words and by their meaning; `forms` what is due
+    to the very words of the query.
+    """
+
+    id: str
+    weight: float
+    score: float
+    meaning: float = 0.0
+    cosine: float = 0.0
+    gains: tuple[float, float] = (0.0, 0.0)
+    forms: float = 0.0
+
+
+class Hit(NamedTuple):
+    """A ranked note (or chunk): the id of the document to show, the note's id, and its score,
+
+    score = bonus + Σ weight · score of the parts. `kept` marks the best of the query itself, when
+    variants of it were searched for too. Once loaded it has its `document`, and those of its
+    near-`duplicates`; once reranked the `rank` that it had before, from 1.
+    """
+
+    id: str
+    note: str
+    score: float
+    parts: tuple[Part, ...] = ()
+    bonus: float = 0.0
+    kept: bool = False
+    document: Document | None = None
+    duplicates: tuple[Document, ...] = ()
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Retrieval(_NotCopied):
+    """What was found for a query so far.
+
+    :param candidates: chunks, in no order; `plain` are those that the query itself found, where
+        it has variants.
+    :param hits: ranked notes, best first; `beyond` are those after the last one that is shown.
+    :param read: documents by id that were read on the way.
+    """
+
+    query: Query
+    candidates: Sequence[Candidate] = ()
+    plain: Sequence[Candidate] = ()
+    hits: Sequence[Hit] = ()
+    beyond: Sequence[Hit] = ()
+    read: Mapping[str, Document] = field(default_factory=dict)
+
+    @property
+    def documents(self) -> list[Document]:
+        """The documents of the hits, in their order, each with the score of its hit."""
+        return [hit.document for hit in self.hits if hit.document]
