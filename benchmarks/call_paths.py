@@ -30,6 +30,9 @@ COMMANDS = (
     ("ask", "When do holds expire?"),
     ("get", "Glossary"),
     ("status",),
+    ("config",),
+    ("doctor",),
+    ("index",),  # nothing changed
 )
 NOTES = {
     "Deploys.md": "# Deploys\n\nRolling back a bad deploy takes one command.\n",
