@@ -14,15 +14,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.app.schedulers import (
+from rag.app.service import (
     Job,
     agent,
     crontab_line,
     interval_text,
     parse_interval,
-    parse_line,
     service_unit,
-    unit_words,
 )
 from rag.exceptions import UsageError
 
@@ -50,26 +48,23 @@ def systemd_words(line: str) -> list[str]:
 
 @given(NAMES, WORDS)
 @example(ODD, ODD)
-def test_systemd_reads_a_unit_as_it_was_meant_and_so_do_we(name: str, word: str) -> None:
+def test_systemd_reads_a_unit_as_it_was_meant(name: str, word: str) -> None:
     lines = [line.partition("=") for line in service_unit(job(name, word)).split("\n")]
     [command] = [text for key, _, text in lines if key == "ExecStart"]
     [folder] = [text for key, _, text in lines if key == "WorkingDirectory"]
     variables = [text for key, _, text in lines if key == "Environment"]
     starter = ["/usr/bin/env"] if {*name} & {*"\"'$"} else []  # `systemd-analyze verify` refuses it
     assert systemd_words(command) == [*starter, name, word]
-    assert [w.replace("$$", "$") for w in unit_words(command)] == [*starter, name, word]
     given = [f"RAG_DATA_DIR={name}", f"RAG_X={word}"]
     assert [systemd_words(text.replace("$", "$$"))[0] for text in variables] == given
-    assert [unit_words(text)[0] for text in variables] == given
     assert folder.replace("%%", "%") == f"{name.rstrip('/')}/"
 
 
 @given(NAMES, WORDS)
 @example(ODD, ODD)
-def test_cron_and_the_shell_read_a_line_as_it_was_meant_and_so_do_we(name: str, word: str) -> None:
+def test_cron_and_the_shell_read_a_line_as_it_was_meant(name: str, word: str) -> None:
     """The shell is the real one; it prints the words in the place of running them."""
     line = crontab_line(job(name, word), 15)
-    assert parse_line(line) == ("*/15 * * * *", job(name, word))
     assert not re.search(r"(?<!\\)%", line), "which would end it"
     command = line.removeprefix("*/15 * * * * ").replace("\\%", "%")
     shown = command.replace("cd ", "printf '%s\\0' ", 1).replace("&& env ", "&& printf '%s\\0' ", 1)
@@ -101,17 +96,14 @@ def test_a_number_and_a_unit_are_an_interval(text: str, minutes: int, shown: str
     assert interval_text(minutes) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        *((text, "15m, 2h, 1d") for text in ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m", "90s")),
-        *(("0m", "1m or 2m"), ("7m", "5m or 6m"), ("90m", "1h or 2h"), ("2d", "12h or 1d")),
-    ],
-)
-def test_what_is_no_interval_is_refused_with_examples(text: str, hint: str) -> None:
+WRONG = ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m", "90s", "0m", "7m", "90m", "2d")
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_no_interval_is_refused_with_examples(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_interval(text)
-    assert hint in caught.value.hint
+    assert "15m, 2h, 1d" in caught.value.hint
 
 
 @pytest.mark.parametrize(

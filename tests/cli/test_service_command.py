@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import plistlib
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rag.app import service
 from scheduler_programs import Machine
 
 Rag = Callable[..., Any]
@@ -27,7 +29,7 @@ def cron(machine: Machine) -> Machine:
 @pytest.fixture
 def systemd(machine: Machine) -> Machine:
     """A machine with systemd and a crontab."""
-    machine.add("systemctl", "loginctl", "journalctl", "crontab")
+    machine.add("systemctl", "loginctl", "crontab")
     return machine
 
 
@@ -96,19 +98,18 @@ class TestCron:
         assert ran.code == code
         assert (f"cannot be read, and was left as it is ({message})" in ran.err) is (code == 4)
 
-    def test_its_state_is_read_from_the_line(self, cron, rag):
+    def test_its_state_is_told(self, cron, rag):
         rag("service", "install", "--every", "4h")
         ran = rag("service", "status")
         assert ran.code == 0
         assert "by        cron, every 4h\n" in ran.out
         assert "cron does not tell" in ran.out
-        cron.crontab = cron.crontab.replace(b"0 */4 * * *", b"5 9-17 * * 1-5")
-        assert "by        cron, every 5 9-17 * * 1-5\n" in rag("service", "status").out
         cron.crontab = b"#" + cron.crontab
         assert rag("service", "status").code == 1
 
+    @pytest.mark.skipif(sys.platform != "linux", reason="a daemon is started when it is needed")
     def test_without_a_daemon_it_does_not_work(self, cron, rag):
-        cron.stop_cron()
+        cron.add("pgrep")
         assert "no cron daemon is seen here" in rag("service", "install").err
         ran = rag("service", "status")
         assert ran.code == 1
@@ -180,24 +181,20 @@ class TestSystemd:
     def test_options_that_do_not_go_together_are_refused(self, systemd, rag, options):
         assert rag("service", "install", *options).code == 2
 
-    def test_the_last_run_is_told_with_what_it_said(self, systemd, rag):
+    def test_the_last_run_is_told(self, systemd, rag):
         rag("service", "install")
         assert "last      no run yet\n" in rag("service", "status").out
         systemd.told = {
             "ExecMainExitTimestamp": "Mon 2026-11-23 18:15:07 UTC",
             "ExecMainStatus": "4",
-            "Result": "exit-code",
-            "InvocationID": "a1b2",
             "NextElapseUSecRealtime": "Mon 2026-11-23 18:30:00 UTC",
-            "line": "rag: no answer from http://127.0.0.1:6333",
         }
         ran = rag("service", "status")
         assert ran.code == 1
         assert "next      2026-11-23 18:30\n" in ran.out
         assert "last      2026-11-23 18:15, failed, exit code 4\n" in ran.out
-        assert "said      rag: no answer from http://127.0.0.1:6333\n" in ran.out
         assert "wrong     the last run failed, with exit code 4" in ran.out
-        systemd.told.update(ExecMainStatus="75", Result="success")
+        systemd.told["ExecMainStatus"] = "75"
         ran = rag("service", "status")
         assert ran.code == 0
         assert "another run was busy, exit code 75" in ran.out
@@ -257,7 +254,7 @@ class TestLaunchd:
         assert "another run was busy, exit code 75" in (ran := rag("service", "status")).out
         assert ran.code == 0
         mac.active.clear()
-        assert "wrong     launchd has it, but does not run it" in rag("service", "status").out
+        assert "wrong     its scheduler does not run it" in rag("service", "status").out
         mac.hanging.add("launchctl print")
         ran = rag("service", "status")
         assert ran.code == 4
@@ -274,9 +271,8 @@ class TestChoosing:
                 ran = rag("service", "install", "--with", name, "--dry-run")
                 assert ran.code == 0
                 assert f" {what}\n" in ran.out and "\\t" not in ran.out
-                assert f"{name} cannot be used here: {name}: there is no program" in ran.err
         ran = rag("service", "install", "--dry-run")
-        assert (ran.code, "no scheduler works here" in ran.err) == (0, True)
+        assert (ran.code, "no scheduler works here" in ran.err) == (4, True)
         assert files(Path.home()) == []
 
     def test_status_and_removal_go_on_where_one_scheduler_does_not_answer(self, systemd, rag):
@@ -336,9 +332,18 @@ class TestTheJob:
         (project / "rag.toml").write_text("")
         monkeypatch.chdir(project)
         rag("service", "install")
-        cron.crontab = cron.crontab.replace(b"/rag index", b"/gone/rag index")
         monkeypatch.chdir(project.rename(tmp_path / "moved"))
         ran = rag("service", "status")
         assert ran.code == 1
-        assert f"{project} is not there any more" in ran.out
-        assert "/gone/rag is not there any more. `rag service install` installs it anew." in ran.out
+        text = "is not there any more. `rag service install` installs it anew."
+        assert f"{project} {text}" in ran.out
+
+    @pytest.mark.parametrize("text", [None, "{", '{"every": 1}'])
+    def test_one_of_which_nothing_is_known_is_said_and_removed(self, cron, rag, text):
+        rag("service", "install")
+        record = service._record_file()
+        record.write_text(text) if text else record.unlink()
+        ran = rag("service", "status")
+        assert (ran.code, "what cron runs cannot be told" in ran.out) == (4, True)
+        assert rag("service", "remove").code == 0
+        assert cron.crontab is None

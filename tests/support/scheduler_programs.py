@@ -26,7 +26,7 @@ class Machine:
 
     A command is named by its first words, as in `crontab -`.
 
-    :param told: what systemctl, loginctl, journalctl or launchctl tell.
+    :param told: what systemctl, loginctl or launchctl tell.
     :param broken: commands that fail, and their messages.
     :param hanging: commands that do not end.
     :param edits: crontabs that somebody saves while a command runs.
@@ -40,13 +40,10 @@ class Machine:
         self.broken: dict[str, str] = {}
         self.hanging: set[str] = set()
         self.edits: dict[str, bytes] = {}
-        self._programs, self._daemon = folder / "bin", folder / "proc" / "7" / "comm"
+        self._programs = folder / "bin"
         self._programs.mkdir(parents=True)
-        self._daemon.parent.mkdir(parents=True)
-        self._daemon.write_text("cron\n")
         patch.setenv("PATH", str(self._programs))
-        patch.setattr("rag.app.schedulers._PROCESSES", folder / "proc")
-        patch.setattr("rag.app.schedulers.run", self._run)
+        patch.setattr("rag.app.service.run", self._run)
 
     def add(self, *names: str) -> None:
         """Install programs."""
@@ -54,10 +51,6 @@ class Machine:
             pytest.skip("the programs of schedulers stand in inside the test's process")
         for name in names:
             (self._programs / name).touch(0o755)
-
-    def stop_cron(self) -> None:
-        """End the cron daemon."""
-        self._daemon.write_text("sh\n")
 
     def _run(
         self, words: list[str], input: bytes, timeout: float, **_: Any
@@ -90,6 +83,9 @@ class Machine:
             self.crontab = None
         return self.crontab
 
+    def _pgrep(self, _words: list[str], _: bytes) -> None:
+        raise Failure(1, "")  # none of that name
+
     def _systemctl(self, words: list[str], _: bytes) -> bytes | None:
         """Govern units of the user's: those whose files are where systemd looks for them."""
         user, verb, *units = (word for word in words if word != "--now")
@@ -121,10 +117,6 @@ class Machine:
 
     def _loginctl(self, _words: list[str], _: bytes) -> bytes:
         return f"Linger={self.told.get('Linger', 'yes')}\n".encode()
-
-    def _journalctl(self, words: list[str], _: bytes) -> bytes:
-        is_asked = f"_SYSTEMD_INVOCATION_ID={self.told.get('InvocationID')}" in words
-        return self.told.get("line", "").encode() if is_asked else b""
 
     def _launchctl(self, words: list[str], _: bytes) -> bytes | None:
         """Load and unload one agent."""

@@ -1,41 +1,147 @@
-"""Indexing at intervals, or as notes are written: a job in the scheduler of the system, put in,
-shown and taken out.
+"""Indexing at intervals, or as notes are written: a job in the scheduler of the system (systemd,
+launchd or cron), put in, shown and taken out.
 
-Reports have the field names of schema 1.
+What was put in is kept in a file of our own, so that no scheduler's syntax is read back. Reports
+and steps have the field names of schema 1.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import plistlib
+import re
+import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired, run
+from typing import Any, TypedDict
 
-from rag.app.schedulers import (
-    INSTALL_SERVICE,
-    PATIENCE,
-    Cron,
-    Installed,
-    Job,
-    Launchd,
-    ServiceReport,
-    Step,
-    Systemd,
-    call,
-    interval_text,
-    our_lines,
-    write_line,
-)
 from rag.app.serving.program_start import program_start
 from rag.config import RAGConfig, keys_in_use
-from rag.config.files import nearest_file
-from rag.exceptions import UPDATE_INDEX, ConnectionError, UsageError
+from rag.config.files import nearest_file, platform_folder
+from rag.exceptions import UPDATE_INDEX, ConnectionError, LockedError, UsageError
 from rag.support.durable_files import replace_durably
+from rag.text.messages import brief
 
-AnyScheduler = Launchd | Systemd | Cron
-# In the order in which one is chosen: only macOS has the first, and the last is on both.
-SCHEDULERS: dict[str, AnyScheduler] = {one.name: one for one in (Launchd(), Systemd(), Cron())}
+# What the files that we write begin with: without it, one is somebody else's.
+HEADING = "Written by `rag service install`; `rag service remove` takes it away."
+_INSTALL_AGAIN = "`rag service install` installs it anew."
+_ALWAYS = "always"  # 0 minutes: a program that goes on, and is started when it fails
+_UNITS = {"d": 1440, "h": 60, "m": 1}  # minutes
+_UNANSWERED = 124  # the exit code that `timeout` has
+_PATIENCE = 5  # seconds
+_PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)  # words that every scheduler reads as they are
+
+
+def parse_interval(text: str) -> int:
+    """Return the minutes of an interval: `15m`, `2h`, `1d`.
+
+    :raises UsageError: for any other text, and for what divides neither an hour nor a day: runs
+        are at the same times of every day.
+    """
+    match = re.fullmatch(r"(\d{1,9}) ?([smhd])", text.strip(), re.ASCII)
+    hint = "Say a number and m, h or d: 15m, 2h, 1d."
+    if match is None or match[2] == "s":
+        why = ": seconds are not counted" if match else ""
+        raise UsageError(f"{text!r} is no interval{why}", hint=hint)
+    minutes = int(match[1]) * _UNITS[match[2]]
+    if not minutes or (1440 % minutes if minutes % 60 == 0 else 60 % minutes):
+        raise UsageError(f"{text!r} divides neither an hour nor a day", hint=hint)
+    return minutes
+
+
+def interval_text(minutes: int) -> str:
+    """Return an interval in the largest unit that it is a whole number of: `15m`, `2h`, `1d`."""
+    if not minutes:
+        return _ALWAYS
+    unit = next(unit for unit, size in _UNITS.items() if minutes % size == 0)
+    return f"{minutes // _UNITS[unit]}{unit}"
+
+
+def how_often(every: str) -> str:
+    """Return when a job runs, in words."""
+    return every if every == _ALWAYS else f"every {every}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be run, the folder that it works in, and variables beside the scheduler's own."""
+
+    command: list[str]
+    folder: str
+    environment: dict[str, str]
+
+    def __post_init__(self) -> None:
+        """Refuse what would end a line of a scheduler's file, or is read differently by some."""
+        for text in (*self.command, self.folder, *self.environment.values()):
+            if any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\ufffe\uffff" for c in text):
+                why = "it holds a control character or a backslash, or is not UTF-8"
+                hint = "Rename the folder or the file, or change the setting."
+                raise UsageError(f"no scheduler takes {text!r}: {why}", hint=hint)
+
+
+class Step(TypedDict, total=False):
+    """A file to `write`, one to `delete`, or a program to `run`, which may write a `line` into the
+    crontab."""
+
+    write: str
+    text: str
+    delete: str
+    run: list[str]
+    line: str
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """How the last run ended, as far as a scheduler tells."""
+
+    ended: str | None = None
+    exit_code: int | None = None
+    failed: bool = False
+
+
+@dataclass
+class Installed:
+    """A job that a scheduler holds, as it was put in. Times are in ISO 8601.
+
+    :param places: the files it is written in, or what else holds it.
+    :param every: `15m`, or `always`.
+    :param waits: whether the scheduler will run it; `None` where that is not told.
+    :param missing: paths that the job names and that are not there any more.
+    :param log: where its output is, if it is a file.
+    """
+
+    scheduler: str
+    places: list[str]
+    every: str
+    command: list[str]
+    folder: str
+    environment: dict[str, str]
+    waits: bool | None
+    running: bool = False
+    next_run: str | None = None
+    last_run: LastRun | None = None
+    missing: list[str] = field(default_factory=list)
+    log: str = ""
+
+
+@dataclass
+class ServiceReport:
+    """The job that is installed; several only where schedulers were changed by hand.
+
+    :param problems: why it does not do what it should, each with what mends it.
+    :param unknown: what a scheduler does not tell: whether it holds a job, or how that is.
+    """
+
+    installed: list[Installed] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -68,6 +174,378 @@ class RemovalReport:
     failures: list[str] = field(default_factory=list)
 
 
+def _call(
+    words: Sequence[str], stdin: bytes = b"", seconds: int = _PATIENCE
+) -> CompletedProcess[str]:
+    """Run a program to its end, its messages in English.
+
+    :return: with why it failed as `stderr`, in one line; bytes that are no UTF-8 are surrogates.
+    """
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        ran = run(words, input=stdin, capture_output=True, timeout=seconds, env=environment)
+    except OSError as error:
+        return CompletedProcess(words, 127, "", f"{words[0]} cannot be run ({error})")
+    except TimeoutExpired:
+        why = f"{words[0]} has not answered for {seconds} seconds"
+        return CompletedProcess(words, _UNANSWERED, "", why)
+    code, message = ran.returncode, brief(ran.stderr.decode(errors="replace"))
+    failure = message or f"exit code {code}" if code else ""
+    return CompletedProcess(words, code, ran.stdout.decode(errors="surrogateescape"), failure)
+
+
+def _run(*words: str) -> Step:
+    return {"run": [*words], "line": ""}
+
+
+def _is_ours(file: Path) -> bool:
+    """Return whether we wrote a file; a link to one of ours is somebody else's."""
+    try:
+        return not file.is_symlink() and HEADING in file.read_text("utf-8", "replace")[:1024]
+    except OSError:
+        return False
+
+
+def _last_run(code: str, ended: str | None) -> LastRun | None:
+    if not code.isdecimal():
+        return LastRun(ended) if ended else None
+    return LastRun(ended, int(code), int(code) not in (0, LockedError.exit_code))
+
+
+def _writes(files: Mapping[Path, str]) -> list[Step]:
+    """Return the steps that write files.
+
+    :raises UsageError: where one is there that somebody else wrote.
+    """
+    for file in files:
+        if os.path.lexists(file) and not _is_ours(file):
+            what = f"{file} was not written by this program, and is left as it is"
+            raise UsageError(what, hint="Move it away, or use another scheduler.")
+    return [{"write": str(file), "text": text} for file, text in files.items()]
+
+
+# What the three schedulers have: `places` are the files of ours that they read, or the lines of the
+# crontab; `to_install` and `to_remove` return the steps that put a job in, in the place of one that
+# they hold, and take it out; `state` returns how a job is, as fields of `Installed`, and adds to a
+# report what is not told. They raise `ConnectionError` when one does not say what it holds.
+_STOPPED = f"its scheduler does not run it. {_INSTALL_AGAIN}"
+
+
+# -- systemd -------------------------------------------------------------------------------
+
+_TIMER, _SERVICE = "rag-index.timer", "rag-index.service"
+_CONTROL = ("systemctl", "--user")
+_ENV = "/usr/bin/env"  # which starts a program whose name systemd would refuse, or misread
+_STATE = "ActiveState,LastTriggerUSec,NextElapseUSecRealtime,ExecMainStatus,ExecMainExitTimestamp"
+# Of the folder nothing is unquoted: the slash keeps a space from its end.
+_SERVICE_UNIT = f"""\
+# {HEADING}
+[Unit]
+Description=rag: {{what}}
+
+[Service]
+{{kind}}WorkingDirectory={{folder}}/
+{{environment}}ExecStart={{command}}
+{{ending}}"""
+_BY_TURNS = f"""\
+# {LockedError.exit_code}: another run holds the index, which is no failure.
+SuccessExitStatus={LockedError.exit_code}
+Nice=10
+IOSchedulingClass=idle
+"""
+_LASTING = """\
+Restart=on-failure
+RestartSec=30
+
+[Install]
+WantedBy=default.target
+"""
+_TIMER_UNIT = f"""\
+# {HEADING}
+[Unit]
+Description=rag: index notes every {{every}}
+
+[Timer]
+OnCalendar={{calendar}}
+Persistent=true
+RandomizedDelaySec={{delay}}
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+class Systemd:
+    """The manager that runs while the user is logged in, or always where lingering is on."""
+
+    name = "systemd"
+    program = "systemctl"
+    job = f"the systemd timer {_TIMER}"
+    stopped = _STOPPED
+    secrets = "Write NAME=VALUE into ~/.config/environment.d/rag.conf, and log in again."
+
+    def _units(self) -> list[Path]:
+        configuration = os.environ.get("XDG_CONFIG_HOME", "")
+        home = Path(configuration) if configuration.startswith("/") else Path.home() / ".config"
+        return [home / "systemd" / "user" / unit for unit in (_TIMER, _SERVICE)]
+
+    def places(self) -> list[str]:
+        units = self._units()
+        links = [
+            unit.parent / f"{target}.target.wants" / unit.name
+            for target, unit in zip(("timers", "default"), units, strict=True)
+            if _is_ours(unit) or not os.path.lexists(unit)
+        ]
+        return [str(file) for file in (*filter(Path.is_symlink, links), *filter(_is_ours, units))]
+
+    def to_install(self, job: Job, minutes: int) -> list[Step]:
+        timer, service = self._units()
+        unit = timer.name if minutes else service.name
+        texts = {service: service_unit(job, lasting=not minutes)}
+        texts |= {timer: timer_unit(minutes)} if minutes else {}
+        start = (["daemon-reload"], ["enable", unit], ["restart", unit])
+        return [*self.to_remove(), *_writes(texts), *(_run(*_CONTROL, *words) for words in start)]
+
+    def to_remove(self) -> list[Step]:
+        places, units = self.places(), [unit.name for unit in self._units() if _is_ours(unit)]
+        steps = [_run(*_CONTROL, "disable", "--now", *units)] if units else []
+        steps += [{"delete": place} for place in places]
+        return [*steps, _run(*_CONTROL, "daemon-reload")] if places else []
+
+    def state(self, lasting: bool, report: ServiceReport) -> dict[str, Any]:
+        reply = _call([*_CONTROL, "show", _TIMER, _SERVICE, f"--property={_STATE}"])
+        if reply.stderr:
+            report.unknown.append(f"systemd does not tell how it is: {reply.stderr}")
+        linger = _call(["loginctl", "show-user", str(os.getuid()), "--property=Linger"])
+        if linger.stdout.strip() == "Linger=no":
+            report.notices.append(
+                "it runs only while you are logged in; `loginctl enable-linger` lets it run always"
+            )
+        timer, service = (
+            dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE))
+            for unit in f"{reply.stdout}\n\n".split("\n\n")[:2]
+        )
+        # Both are empty where the manager was started anew, which forgets how runs ended.
+        ended = _time(service.get("ExecMainExitTimestamp", ""))
+        code = service.get("ExecMainStatus", "") if ended else ""
+        waits = (service if lasting else timer).get("ActiveState") == "active"
+        return {
+            "waits": None if reply.stderr else waits,
+            "running": service.get("ActiveState") in ("active", "activating"),
+            "next_run": _time(timer.get("NextElapseUSecRealtime", "")),
+            "last_run": _last_run(code, ended or _time(timer.get("LastTriggerUSec", ""))),
+        }
+
+
+def service_unit(job: Job, lasting: bool = False) -> str:
+    """Return the text of the service. `$` begins a variable in a command, and is doubled.
+
+    :param lasting: for a program that goes on, and is started again when it fails.
+    """
+    variables = (_unit_word(f"{name}={value}") for name, value in job.environment.items())
+    starter = [_ENV] if re.search(r"[\"'$]", job.command[0]) else []
+    return _SERVICE_UNIT.format(
+        what="keep notes indexed" if lasting else "index notes",
+        kind="" if lasting else "Type=oneshot\n",
+        folder=job.folder.rstrip("/").replace("%", "%%"),
+        environment="".join(f"Environment={variable}\n" for variable in variables),
+        command=" ".join(_unit_word(word).replace("$", "$$") for word in [*starter, *job.command]),
+        ending=_LASTING if lasting else _BY_TURNS,
+    )
+
+
+def timer_unit(minutes: int) -> str:
+    """Return the text of the timer; a run that was slept through is made up for."""
+    calendar = "12:00" if minutes == 1440 else f"0/{minutes // 60}:00"
+    calendar = f"*:0/{minutes}" if minutes < 60 else calendar
+    delay = min(minutes * 6, 300)  # seconds: a tenth
+    return _TIMER_UNIT.format(every=interval_text(minutes), calendar=calendar, delay=delay)
+
+
+def _unit_word(text: str) -> str:
+    """Return a word of a unit: `%` begins what is filled in, and is doubled."""
+    escaped = text.replace('"', '\\"').replace("%", "%%")
+    return text if _PLAIN.fullmatch(text) else f'"{escaped}"'
+
+
+def _time(text: str) -> str | None:
+    """Return a time that systemd prints, in ISO 8601."""
+    match = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", text)
+    return datetime.fromisoformat(match[0]).astimezone().isoformat() if match else None
+
+
+# -- launchd -------------------------------------------------------------------------------
+
+_LABEL = "org.rag.index"
+_DOMAIN = f"gui/{os.getuid()}"
+
+
+class Launchd:
+    """The agents of the user who is logged in."""
+
+    name = "launchd"
+    program = "launchctl"
+    job = f"the launchd agent {_LABEL}"
+    stopped = _STOPPED
+    secrets = "`launchctl setenv NAME VALUE` gives it until you log out."
+
+    def _file(self) -> Path:
+        return Path.home() / "Library" / "LaunchAgents" / f"{_LABEL}.plist"
+
+    def _print(self) -> CompletedProcess[str]:
+        return _call(["launchctl", "print", f"{_DOMAIN}/{_LABEL}"])
+
+    def places(self) -> list[str]:
+        return [str(self._file())] if _is_ours(self._file()) else []
+
+    def to_install(self, job: Job, minutes: int) -> list[Step]:
+        load = _run("launchctl", "bootstrap", _DOMAIN, str(self._file()))
+        return [*self.to_remove(), *_writes({self._file(): agent(job, minutes)}), load]
+
+    def to_remove(self) -> list[Step]:
+        if not self.places():
+            return []
+        is_loaded = self._print().returncode in (0, _UNANSWERED)
+        unload = [_run("launchctl", "bootout", f"{_DOMAIN}/{_LABEL}")] if is_loaded else []
+        return [*unload, {"delete": str(self._file())}]
+
+    def state(self, lasting: bool, report: ServiceReport) -> dict[str, Any]:
+        reply = self._print()
+        is_silent = reply.returncode == _UNANSWERED
+        if is_silent:
+            report.unknown.append(f"launchd does not tell how it is: {reply.stderr}")
+        values = dict(reversed(re.findall(r"^\s*(\w[\w ]*) = (.*)$", reply.stdout, re.MULTILINE)))
+        return {
+            "waits": None if is_silent else reply.returncode == 0,
+            "running": values.get("state") == "running",
+            # A number, or "(never exited)".
+            "last_run": _last_run(values.get("last exit code", "").partition(":")[0], None),
+            "log": _log(),
+        }
+
+
+def _log() -> str:
+    return str(Path.home() / "Library" / "Logs" / "rag-index.log")
+
+
+def agent(job: Job, minutes: int) -> str:
+    """Return the text of the agent's file. It runs at login too: launchd counts from there."""
+    by_turns = {
+        "StartInterval": minutes * 60,
+        "RunAtLoad": True,
+        "ProcessType": "Background",
+        "LowPriorityIO": True,
+        "Nice": 10,
+    }
+    lasting = {"KeepAlive": {"SuccessfulExit": False}, "RunAtLoad": True, "ThrottleInterval": 30}
+    plist = {
+        "Label": _LABEL,
+        "ProgramArguments": job.command,
+        "WorkingDirectory": job.folder,
+        "EnvironmentVariables": job.environment,
+        **(by_turns if minutes else lasting),
+        "StandardOutPath": _log(),
+        "StandardErrorPath": _log(),
+    }
+    text = plistlib.dumps(plist, sort_keys=False).decode()
+    return text.replace("<plist ", f"<!-- {HEADING} -->\n<plist ", 1)
+
+
+# -- cron ----------------------------------------------------------------------------------
+
+_MARK = "# rag-index: written by rag service"  # which our line ends with
+# Cron takes a % for the end of a line; its escape is outside of the quotes around.
+_ESCAPES = str.maketrans({"'": "'\"'\"'", "%": "'\\%'"})
+# All that `crontab -l` says where there is none: Debian's, cronie's and the BSDs', and busybox's.
+_EMPTY = re.compile(
+    r"(?:crontab: )?(?:no crontab for [^\s:]+|can't open '[^\s/':]+': No such file or directory)",
+    re.IGNORECASE,
+)
+
+
+class Cron:
+    """The crontab of the user who runs this."""
+
+    name = "cron"
+    program = "crontab"
+    job = "a line in your crontab"
+    stopped = "no cron daemon is seen here, and without one nothing runs"
+    secrets = "Write NAME=VALUE into a line of its own above it: `crontab -e`."
+
+    def places(self) -> list[str]:
+        return [line for line in _crontab() if _is_our_line(line)]
+
+    def to_install(self, job: Job, minutes: int) -> list[Step]:
+        if not minutes:
+            what = "cron starts programs at times, and keeps none running"
+            raise UsageError(what, hint="Take `--every 15m`, or `--with systemd` where that runs.")
+        _crontab()  # can be read
+        return [{"run": ["crontab", "-"], "line": crontab_line(job, minutes)}]
+
+    def to_remove(self) -> list[Step]:
+        return [_run("crontab", "-")] if self.places() else []
+
+    def state(self, lasting: bool, report: ServiceReport) -> dict[str, Any]:
+        daemon = _call(["pgrep", "-x", "cron|crond|fcron|dcron"])
+        # On macOS it is started for the first crontab.
+        return {"waits": False if daemon.returncode == 1 and sys.platform == "linux" else None}
+
+
+def crontab_line(job: Job, minutes: int) -> str:
+    """Return the line of a job, without its end."""
+    given = [f"{name}={value}" for name, value in job.environment.items()]
+    # To `env` a path with = in it would be a variable: not to `nice`.
+    words = ["env", *given, "nice", "-n", "10", *job.command]
+    command = f"cd {_cron_word(job.folder)} && {' '.join(map(_cron_word, words))}"
+    fields = f"*/{minutes} * * * *" if minutes < 60 else f"0 */{minutes // 60} * * *"
+    if minutes == 1440:
+        fields = "0 12 * * *"  # at noon, when machines that sleep at night are on
+    return f"{fields.replace('*/1 ', '* ')} {command} {_MARK}"
+
+
+def _cron_word(text: str) -> str:
+    """Return a word of a command of a crontab: for the shell, and before it for cron itself."""
+    return text if _PLAIN.fullmatch(text) else f"'{text.translate(_ESCAPES)}'"
+
+
+def _is_our_line(line: str) -> bool:
+    return line.endswith(_MARK) and not line.startswith("#")
+
+
+def _crontab() -> list[str]:
+    """Return the lines of the crontab; none where there is none, or no cron.
+
+    :raises ConnectionError: when it cannot be read: to write another would lose what is in it.
+    """
+    if not shutil.which("crontab"):
+        return []
+    reply = _call(["crontab", "-l"])
+    if reply.stderr and not (reply.returncode == 1 and _EMPTY.fullmatch(reply.stderr)):
+        what, hint = "the crontab cannot be read, and was left as it is", "Look at `crontab -l`."
+        raise ConnectionError(what, "crontab", details=reply.stderr, hint=hint)
+    return reply.stdout.removesuffix("\n").split("\n") if reply.stdout else []
+
+
+def _write_line(line: str) -> None:
+    """Write our line into the crontab as it is now; an empty one takes it out. A crontab of which
+    nothing is left is removed.
+
+    :raises ConnectionError: when the crontab cannot be read, or is refused.
+    """
+    lines = [*(other for other in _crontab() if not _is_our_line(other)), *filter(None, [line])]
+    words = ["crontab", "-" if lines else "-r"]
+    text = "".join(f"{text}\n" for text in lines).encode(errors="surrogateescape")
+    if failure := _call(words, text, 10 * _PATIENCE).stderr:
+        raise ConnectionError(f"`{' '.join(words)}` failed: {failure}", "crontab")
+
+
+# -- all of them ---------------------------------------------------------------------------
+
+Scheduler = Launchd | Systemd | Cron
+# In the order in which one is chosen: only macOS has the first, and the last is on both.
+SCHEDULERS: dict[str, Scheduler] = {s.name: s for s in (Launchd(), Systemd(), Cron())}
+
+
 def index_job(
     config: RAGConfig, options: Sequence[str] = (), words: Sequence[str] = ("index", "-q")
 ) -> Job:
@@ -95,119 +573,120 @@ def install(
 
     :param minutes: between two runs; 0 for a program that goes on.
     :param name: that of the scheduler; without it, the first that works here.
-    :param dry_run: do nothing, and return what would be done, also where the scheduler does not
-        work.
+    :param dry_run: do nothing, and return what would be done; a scheduler that is named need not
+        work here.
     :raises UsageError: where somebody else's file is in the way, or cron is to keep a program
         running.
     :raises ConnectionError: when no scheduler works here, or one does not do what it is asked.
     """
+    from rag.index.vault_registry import NO_VAULT, configured_vaults
+
     chosen, notices = _choose(name, dry_run)
-    steps, replaced = chosen.to_install(job, minutes), []
-    removals: list[Step] = []
-    for scheduler in SCHEDULERS.values():
-        try:
-            removal = scheduler.to_remove()
-        except ConnectionError as error:
-            notices.append(str(error))
-            continue
-        replaced += [scheduler.name] if removal else []
-        removals += removal if scheduler is not chosen else []
-    deleted = _deleted([*steps, *removals])
-    notices += _lacks(config, chosen)
-    state = ServiceReport()
+    steps, held = chosen.to_install(job, minutes), _held(notices)
+    others = [SCHEDULERS[other] for other in held if other != chosen.name]
+    removals = [step for other in others for step in other.to_remove()]
+    if not configured_vaults(config):
+        notices.append(NO_VAULT)
+    if keys := sorted({key.variable for key in keys_in_use(config)}):
+        secret = f"the job is not given {', '.join(keys)}, a secret. {chosen.secrets}"
+        notices.append(secret)  # which is not written down
+    record = {"scheduler": chosen.name, "every": interval_text(minutes), **asdict(job)}
+    installed = None
     if not dry_run:
         _carry_out(steps)
         _carry_out(removals, notices)
-        chosen.read(state)
-        notices += [*state.notices, *state.unknown]
-        notices += [chosen.stopped for job in state.installed if job.waits is False]
-    installed, run = next(iter(state.installed), None), (job.command, job.folder, job.environment)
-    every = interval_text(minutes)
-    steps += removals
-    return InstallReport(chosen.name, every, *run, replaced, steps, deleted, installed, notices)
+        _write(_record_file(), json.dumps(record))
+        report = read_service()
+        notices += [*report.notices, *report.problems, *report.unknown]
+        installed = next(iter(report.installed), None)
+    kept = {Path(step["write"]).name if "write" in step else step.get("line") for step in steps}
+    return InstallReport(
+        **record,
+        replaced=[*held],
+        steps=[*steps, *removals],
+        deleted=[p for places in held.values() for p in places if not {p, Path(p).name} & kept],
+        installed=installed,
+        notices=notices,
+    )
 
 
-def _deleted(steps: Sequence[Step]) -> list[str]:
-    """Return the files and lines of a crontab that go by steps which are yet to be carried out, and
-    that are not written anew by them."""
-    files = [step["delete"] for step in steps if "delete" in step]
-    written = {Path(step["write"]).name for step in steps if "write" in step}
-    lines = {step["line"] for step in steps if step.get("run", [])[:1] == ["crontab"]}
-    gone = [line for line in our_lines()[0] if line not in lines] if lines else []
-    return [*(file for file in files if Path(file).name not in written), *gone]
-
-
-def _choose(name: str, dry_run: bool) -> tuple[AnyScheduler, list[str]]:
-    """Return the named scheduler, or the first that works here, and why others do not.
-
-    A dry run takes one that does not work here too: without a name that which the system has.
-    """
+def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
+    """Return the named scheduler, or the first that works here, and why systemd does not."""
     if name and name not in SCHEDULERS:
         raise UsageError(f"no scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}.")
     reasons: dict[str, str] = {}
     for scheduler in [SCHEDULERS[name]] if name else SCHEDULERS.values():
-        if not (reason := scheduler.unusable()):
+        reason = ""
+        if not shutil.which(scheduler.program):
+            reason = f"there is no program `{scheduler.program}`"
+        elif scheduler.name == "systemd":
+            reason = _call([*_CONTROL, "show", "--property=Version"]).stderr
+        if not reason or (name and dry_run):
             systemd = reasons.get("systemd")
             return scheduler, [f"systemd is not used: {systemd}"] if systemd else []
         if name or scheduler.name != "launchd":  # which is a part of macOS, and nowhere else
             reasons[scheduler.name] = reason
     causes = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-    message = f"{name or 'no scheduler'} {'cannot be used' if name else 'works'} here: {causes}"
-    if dry_run:
-        usual = "launchd" if sys.platform == "darwin" else "systemd"
-        return SCHEDULERS[name or usual], [message]
     hint = (
         "Install cron, or log in so that systemd runs for you (`loginctl enable-linger` as root"
         " starts it at boot). Any other scheduler may run `rag index -q`."
     )
-    raise ConnectionError(message, hint=hint)
+    what = f"{name} cannot be used" if name else "no scheduler works"
+    raise ConnectionError(f"{what} here: {causes}", hint=hint)
 
 
-def _lacks(config: RAGConfig, scheduler: AnyScheduler) -> list[str]:
-    """Return what the job will lack: a vault, and API keys, for secrets are not written down."""
-    from rag.index.vault_registry import NO_VAULT, configured_vaults
-
-    lacks = [] if configured_vaults(config) else [NO_VAULT]
-    if names := sorted({key.variable for key in keys_in_use(config)}):
-        lacks.append(f"the job is not given {', '.join(names)}, a secret. {scheduler.secrets}")
-    return lacks
-
-
-def _carry_out(steps: Sequence[Step], failures: list[str] | None = None) -> None:
+def _carry_out(steps: Iterable[Step], failures: list[str] | None = None) -> None:
     """Carry out steps; where programs may fail, add to `failures` why they did."""
     for step in steps:
         words = step.get("run", [])
         if words[:1] == ["crontab"]:
-            write_line(step["line"])
-        elif words and (failure := call(words, seconds=10 * PATIENCE).stderr):
+            _write_line(step["line"])
+        elif words and (failure := _call(words, seconds=10 * _PATIENCE).stderr):
             why = f"`{' '.join(words)}` failed: {failure}"
             if failures is None:
-                raise ConnectionError(
-                    why, words[0], hint="`rag service remove` takes away what was written."
-                )
+                hint = "`rag service remove` takes away what was written."
+                raise ConnectionError(why, words[0], hint=hint)
             failures.append(why)
         elif not words:
-            path = Path(step.get("write") or step["delete"])
-            try:
-                if "write" in step:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    replace_durably(path, step["text"].encode())
-                else:
-                    path.unlink(missing_ok=True)
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise ConnectionError(f"{path} cannot be written", details=why) from error
+            _write(Path(step.get("write") or step["delete"]), step.get("text", ""))
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file, or delete it where the text is empty."""
+    try:
+        if text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_durably(path, text.encode())
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ConnectionError(f"{path} cannot be written", details=why) from error
+
+
+def _record_file() -> Path:
+    """Return where it is kept what was put in."""
+    return platform_folder("user_config_dir") / "service.json"
+
+
+def _held(failures: list[str]) -> dict[str, list[str]]:
+    """Return the places of jobs of ours by scheduler; add to `failures` why one does not tell."""
+    held = {}
+    for name, scheduler in SCHEDULERS.items():
+        try:
+            held[name] = scheduler.places()
+        except ConnectionError as error:
+            failures.append(f"{name}: {error}")
+    return {name: places for name, places in held.items() if places}
 
 
 def remove() -> RemovalReport:
     """Take the job out of every scheduler; one that does not do what it is asked stops no other."""
     report = RemovalReport()
-    for name, scheduler in SCHEDULERS.items():
+    for name, places in _held(report.failures).items():
         try:
-            if steps := scheduler.to_remove():
-                deleted = _deleted(steps)
-                _carry_out(steps, report.notices)
-                report.removed[name] = deleted
+            _carry_out(SCHEDULERS[name].to_remove(), report.notices)
+            report.removed[name] = places
         except ConnectionError as error:
             report.failures.append(f"{name}: {error}")
     return report
@@ -216,18 +695,28 @@ def remove() -> RemovalReport:
 def read_service() -> ServiceReport:
     """Return the job that is installed, and what is wrong with it."""
     report = ServiceReport()
-    for name, scheduler in SCHEDULERS.items():
-        try:
-            scheduler.read(report)
-        except ConnectionError as error:
-            report.unknown.append(f"{name}: {error}")
-    for job in report.installed:
-        wrong = [f"{path} is not there any more" for path in job.missing]
-        wrong += [] if job.command else [f"what {job.scheduler} runs cannot be told"]
-        report.problems += [f"{cause}. {INSTALL_SERVICE}" for cause in wrong]
-        if job.waits is False:
-            report.problems.append(SCHEDULERS[job.scheduler].stopped)
-        if job.last_run and job.last_run.failed:
-            failed = f"the last run failed, with exit code {job.last_run.exit_code}"
-            report.problems.append(f"{failed}. {UPDATE_INDEX}")
+    for name, places in _held(report.unknown).items():
+        _read(SCHEDULERS[name], places, report)
     return report
+
+
+def _read(scheduler: Scheduler, places: list[str], report: ServiceReport) -> None:
+    try:
+        record = json.loads(_record_file().read_bytes())
+        state = scheduler.state(record["every"] == _ALWAYS, report)
+        files = [place for place in places if place[0] == "/" and not Path(place).is_symlink()]
+        job = Installed(**record, places=files or ["crontab"], **state)
+        paths = [word for word in (*job.command, job.folder) if word.startswith("/")]
+    except (OSError, ValueError, LookupError, TypeError):
+        record = {}
+    if record.get("scheduler") != scheduler.name:
+        report.unknown.append(f"what {scheduler.name} runs cannot be told. {_INSTALL_AGAIN}")
+        return
+    job.missing = [path for path in paths if not Path(path).exists()]
+    report.installed.append(job)
+    report.problems += [f"{path} is not there any more. {_INSTALL_AGAIN}" for path in job.missing]
+    if job.waits is False:
+        report.problems.append(scheduler.stopped)
+    if job.last_run and job.last_run.failed:
+        failed = f"the last run failed, with exit code {job.last_run.exit_code}"
+        report.problems.append(f"{failed}. {UPDATE_INDEX}")

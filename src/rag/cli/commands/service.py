@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,12 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_line, print_report, say
+from rag.cli.render.console import say, show
 from rag.exceptions import ConnectionError, LockedError, UsageError
 from rag.text.messages import minute
 
 if TYPE_CHECKING:
-    from rag.app.schedulers import Installed
-    from rag.app.service import InstallReport
+    from rag.app.service import Installed, InstallReport, ServiceReport
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -62,43 +62,42 @@ def install(
     rag service install --http               and serve the page
     """
     from rag.app import service
-    from rag.app.schedulers import how_often, parse_interval
 
-    if watch and http:
-        raise UsageError("--http watches too", hint="`rag service install --http`")
-    if (watch or http) and every != _EVERY:
-        raise UsageError("what goes on has no --every", hint="`rag service install --watch`")
-    minutes = 0 if watch or http else parse_interval(every)
+    if (watch or http) and ((watch and http) or every != _EVERY):
+        hint = "`rag service install --watch`, or --http, which watches too"
+        raise UsageError("--watch, --http and --every exclude each other", hint=hint)
+    minutes = 0 if watch or http else service.parse_interval(every)
     words = ["serve", "--http"] if http else ["watch", "-q"] if watch else ["index", "-q"]
     config = load_settings(config_file)
     options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
     job = service.index_job(config, options, words)
     report = service.install(config, job, minutes, scheduler, dry_run)
-    if json:
-        print_report(report)
-        return
-    if dry_run:
-        for step in report.steps:
-            verb, what = next(iter(step.items()))
-            print_line(f"would {verb} {shlex.join(step['run']) if 'run' in step else what}")
-            for line in (step.get("text") or step.get("line", "")).splitlines():
-                print_line(f"  {line.expandtabs(2)}".rstrip())
-    else:
-        verb = "replaced" if report.scheduler in report.replaced else "installed"
-        what = service.SCHEDULERS[report.scheduler].job if minutes else report.scheduler
-        print_line(f"{verb} {what}: {how_often(report.every)}")
-        for step in report.steps:
-            _print("wrote", step.get("write") or step.get("line", ""))
-        others = (name for name in report.replaced if name != report.scheduler)
-        _print("removed", *(f"the job of {name}" for name in others))
-    _print("deletes" if dry_run else "deleted", *report.deleted)
-    _print_job(report)
-    if report.installed:
-        _print("next", minute(report.installed.next_run or ""))
-        _print("see", "`rag service status`")
-        _print("undo", "`rag service remove`")
-    for notice in report.notices:
+    show(report, json, _install_lines(report, dry_run))
+    for notice in [] if json else report.notices:
         say(f"rag: {notice}")
+
+
+def _install_lines(report: InstallReport, dry_run: bool) -> Iterator[str]:
+    from rag.app.service import SCHEDULERS, how_often
+
+    if not dry_run:
+        lasting = report.every == how_often(report.every)
+        what = report.scheduler if lasting else SCHEDULERS[report.scheduler].job
+        verb = "replaced" if report.scheduler in report.replaced else "installed"
+        yield f"{verb} {what}: {how_often(report.every)}"
+    for step in report.steps:
+        if dry_run:
+            verb, what = next((key, str(value)) for key, value in step.items())
+            yield f"would {verb} {shlex.join(step['run']) if 'run' in step else what}"
+            text = step.get("text") or step.get("line", "")
+            yield from (f"  {line.expandtabs(2)}".rstrip() for line in text.splitlines())
+        else:
+            yield from _lines("wrote", step.get("write") or step.get("line", ""))
+    yield from _lines("deletes" if dry_run else "deleted", *report.deleted)
+    yield from _job_lines(report)
+    if report.installed:
+        yield from _lines("next", minute(report.installed.next_run or ""))
+        yield from _lines("undo", "`rag service remove`")
 
 
 @app.command("status")
@@ -118,30 +117,45 @@ def status(json: bool = opt.JSON) -> None:
     from rag.app.service import read_service
 
     report = read_service()
-    if json:
-        print_report(report)
-    else:
-        if report.unknown and not report.installed:
-            say("whether anything is installed cannot be told")
-        elif not report.installed:
-            say("nothing is installed: `rag service install` lets the system index")
-        for job in report.installed:
-            _print_installed(job)
-        _print("wrong", *report.problems)
-        _print("unknown", *report.unknown)
-        _print("note", *report.notices)
+    show(report, json, _status_lines(report))
+    if not json and not report.installed:
+        cannot, nothing = "whether anything is installed cannot be told", "nothing is installed"
+        say(cannot if report.unknown else f"{nothing}: `rag service install` lets the system index")
     if report.unknown:
         raise typer.Exit(ConnectionError.exit_code)
     if report.problems or not report.installed:
         raise typer.Exit(1)
 
 
+def _status_lines(report: ServiceReport) -> Iterator[str]:
+    from rag.app.service import how_often
+
+    for job in report.installed:
+        running = ", running now" if job.running else ""
+        yield from _lines("by", f"{job.scheduler}, {how_often(job.every)}{running}")
+        yield from _job_lines(job)
+        yield from _lines("next", minute(job.next_run or ""))
+        if last := job.last_run:
+            how = "failed" if last.failed else "done"
+            how = "another run was busy" if last.exit_code == LockedError.exit_code else how
+            ending = "" if last.exit_code is None else f"{how}, exit code {last.exit_code}"
+            yield from _lines("last", ", ".join(filter(None, (minute(last.ended or ""), ending))))
+        else:
+            cron = "cron does not tell; `rag status` says when the index was written"
+            yield from _lines("last", cron if job.scheduler == "cron" else "no run yet")
+        yield from _lines("log", job.log)
+        yield from _lines("written", *job.places)
+    yield from _lines("wrong", *report.problems)
+    yield from _lines("unknown", *report.unknown)
+    yield from _lines("note", *report.notices)
+
+
 @app.command("remove")
 def remove(json: bool = opt.JSON) -> None:
     """Take away what was installed.
 
-    From whichever scheduler holds it. The index stays as it is, and a run that has begun goes on.
-    What somebody else wrote is left.
+    From whichever scheduler holds it. The index stays as it is, and what somebody else wrote is
+    left.
 
     The exit code is 4 when a scheduler does not tell whether it holds one, or does not give it up.
 
@@ -151,50 +165,28 @@ def remove(json: bool = opt.JSON) -> None:
     from rag.app import service
 
     report = service.remove()
-    if json:
-        print_report(report)
-    else:
-        for name, deleted in report.removed.items():
-            print_line(f"removed the job of {name}")
-            _print("deleted", *deleted)
-        if not report.removed:
-            say("nothing was removed" if report.failures else "nothing was installed")
-        for notice in (*report.notices, *report.failures):
-            say(f"rag: {notice}")
+    lines = [
+        line
+        for name, deleted in report.removed.items()
+        for line in (f"removed the job of {name}", *_lines("deleted", *deleted))
+    ]
+    show(report, json, lines)
+    if not (json or lines):
+        say("nothing was removed" if report.failures else "nothing was installed")
+    for notice in () if json else (*report.notices, *report.failures):
+        say(f"rag: {notice}")
     if report.failures:
         raise typer.Exit(ConnectionError.exit_code)
 
 
-def _print_job(job: InstallReport | Installed) -> None:
-    """Print what is run. Variables are told by their names: they count at each run, whatever the
-    environment is by then. Only the folder of the index is told apart by its value."""
-    _print("runs", shlex.join(job.command))
-    _print("in", job.folder if job.folder != "/" else "")
+def _job_lines(job: InstallReport | Installed) -> Iterator[str]:
+    """Yield what is run. Variables are told by their names, but for the folder of the index."""
+    yield from _lines("runs", shlex.join(job.command))
+    yield from _lines("in", job.folder if job.folder != "/" else "")
     names = (f"{n}={v}" if n == "RAG_DATA_DIR" else n for n, v in job.environment.items())
-    _print("given", ", ".join(names))
+    yield from _lines("given", ", ".join(names))
 
 
-def _print_installed(job: Installed) -> None:
-    from rag.app.schedulers import how_often
-
-    _print("by", f"{job.scheduler}, {how_often(job.every)}{', running now' if job.running else ''}")
-    _print_job(job)
-    _print("next", minute(job.next_run or ""))
-    if last := job.last_run:
-        how = "failed" if last.failed else "done"
-        how = "another run was busy" if last.exit_code == LockedError.exit_code else how
-        ending = "" if last.exit_code is None else f"{how}, exit code {last.exit_code}"
-        _print("last", ", ".join(filter(None, (minute(last.ended or ""), ending))))
-        _print("said", last.line)
-    else:
-        cron = "cron does not tell; `rag status` says when the index was written"
-        _print("last", cron if job.scheduler == "cron" else "no run yet")
-    _print("log", job.log)
-    _print("written", *job.places)
-
-
-def _print(name: str, *texts: str) -> None:
-    """Print lines about something; an empty text is none."""
-    for text in texts:
-        if text:
-            print_line(f"{name:10}{text}")
+def _lines(name: str, *texts: str) -> Iterator[str]:
+    """Yield lines about something; an empty text is none."""
+    return (f"{name:10}{text}" for text in texts if text)
