@@ -54,6 +54,9 @@ class TestToldPlainly:
         assert ran.code == 0
         assert "its folder holds no .md files yet" in ran.err
 
+    def test_what_cannot_be_added_has_a_hint_that_names_the_command(self, rag, tmp_path):
+        assert "`rag vault add FOLDER`" in rag("vault", "add", tmp_path / "nowhere").err
+
 
 class TestHelp:
     @pytest.mark.parametrize("words", [(), ("search",), ("vault",), ("vault", "rename")])

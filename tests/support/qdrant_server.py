@@ -10,7 +10,6 @@ server it compresses what it answers for whoever says that it reads that.
         server.fail("status", status=503)           # every request from now on
         server.requests                             # (method, path, headers) as they came
         server.is_ready = False                     # `/readyz` answers 503, all else as ever
-        server.states[4, 2] = "Dead"                # the copy of shard 4 on node 2
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ class QdrantServer:
         self.key = key
         self.nodes = nodes
         self.is_ready = True
-        self.states: dict[tuple[int, int], str] = {}  # of a shard's copy on a node, if not Active
         self.compressed: list[str] = []  # the paths of the requests whose answers were
         self.engine = QdrantClient(":memory:")
         self.shards = Shards(self.engine)
@@ -131,7 +129,6 @@ class QdrantServer:
             return self._vector_name(method, name, rest[1], body)
         calls: dict[tuple[str, str], Callable[[str, bytes], Any]] = {
             ("GET", ""): self._describe,
-            ("GET", "cluster"): self._cluster,
             ("PATCH", ""): self._update,
             ("PUT", "index"): self._index,
             ("PUT", "points"): self._upsert,
@@ -172,27 +169,6 @@ class QdrantServer:
             "points_count": self.shards.count(name),
         }
         return info.model_copy(update=changes)
-
-    def _cluster(self, name: str, _: bytes) -> Any:
-        """Where the copies of each shard are: one after the other on all nodes, from the first."""
-        wanted = self.created[name].get("replication_factor") or 1
-        local, remote = [], []
-        for shard, of_engine in enumerate(self.shards.names(name)):
-            nodes = {(shard + n) % self.nodes + 1 for n in range(min(wanted, self.nodes))}
-            for node in sorted(nodes | {node for held, node in self.states if held == shard}):
-                state = self.states.get((shard, node), "Active")
-                if node == 1:
-                    count = self.engine.count(of_engine).count
-                    local.append({"shard_id": shard, "points_count": count, "state": state})
-                else:
-                    remote.append({"shard_id": shard, "peer_id": node, "state": state})
-        return {
-            "peer_id": 1,
-            "shard_count": len(self.shards.names(name)),
-            "local_shards": local,
-            "remote_shards": remote,
-            "shard_transfers": [],
-        }
 
     def _update(self, name: str, body: bytes) -> bool:
         asked = UpdateCollection.model_validate_json(body)

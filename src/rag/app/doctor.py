@@ -13,14 +13,14 @@ import math
 import os
 import subprocess
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from operator import mul
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from urllib.parse import quote as quote_url
 
 from rag.app.index_state import count_changed, open_index
@@ -28,10 +28,9 @@ from rag.app.service import how_often, read_service
 from rag.app.serving.program_start import BARE, program_start
 from rag.app.watch_state import read_watcher
 from rag.clients.factory import chat_provider, embedding_provider, resolved
-from rag.clients.protocols import EmbeddingProvider, ModelProvider, ModelView, ServerView
+from rag.clients.protocols import ModelProvider, ModelView, ServerView
 from rag.config import RAGConfig, StoreConfig, settings, unknown_in_environment
 from rag.exceptions import (
-    INDEX_FROM_NOTES,
     LIST_SETTINGS,
     REBUILD_INDEX,
     RUN_INDEX,
@@ -62,13 +61,12 @@ from rag.vault import scan_folder
 if TYPE_CHECKING:
     from haystack import Document
 
-    from rag.index.manifest import Manifest
-    from rag.stores.server.rest import RestClient
-
 _SECONDS = 5.0  # for walking one vault, and for looking whether notes changed
 _REPORT_IT = "If `rag index --rebuild` does not help, report it."
+_DATA_DIR = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
 
 Status = Literal["pass", "warn", "fail"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -152,34 +150,40 @@ class Examination:
 def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
     """Yield the results of each check as soon as they are there; one that breaks is a failure.
 
-    A data folder that may not be read is told of once, whichever checks would read it.
+    A data folder that cannot be read is one failure, and what it holds is then looked at no more.
     """
     examination, is_readable = Examination(config), True
     for name, check in CHECKS:
+        if not is_readable and name in ("disk", "vault", "index", "files"):
+            continue
         try:
             yield from check(examination)
         except RAGError as error:
             yield _from_error(name, error)
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        except PermissionError as error:
-            if not Path(error.filename or "").is_relative_to(config.data_dir):
-                yield _broke(name, error)
-            elif is_readable:
-                hint = f"`chmod -R u+rwX {quote(str(config.data_dir))}` makes it readable,"
-                hint += " or RAG_DATA_DIR names another folder."
-                yield _fail(
-                    "data folder", f"{error.filename} cannot be read: {error.strerror}", hint
-                )
-                is_readable = False
         except BaseException as error:  # a panic of the engine is no Exception
-            yield _broke(name, error)
+            if isinstance(error, OSError) and _is_in_data(error, config):
+                if is_readable:
+                    message = f"{error.filename} cannot be read: {error.strerror}"
+                    hint = f"`chmod -R u+rwX {quote(str(config.data_dir))}` makes it readable,"
+                    hint += " or RAG_DATA_DIR names another folder."
+                    is_mode = isinstance(error, PermissionError)
+                    yield _fail("data folder", message, hint if is_mode else _DATA_DIR)
+                is_readable = False
+            else:
+                text, *_ = str(error).split("\n")
+                message = f"the check broke: {type(error).__name__}: {text[:300]}"
+                yield _fail(name, message, _REPORT_IT)
 
 
-def _broke(name: str, error: BaseException) -> CheckResult:
-    text, *_ = str(error).split("\n")
-    message = f"the check broke: {type(error).__name__}: {text[:300]}"
-    return _fail(name, message, _REPORT_IT)
+def _is_in_data(error: OSError, config: RAGConfig) -> bool:
+    return Path(error.filename or "").is_relative_to(config.data_dir)
+
+
+def _spread(items: Sequence[T], count: int) -> Sequence[T]:
+    """Return at most so many items from all over a sequence."""
+    return items[:: max(1, len(items) // count)][:count]
 
 
 # -- settings, and what they name: the data folder, its disk, the vaults ---------------------
@@ -198,28 +202,27 @@ def check_configuration(examination: Examination) -> Iterator[CheckResult]:
         message = f"{setting} is left out ({ask.value}): {ask.reason}"
         yield _warn(name, message, ask.hint, left_out=setting)
     for variable, near in unknown_in_environment(config, os.environ).items():
-        nearest = f"Did you mean {near}? {LIST_SETTINGS}"
-        yield _warn(name, f"{variable} in the environment sets nothing", nearest)
+        hint = f"Did you mean {near}? {LIST_SETTINGS}" if near else LIST_SETTINGS
+        yield _warn(name, f"{variable} in the environment sets nothing", hint)
 
 
 def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
-    """Tell whether the index can be read and written where it should be."""
+    """Tell whether the index can be read and written where it should be.
+
+    :raises OSError: where it cannot be read.
+    """
     name, wanted, index = "data folder", examination.config.data_dir, examination.config.index_dir
-    with suppress(FileNotFoundError, NotADirectoryError):
-        for folder in (wanted, index):
-            os.scandir(folder).close()
-    with suppress(OSError):  # what is wrong is told below
-        owned_folders.check_data_folder(wanted)
-    folder, path = _existing(wanted), str(wanted)
-    hint = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
-    if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
-        yield _pass(name, path, path=path)
+    with suppress(FileNotFoundError):
+        for path in (wanted, index):
+            os.scandir(path).close()
+    owned_folders.check_data_folder(wanted)
+    if os.access(folder := _existing(wanted), os.W_OK | os.X_OK):
+        yield _pass(name, str(wanted), path=str(wanted))
     elif os.access(index / CURRENT, os.R_OK):
         message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
-        yield _warn(name, message, hint, path=path)
+        yield _warn(name, message, _DATA_DIR, path=str(wanted))
     else:
-        why = "cannot be written" if folder.is_dir() else "is not a folder"
-        yield _fail(name, f"{wanted}: {folder} {why}", hint, path=path)
+        yield _fail(name, f"{wanted}: {folder} cannot be written", _DATA_DIR, path=str(wanted))
 
 
 def check_disk(examination: Examination) -> Iterator[CheckResult]:
@@ -277,11 +280,11 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
 
 def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) -> CheckResult:
     facts: dict[str, Any] = {"vault": vault, "path": str(root)}
-    listing = f"`ls {quote(str(root))}`"
     if not root.is_dir():
         hint = f"Is it mounted? `rag vault remove {quote(vault)}` forgets it,"
         hint += " `rag index --prune` all that are gone."
         return _warn("vault", f"{vault}: the folder {root} is not there", hint, **facts)
+    listing = f"`ls {quote(str(root))}`"
     deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
     try:
         scan = scan_folder(str(root), config.index.ignore, deadline, respect)
@@ -291,13 +294,12 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
         slow = "A slow disk makes indexing slow; leave folders out with index.ignore."
         return _warn("vault", f"{vault}: {error}", slow, **facts)
     facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
+    message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
     if not scan.notes:
         ask = f"Is it the right folder? {listing}"
         return _warn("vault", f"{vault}: {root} holds no .md files", ask, **facts)
-    message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
     if scan.problems:
-        path, why = next(iter(scan.problems.items()))
-        message += f"; {plural(len(scan.problems), 'path')} could not be looked at ({path}: {why})"
+        message += f"; {plural(len(scan.problems), 'path')} could not be looked at"
         return _warn("vault", message, "`rag status --problems` lists them.", **facts)
     if not is_indexed:
         return _warn("vault", f"{message}, not indexed yet", RUN_INDEX, **facts)
@@ -306,19 +308,30 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
 
 # -- the index: what its manifest says, whether its files are whole, what its store holds ----
 
-_WRITE_MISSING = "`rag index` writes what is missing."
 _SAMPLE = 40  # chunks
 _NAMED = 3  # damaged files that a message names
 
 
 def check_index(examination: Examination) -> Iterator[CheckResult]:
     """Tell what the index holds, whether it is as the settings want it, and how old it is."""
-    config = examination.config
+    config, name, path = examination.config, "index", str(examination.config.index_dir)
     with open_index(config) as manifest:
         examination.has_index, examination.embedded = True, read_embedded(manifest)
-        yield _check_content(config, manifest)
-        changed, since = count_changed(manifest, config, _SECONDS), manifest.get("indexed_at")
+        (notes, chunks), since = manifest.totals(), manifest.get("indexed_at")
+        indexed, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
+        changed = count_changed(manifest, config, _SECONDS)
         problems = sum(1 for _ in manifest.notes("problems != '[]'"))
+    size = disk_usage(config.index_dir)
+    facts: dict[str, Any] = {"path": path, "notes": notes, "chunks": chunks, "bytes": size}
+    if not chunks:
+        hint = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
+        yield _warn(name, f"it holds nothing ({path})", hint, **facts)
+    elif others := sorted(name for name in wanted if indexed.get(name) != wanted[name]):
+        message = f"it was made with other settings ({', '.join(others)})"
+        yield _warn(name, message, "`rag index` rebuilds it.", **facts)
+    else:
+        message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
+        yield _pass(name, message, **facts)
     facts = {"indexed_at": since, "changed": changed}
     if changed:
         message = f"{plural(changed, 'note')} changed since {since}"
@@ -330,22 +343,7 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
         yield _pass("freshness", f"nothing changed since {since}", **facts)
     if problems:
         message = f"{plural(problems, 'note')} could not be read as meant"
-        yield _warn("notes", message, "`rag status --problems` lists them.", notes=problems)
-
-
-def _check_content(config: RAGConfig, manifest: Manifest) -> CheckResult:
-    path, (notes, chunks) = str(config.index_dir), manifest.totals()
-    size = disk_usage(config.index_dir)
-    facts: dict[str, Any] = {"path": path, "notes": notes, "chunks": chunks, "bytes": size}
-    if not chunks:
-        hint = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
-        return _warn("index", f"it holds nothing ({path})", hint, **facts)
-    indexed, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
-    if changed := sorted(name for name in wanted if indexed.get(name) != wanted[name]):
-        message = f"it was made with other settings ({', '.join(changed)})"
-        return _warn("index", message, "`rag index` rebuilds it.", **facts)
-    message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
-    return _pass("index", message, **facts)
+        yield _warn("notes", message, "`rag status --problems` lists them.")
 
 
 def check_files(examination: Examination) -> Iterator[CheckResult]:
@@ -365,10 +363,9 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
             yield _warn("files", message, RUN_INDEX)
             return
         damaged = [f"{snapshot.name}/{name}" for name in find_damage(snapshot.path, all_read=True)]
-    if damaged:
-        message = f"damaged: {', '.join(damaged[:_NAMED])}"
-        damaged_index(directory.path, message)  # for the next `rag index`
-        yield _fail("files", message, INDEX_FROM_NOTES, damaged=damaged)
+    if damaged:  # which is noted for the next `rag index`
+        error = damaged_index(directory.path, ", ".join(damaged[:_NAMED]))
+        yield _from_error("files", error, damaged=damaged)
     else:
         yield _pass("files", "all hold what was written into them", damaged=damaged)
 
@@ -388,21 +385,21 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
         surplus = stored - (expected or 0)
         if manifest is None or surplus < 0 or (surplus and not on_server):
             message = f"the store holds {plural(stored, 'chunk')}, the manifest names {expected}"
-            hint = _WRITE_MISSING if on_server else REBUILD_INDEX
+            hint = "`rag index` writes what is missing." if on_server else REBUILD_INDEX
             yield _fail("chunks", message, hint, **facts)
             return
-        ids = [key.id for row in manifest.notes("length(chunks) > 0") for key in row.chunks]
-        step = max(len(ids) / _SAMPLE, 1.0)
-        ids = [ids[int(at * step)] for at in range(min(len(ids), _SAMPLE))]
+        keys = [key.id for row in manifest.notes("length(chunks) > 0") for key in row.chunks]
+        ids = _spread(keys, _SAMPLE)
         documents, vectors = store.get_documents(ids), store.embeddings_of(ids)
     examination.sample = [
-        replace(one, embedding=vectors[one.id][0] if one.id in vectors else None)
-        for one in documents
+        replace(document, embedding=vectors[document.id][0])
+        for document in documents
+        if document.id in vectors
     ]
     facts["sample"] = len(ids)
     if lost := len(ids) - len(documents):
         message = f"of {plural(len(ids), 'chunk')} looked at, {lost} lost"
-        yield _fail("chunks", message, REBUILD_INDEX, **facts, lost=lost)
+        yield _fail("chunks", message, REBUILD_INDEX, **facts)
     else:
         yield _pass("chunks", f"{expected:,}, as the manifest says", **facts)
 
@@ -422,141 +419,118 @@ def check_servers(examination: Examination) -> Iterator[CheckResult]:
         config.embedding.provider: embedding_provider(config),
         config.chat.asked: chat_provider(config),
     }
-    for provider in providers.values():
-        for view in provider.survey():
-            examination.servers.append(view)
-            yield _check_server(view, examination)
-
-
-def _check_server(view: ServerView, examination: Examination) -> CheckResult:
-    name, config = view.provider, examination.config
-    if view.is_off:
-        lost = ["search is by words"] if config.embedding.provider == name else []
-        lost += ["answers are quotations"] if config.chat.asked == name else []
-        return _pass(name, f"off ({name}.enabled = false): {', '.join(lost)}")
-    facts: dict[str, Any] = {"server": view.server, "version": view.version}
-    facts |= {"models": [*view.models], "milliseconds": round(view.milliseconds)}
-    if view.error:
-        return _from_error(name, view.error, examination.without_vectors, **facts)
-    message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}"
-    return _pass(name, f"{message}, {view.milliseconds:,.0f} ms".lstrip(), **facts)
+    for view in (view for provider in providers.values() for view in provider.survey()):
+        examination.servers.append(view)
+        name, milliseconds = view.provider, view.milliseconds
+        facts: dict[str, Any] = {"server": view.server, "version": view.version}
+        facts |= {"models": [*view.models], "milliseconds": round(milliseconds)}
+        if view.is_off:
+            lost = ["search is by words"] if config.embedding.provider == name else []
+            lost += ["answers are quotations"] if config.chat.asked == name else []
+            yield _pass(name, f"off ({name}.enabled = false): {', '.join(lost)}")
+        elif view.error:
+            yield _from_error(name, view.error, examination.without_vectors, **facts)
+        else:
+            message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}"
+            yield _pass(name, f"{message}, {milliseconds:,.0f} ms".lstrip(), **facts)
 
 
 def check_models(examination: Examination) -> Iterator[CheckResult]:
     """Tell of every server that answers whether it has the models that are wanted of it."""
     for view in examination.servers:
-        if isinstance(view.embedding, ModelView):
-            yield _check_embedding(view.embedding, view.server, examination)
-        elif view.embedding:
-            yield _no_model("embedding", view.embedding, view, examination)
+        if view.embedding:
+            yield _check_model("embedding", view.embedding, view, examination)
     for view in examination.servers:
-        if isinstance(view.chat, ModelView):
-            yield _check_chat(view.chat, view.server)
-        elif view.chat:
-            yield _no_model("chat", view.chat, view, examination)
+        if view.chat:
+            yield _check_model("chat", view.chat, view, examination)
 
 
-def _no_model(
-    kind: str, error: RAGError, view: ServerView, examination: Examination
+def _check_model(
+    kind: str, model: ModelView | RAGError, view: ServerView, examination: Examination
 ) -> CheckResult:
-    """Return why there is no model: a failure where the user chose it, or needs it."""
-    names = (f"{view.provider}.{kind}_model", f"{kind}.model")
-    setting = next(name for name in names if name in settings())
-    is_chosen = examination.config.origins.get(setting, "default") != "default"
-    status: Status = examination.without_vectors if kind == "embedding" else "warn"
-    if is_chosen and isinstance(error, ModelMissingError):
-        status = "fail"
-    return _from_error(f"{kind} model", error, status, server=view.server)
-
-
-def _check_embedding(model: ModelView, url: str, examination: Examination) -> CheckResult:
-    name, at = "embedding model", f"{model.name} at {url}"
-    facts: dict[str, Any] = {"server": url, "model": model.name, "digest": shortened(model.digest)}
-    facts |= {"context": model.limit, "dimension": model.dimension}
+    """Return how a model is; that there is none is a failure where the user chose or needs it."""
+    name, url, is_chat = f"{kind} model", view.server, kind == "chat"
+    if not isinstance(model, ModelView):
+        names = (f"{view.provider}.{kind}_model", f"{kind}.model")
+        setting = next(name for name in names if name in settings())
+        is_chosen = examination.config.origins.get(setting, "default") != "default"
+        status: Status = "warn" if is_chat else examination.without_vectors
+        status = "fail" if is_chosen and isinstance(model, ModelMissingError) else status
+        return _from_error(name, model, status, server=url)
+    facts: dict[str, Any] = {"server": url, "model": model.name}
+    if is_chat:
+        facts |= {"context": model.limit, "fixed": model.is_named}
+    else:
+        facts |= {"digest": shortened(model.digest), "context": model.limit}
+        facts["dimension"] = model.dimension
     if model.unfit:
         return _from_error(name, model.unfit, **facts)
+    at, reads = f"{model.name} at {url}", f"reads {model.limit:,} tokens" if model.limit else ""
+    if is_chat:
+        at += "" if model.is_named else ", the first that can write answers"
+        return _pass(name, ": ".join(filter(None, (at, reads))), **facts)
     space = examination.embedded.space if examination.embedded else None
     if space and space.is_configured(embedding_provider(examination.config)):
-        problem = ""
         if model.dimension not in (0, space.dimension):
-            problem = f"gives {model.dimension:,} dimensions, the index has {space.dimension:,}"
-        elif not may_be_same(space.digest, model.digest):
-            problem = "is not the one that made the vectors of the index"
-        if problem:
-            return _fail(name, f"{at} {problem}", _MAKE_ANEW, **facts)
-    return _pass(name, f"{at}: {model.dimension:,} dimensions{_reads(model, ', ')}", **facts)
-
-
-def _check_chat(model: ModelView, url: str) -> CheckResult:
-    facts: dict[str, Any] = {"server": url, "model": model.name, "context": model.limit}
-    facts["fixed"] = model.is_named
-    if model.unfit:
-        return _from_error("chat model", model.unfit, **facts)
-    how = "" if model.is_named else ", the first that can write answers"
-    return _pass("chat model", f"{model.name} at {url}{how}{_reads(model, ': ')}", **facts)
-
-
-def _reads(model: ModelView, joint: str) -> str:
-    """Return how much a model reads, "" where its server does not tell."""
-    return f"{joint}reads {model.limit:,} tokens" if model.limit else ""
+            at += f" gives {model.dimension:,} dimensions, the index has {space.dimension:,}"
+            return _fail(name, at, _MAKE_ANEW, **facts)
+        if not may_be_same(space.digest, model.digest):
+            at += " is not the one that made the vectors of the index"
+            return _fail(name, at, _MAKE_ANEW, **facts)
+    dimensions = f"{at}: {model.dimension:,} dimensions"
+    return _pass(name, ", ".join(filter(None, (dimensions, reads))), **facts)
 
 
 def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     """Tell how many chunks have vectors, and compare some with what the model gives now."""
-    embedded = examination.embedded
-    provider = embedding_provider(examination.config, maker(embedded))
+    name, embedded = "vectors", examination.embedded
     if embedded is None:
         if examination.has_index:
             status: Status = "fail" if examination.without_vectors == "fail" else "pass"
-            yield CheckResult("vectors", status, "none: search is by words", _MAKE)
+            yield CheckResult(name, status, "none: search is by words", _MAKE)
         return
-    facts = to_json(embedded)
-    facts["digest"] = shortened(embedded.space.digest)
+    space, provider = embedded.space, embedding_provider(examination.config, maker(embedded))
+    facts = {**to_json(embedded), "digest": shortened(space.digest)}
     if not provider.is_configured:
         message = f"there, and not used: search by meaning needs {provider.lacking}"
-        yield _pass("vectors", message, **facts)
+        yield _pass(name, message, **facts)
         return
-    if not embedded.space.is_configured(provider):
-        message = str(other_model(embedded.space, provider))
-        yield _fail("vectors", message, _MAKE_ANEW, **facts)
+    if not space.is_configured(provider):
+        yield _fail(name, str(other_model(space, provider)), _MAKE_ANEW, **facts)
         return
-    message = f"{embedded.embedded:,} of {plural(embedded.chunks, 'chunk')}"
-    message += f", by {embedded.space.model}"
+    message = f"{embedded.embedded:,} of {plural(embedded.chunks, 'chunk')}, by {space.model}"
     if embedded.unreadable:
         message += f"; {embedded.unreadable:,} are in a script that it does not read"
     missing = embedded.chunks - embedded.embedded - embedded.unreadable
     if missing > 0:
         message += f"; {plural(missing, 'chunk')} without a vector"
-        yield _warn("vectors", message, _MAKE, **facts)
+        yield _warn(name, message, _MAKE, **facts)
     else:
-        yield _pass("vectors", message, **facts)
-    views = [view for view in examination.servers if isinstance(view.embedding, ModelView)]
-    documents = [document for document in examination.sample if document.embedding]
-    if views and documents:
-        seconds = examination.config.ollama.query_timeout
-        sample = documents[:: max(1, len(documents) // _COMPARED)][:_COMPARED]
-        with closing(provider.at(views[0].server, seconds)) as server:
-            yield _check_sample(sample, server, views[0], seconds)
+        yield _pass(name, message, **facts)
+    for view in examination.servers:
+        if isinstance(view.embedding, ModelView) and examination.sample:
+            yield _compare(examination, view, view.embedding.limit)
+            return
 
 
-def _check_sample(
-    documents: list[Document], server: EmbeddingProvider, view: ServerView, seconds: float
-) -> CheckResult:
+def _compare(examination: Examination, view: ServerView, limit: int) -> CheckResult:
     """Compare the vectors of chunks with new ones of their first sentences, while there is time."""
     from rag.index.searchable_text import sentence_texts
 
-    name, until = "vector sample", time.monotonic() + seconds
+    name, seconds = "vector sample", examination.config.ollama.query_timeout
+    provider = embedding_provider(examination.config, maker(examination.embedded))
     cosines: list[float] = []
-    limit = view.embedding.limit if isinstance(view.embedding, ModelView) else 0
+    until = time.monotonic() + seconds
     try:
-        for document in documents:
-            if cosines and time.monotonic() > until:
-                break
-            text = sentence_texts(document.meta, document.content)[0]
-            for batch in server.embed_documents([text], count_tokens, limit, patient=False):
-                for _, why in batch.failures:
-                    raise ModelError(why)
-                cosines += [_cosine(document.embedding or [], new) for _, new in batch.vectors]
+        with closing(provider.at(view.server, seconds)) as server:
+            for document in _spread(examination.sample, _COMPARED):
+                if cosines and time.monotonic() > until:
+                    break
+                text = sentence_texts(document.meta, document.content)[0]
+                for batch in server.embed_documents([text], count_tokens, limit, patient=False):
+                    for _, why in batch.failures:
+                        raise ModelError(why)
+                    cosines += [_cosine(document.embedding or [], new) for _, new in batch.vectors]
     except RAGError as error:
         return _from_error(name, error, "warn", server=view.server)
     least = round(min(cosines), 4)
@@ -574,35 +548,25 @@ def _cosine(one: list[float], other: list[float]) -> float:
     return product / (math.hypot(*one) * math.hypot(*other))
 
 
-# -- the Qdrant server of `store.url`: its addresses, and the copies of shards ---------------
+# -- the Qdrant server of `store.url` ---------------------------------------------------------
 
 _PATIENCE = 3.0  # seconds for each request
-_ACTIVE = "Active"  # all other states are of copies that are behind, or dead
-_LISTED = 8  # shards that a message names
-_COPIES = (
-    "Start the nodes that are down; Qdrant then copies what they missed by itself. If there are"
-    " fewer copies than that in any state, make more with Qdrant's `replicate_shard`."
-)
 
 
 def check_server(examination: Examination) -> Iterator[CheckResult]:
-    """Tell of each configured address whether Qdrant reads there, then of the copies of shards.
-    Where one does, another that does not is a warning."""
+    """Tell of each configured address whether Qdrant reads there. Where one does, another that does
+    not is a warning."""
     store = examination.config.store
-    results = [[*_check_address(replace(store, url=url))] for url in store.addresses]
-    has_answer = any(first.status == "pass" for first, *_ in results)
-    for first, *_ in results:
-        is_spare = first.status == "fail" and has_answer
-        yield replace(first, status="warn") if is_spare else first
-    yield from next((shards for _, *shards in results if shards), [])
+    results = [_check_address(replace(store, url=url)) for url in store.addresses]
+    has_answer = any(result.status == "pass" for result in results)
+    for result in results:
+        is_spare = result.status == "fail" and has_answer
+        yield replace(result, status="warn") if is_spare else result
 
 
-def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
-    """Read the collection.
-
-    Whether a node is ready is not asked: one that was restarted says for minutes that it is not,
-    though it reads.
-    """
+def _check_address(store: StoreConfig) -> CheckResult:
+    """Read the collection. Whether a node is ready is not asked: one that was restarted says for
+    minutes that it is not, though it reads."""
     import httpx
 
     from rag.stores.edge.shard import StoreError
@@ -612,49 +576,15 @@ def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
     path = f"/collections/{quote_url(store.collection, safe='')}"
     try:
         with answering(store, key), closing(RestClient(store)) as client:
-            collection = client.request("GET", path)
+            client.request("GET", path)
             client.request("POST", f"{path}/points/count", {"exact": False})
-            yield _pass("qdrant", f"{store.url} has {store.collection!r}", server=store.url)
-            yield from _check_shards(client, path, collection)
     except StoreError:
-        message = f"{store.url} has no collection {store.collection!r} yet"
-        yield _pass("qdrant", message, server=store.url)
+        return _pass("qdrant", f"{store.url} has no collection {store.collection!r} yet")
     except RAGError as error:
         is_silent = isinstance(error.__cause__, httpx.TimeoutException)
         hint = "Start it, or check store.url: `rag config`" if is_silent else error.hint
-        yield _fail("qdrant", str(error), hint, server=store.url)
-
-
-def _check_shards(
-    client: RestClient, path: str, collection: dict[str, Any]
-) -> Iterator[CheckResult]:
-    """Tell whether every shard has as many active copies as were asked for; nothing where the
-    server keeps none."""
-    import httpx
-
-    states: dict[int, list[str]] = defaultdict(list)
-    try:
-        cluster = client.request("GET", f"{path}/cluster")
-        for copy in [*cluster["local_shards"], *cluster["remote_shards"]]:
-            states[copy["shard_id"]].append(copy["state"])
-    except httpx.HTTPStatusError:
-        return
-    except (httpx.HTTPError, ValueError, LookupError, TypeError):
-        message = "whether all copies are there is not known"
-        yield _warn("shards", message, "See the server's log.")
-        return
-    wanted = collection["config"]["params"].get("replication_factor") or 1
-    lacking = [shard for shard in sorted(states) if states[shard].count(_ACTIVE) < wanted]
-    facts = {"shards": len(states), "wanted": wanted, "lacking": lacking, "copies": states}
-    shards, copies = plural(len(states), "shard"), "copy" if wanted == 1 else "copies"
-    if lacking:
-        named = [f"shard {shard} ({', '.join(sorted(states[shard]))})" for shard in lacking]
-        more = f" and {len(lacking) - _LISTED:,} more" if len(lacking) > _LISTED else ""
-        message = f"{len(lacking)} of {shards} with fewer active copies than the {wanted} asked"
-        message += f" for: {', '.join(named[:_LISTED])}{more}"
-        yield _warn("shards", message, _COPIES, **facts)
-    elif states:
-        yield _pass("shards", f"{shards}, {wanted} active {copies} of each", **facts)
+        return _fail("qdrant", str(error), hint)
+    return _pass("qdrant", f"{store.url} has {store.collection!r}")
 
 
 # -- the programs around `rag`: clients of its server for agents, its job, the watcher --------
@@ -672,18 +602,20 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
     index it reads."""
     if not examination.has_index:
         return
-    start, own = program_start(examination.config), examination.config.index_dir
+    start, own = program_start(examination.config), str(examination.config.index_dir)
     environment = {name: os.environ[name] for name in BARE if name in os.environ}
     environment |= start.environment
     if start.config_file:
         environment["RAG_CONFIG"] = str(start.config_file)
     requests = "\n".join(json.dumps({"jsonrpc": "2.0", **request}) for request in _REQUESTS)
-    output = b""
+    output = ""
     try:
         ran = subprocess.run(
             [*start.program, "mcp"],
-            input=requests.encode(),
+            input=requests,
             capture_output=True,
+            encoding="utf-8",
+            errors="replace",
             env=environment,
             cwd="/",  # where clients with windows start programs
             timeout=_STARTING,
@@ -693,11 +625,10 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
         replies = {reply["id"]: reply for reply in map(json.loads, ran.stdout.splitlines())}
         index = str(replies[2]["result"]["_meta"]["rag/index"])
     except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError) as error:
-        why = output[-300:].decode("utf-8", "replace") or f"{type(error).__name__}: {error}"
-        message = f"the server for agents does not answer: {why}"
-        yield _fail("agents", message[:500], _REPORT_IT)
+        why = output[-300:] or f"{type(error).__name__}: {error}"
+        yield _fail("agents", f"the server for agents does not answer: {why}"[:500], _REPORT_IT)
         return
-    if Path(index) == own:
+    if index == own:
         yield _pass("agents", "a client with a bare environment reads this index", index=index)
     else:
         message = f"the server for agents reads another index: {index}, not {own}"
@@ -708,41 +639,33 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
 def check_service(_examination: Examination) -> Iterator[CheckResult]:
     """Tell whether a job of a scheduler that indexes at intervals can run, and how it last did."""
     report = read_service()
-    schedulers = [job.scheduler for job in report.installed]
-    for problem in report.problems:
-        cause, _, hint = problem.rpartition(". ")
-        if not cause:  # nothing here mends it
-            cause, hint = hint, ""
-        yield _warn("service", cause, hint, schedulers=schedulers)
-    for unknown in report.unknown:
-        yield _warn("service", unknown, schedulers=schedulers)
-    if schedulers and not report.problems and not report.unknown:
+    for problem in (*report.problems, *report.unknown):
+        yield _warn("service", problem)
+    if report.installed and not report.problems and not report.unknown:
         jobs = " and ".join(f"{job.scheduler}, {how_often(job.every)}" for job in report.installed)
-        yield _pass("service", f"the index is kept up to date by {jobs}", schedulers=schedulers)
+        yield _pass("service", f"the index is kept up to date by {jobs}")
 
 
 def check_watcher(examination: Examination) -> Iterator[CheckResult]:
     """Tell whether the watcher that was started still watches, and how its last run went."""
-    watcher = read_watcher(examination.config)
+    name, watcher = "watcher", read_watcher(examination.config)
     if watcher is None:
         return
-    facts = to_json(watcher)
     if not watcher.alive:
         message = f"the watcher ended unexpectedly after {watcher.heartbeat}"
-        yield _warn("watcher", message, "`rag watch` starts it again.", **facts)
+        yield _warn(name, message, "`rag watch` starts it again.")
     elif watcher.is_late:
         message = f"process {watcher.process} watches, but gives no sign of life"
         message += f" since {watcher.heartbeat}"
-        yield _warn("watcher", message, "End it, and start `rag watch` again.", **facts)
+        yield _warn(name, message, "End it, and start `rag watch` again.")
     elif watcher.last_run and watcher.last_run.error:
         message = f"the last run of the watcher failed: {watcher.last_run.error}"
-        yield _warn("watcher", message, UPDATE_INDEX, **facts)
+        yield _warn(name, message, UPDATE_INDEX)
     elif watcher.missing:
         message = f"folders that are watched are not there: {', '.join(watcher.missing)}"
-        yield _warn("watcher", message, "Mount them, or `rag vault remove` them.", **facts)
+        yield _warn(name, message, "Mount them, or `rag vault remove` them.")
     else:
-        message = f"process {watcher.process} watches the notes since {watcher.started}"
-        yield _pass("watcher", message, **facts)
+        yield _pass(name, f"process {watcher.process} watches the notes since {watcher.started}")
 
 
 # In this order: models are compared with the index, which is read before. A check yields nothing

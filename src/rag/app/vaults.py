@@ -79,7 +79,11 @@ def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
     :raises UsageError: when it is no folder, or has the name of another vault.
     :raises LockedError: when another process is writing the index.
     """
-    Registry.load(config).identify(config, folder, name)
+    try:
+        Registry.load(config).identify(config, folder, name)
+    except UsageError as error:  # whose hint names the other command that adds vaults
+        error.hint = error.hint.replace("rag index", "rag vault add")
+        raise
     open_to_write(config)
     with IndexDirectory.of(config).writing():
         registry = Registry.load(config)

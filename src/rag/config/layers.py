@@ -166,10 +166,9 @@ class Layers:
             if setting is None and name in SECTIONS:
                 raise ConfigError(f"{name} must be a table (from {where})", hint=SHOW_SETTINGS)
             if setting is None:
-                raise ConfigError(
-                    f"unknown setting {name[:100]!r} in {where}",
-                    hint=f"Did you mean {_nearest(name, self.known)!r}? {LIST_SETTINGS}",
-                )
+                near = _nearest(name, self.known)
+                hint = f"Did you mean {near!r}? {LIST_SETTINGS}" if near else LIST_SETTINGS
+                raise ConfigError(f"unknown setting {name[:100]!r} in {where}", hint=hint)
             try:
                 layer[name] = _typed(setting, value, base, is_text=origin == ENVIRONMENT)
             except (ValueError, RuntimeError, OSError):  # a zero byte, ~nobody
@@ -337,7 +336,8 @@ def variable_of(setting: str) -> str:
 
 
 def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that look like settings and set nothing, each with the nearest name."""
+    """Return the variables that look like settings and set nothing, each with the nearest name, or
+    with "" where none is near."""
     known = [*map(variable_of, values(config)), *_OTHER_VARIABLES]
     of_keys = [attrgetter(key.variable)(config) for key in KEYS]
     strange = (
@@ -352,5 +352,4 @@ def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[st
 def _nearest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    names = [*known]
-    return next(iter(get_close_matches(name[:100], names, 1, 0)), names[0])
+    return next(iter(get_close_matches(name[:100], list(known), 1, 0.7)), "")

@@ -23,7 +23,7 @@ It writes here and deletes here: keep nothing of your own in this folder.
 _NOISE = {".DS_Store", "lost+found"}  # what systems put into folders by themselves
 _OF_DATA = re.compile(  # on macOS settings, and the list of trusted files, lie there too
     r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml|index[-\w]*"
-    r"|\.?trusted\.json(\.tmp)?"
+    r"|\.?(trusted|service)\.json(\.tmp)?"
 )
 _NOTHING = re.compile(r"(?!)")
 

@@ -131,20 +131,35 @@ def test_a_data_folder_that_may_not_be_read_is_told_of_once_with_the_remedy(
     assert told.hint.startswith(f"`chmod -R u+rwX {config.data_dir}`")
 
 
+def test_a_file_of_the_index_that_may_not_be_read_is_not_taken_for_damaged(
+    config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = next(config.index_dir.glob(f"*/{MANIFEST}"))
+    manifest.write_bytes(b"as if it could not be read")
+    monkeypatch.setattr("os.access", lambda file, _: not str(file).endswith(MANIFEST))
+    for name in ("index", "files"):
+        assert says(one(config, name), "fail", "cannot be read", "chmod")
+    assert not (config.index_dir / "DAMAGED").exists()
+
+
 def test_it_tells_where_settings_come_from_and_what_sets_nothing(
     config: RAGConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_SERCH__TOP_K", "3")
+    monkeypatch.setenv("RAG_QQ", "3")
     config = replace(config, origins={"data_dir": "/a/rag.toml", "search.top_k": "default"})
-    sources, unknown = doctor.check_configuration(Examination(config))
+    sources, strange, unknown = doctor.check_configuration(Examination(config))
     assert says(sources, "pass", "/a/rag.toml (1)")
     assert says(unknown, "warn", "RAG_SERCH__TOP_K", "RAG_SEARCH__TOP_K")
+    assert says(strange, "warn", "RAG_QQ") and "Did you mean" not in strange.hint
 
 
 def test_a_data_folder_must_be_a_folder_of_ours(config: RAGConfig, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     below = replace(config, data_dir=tmp_path / "file" / "data")
-    assert says(one(below, "data folder"), "fail", "is not a folder", "RAG_DATA_DIR")
+    for wrong in (below, replace(config, data_dir=tmp_path / "file")):
+        [failure] = [result for result in run_checks(wrong) if result.status == "fail"]
+        assert says(failure, "fail", "cannot be read: Not a directory", "RAG_DATA_DIR")
     config.data_dir.mkdir()
     (config.data_dir / "thesis.md").touch()
     assert says(one(config, "data folder"), "fail", "thesis.md", "RAG_DATA_DIR")

@@ -212,7 +212,7 @@ class TestVectors:
         index["sample"] = [index["sample"][0], other]
         result = models.run(index)["vector sample"]
         assert result.status == "fail" and "1 of 2 vectors" in result.message
-        index["sample"] = [replace(document, embedding=None) for document in index["sample"]]
+        index["sample"] = []
         assert "vector sample" not in models.run(index)
 
     def test_a_slow_server_has_fewer_compared(self, models: Models) -> None:

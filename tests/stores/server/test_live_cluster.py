@@ -14,7 +14,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rag.app.doctor import run_checks
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.search import search
 from rag.app.sync import sync
@@ -116,11 +115,3 @@ def test_an_address_at_which_nobody_answers_is_passed_over(
     index(config, notes)
     assert "Note 7" in scores(config, "zebra called 7")
     assert scores(machine(tmp_path / "reader", half_dead), "zebra") == scores(config, "zebra")
-
-
-def test_doctor_counts_the_copies(tmp_path: Path, notes: Path, store: StoreConfig) -> None:
-    config = machine(tmp_path / "owner", store)
-    index(config, notes)
-    with Workspace(config) as workspace:
-        [check] = [check for check in run_checks(workspace.config) if check.name == "shards"]
-    assert (check.status, "6 shards, 2 copies of each" in check.message) == ("pass", True)

@@ -29,7 +29,8 @@ def load_settings(config_file: Path | None) -> RAGConfig:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         say(f"{reason}: left out {', '.join(names[:_MOST_NAMES])}{more}. {hint}")
     for name, nearest in [*unknown_in_environment(config, os.environ).items()][:_MOST_NAMES]:
-        say(f"{name} in the environment sets nothing; did you mean {nearest}?")
+        ask = f"; did you mean {nearest}?" if nearest else ""
+        say(f"{name} in the environment sets nothing{ask}")
     say_key(config)
     return config
 
