@@ -131,7 +131,7 @@ class TestMistakes:
         ran = rag("eval", file)
         assert (ran.code, ran.out) == (2, "")
         assert ran.err == (
-            f"rag: {file}, line 2: 'relevant' is missing\n"
+            f"rag: {file}, line 2: relevant: Field required\n"
             'One object a line: {"query": "rolling back", "relevant": ["folder/note.md"]}\n'
         )
 

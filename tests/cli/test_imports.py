@@ -53,7 +53,7 @@ TABLE = {
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
     "doctor": f"{ENGINE} {APP} http_transport indexing ollama runtime_folder search vector_digest",
-    "eval questions.jsonl": f"{SEARCH} evaluation {APP}",
+    "eval questions.jsonl": f"{SEARCH} evaluation {APP} pydantic",
     "config": f"{CONFIG} platformdirs app json_reports",
     "trust --list": f"{CONFIG} platformdirs app json_reports",
     "serve --help": CONFIG,

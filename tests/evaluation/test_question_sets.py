@@ -49,47 +49,36 @@ def test_a_byte_order_mark_crlf_and_blank_lines_do_no_harm():
 @rows(
     "line, cause",
     [
-        ("no JSON", "not JSON (Expecting value at column 1)"),
-        ('{"query": "x"', "not JSON"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"id": ' + "1" * 5000 + "}", "4300"),
+        ("no JSON", "line 1 column 2"),
+        ("[" * 100_000, "recursion"),
         ("[]", "not a JSON object"),
-        ('"text"', "not a JSON object"),
-        ({"relevant": ["a.md"]}, "'query' is missing"),
-        ({"query": None, "relevant": ["a.md"]}, "'query' is missing"),
-        ({"query": "x"}, "'relevant' is missing"),
-        ({"query": 1, "relevant": ["a.md"]}, "'query' is not text"),
-        ({"query": " ", "relevant": ["a.md"]}, "'query' is empty"),
-        ('{"query": "\\ud800", "relevant": ["a.md"]}', "'query' is not Unicode text"),
-        ({"query": "x", "relevant": "a.md"}, "'relevant' is not a list of paths"),
-        ({"query": "x", "relevant": [1]}, "'a path of relevant' is not text"),
-        ({"query": "x", "relevant": [""]}, "'a path of relevant' is empty"),
-        ({"query": "x", "relevant": ["a.md"], "partial": {}}, "'partial' is not a list of paths"),
-        ({"query": "x", "relevant": []}, "'relevant' and 'partial' name no note"),
+        (b"\x8f\xd8", "line 1"),
+        ({"relevant": ["a.md"]}, "query: Field required"),
+        ({"query": None, "relevant": ["a.md"]}, "query: Field required"),
+        ({"query": 1.5, "relevant": "a.md"}, "relevant: Input should be a valid tuple"),
+        ({"query": " ", "relevant": ["a.md"]}, "query: String should have at least 1 character"),
+        ('{"query": "\\ud800", "relevant": ["a.md"]}', "hex escape"),
+        ({"query": "x", "relevant": [[]]}, "relevant.0: Input should be a valid string"),
         ({"query": "x", "relevant": [], "partial": []}, "'relevant' and 'partial' name no note"),
-        ({"id": True, "query": "x", "relevant": ["a.md"]}, "'id' is not text"),
-        ({"id": "", "query": "x", "relevant": ["a.md"]}, "'id' is empty"),
-        ({"query": "x", "relevant": ["a.md"], "category": 3}, "'category' is not text"),
-        ({"id": "first", "query": "x", "relevant": ["a.md"]}, "'first' is that of line 1 too"),
+        ({"id": True, "query": "x", "relevant": ["a.md"]}, "id: Input should be a valid string"),
+        ({"id": "first", "query": "x", "relevant": ["a.md"]}, "'first' is that of an earlier line"),
     ],
 )
 def test_a_mistake_is_named_with_file_line_and_cause(line, cause):
+    first = b'{"id": "first", "query": "x", "relevant": ["a.md"]}'
+    text = line if isinstance(line, (str, bytes)) else json.dumps(line)
+    third = text.encode() if isinstance(text, str) else text
     with pytest.raises(UsageError) as caught:
-        parse({"id": "first", "query": "x", "relevant": ["a.md"]}, "", line)
+        parse_questions(first + b"\n\n" + third, "q.jsonl")
     assert str(caught.value).startswith("q.jsonl, line 3: ")
     assert cause in str(caught.value)
     assert caught.value.hint
 
 
-def test_text_that_is_not_utf8_is_named_with_its_line():
-    with pytest.raises(UsageError, match=r"q\.jsonl, line 2: not UTF-8"):
-        parse_questions('{"query": "x", "relevant": ["a"]}\n証明書'.encode("shift-jis"), "q.jsonl")
-
-
 def test_a_missing_file_and_a_folder_are_mistakes(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         read_questions(tmp_path / "none.jsonl")
-    with pytest.raises(UsageError, match="is a folder"):
+    with pytest.raises(UsageError, match="Is a directory"):
         read_questions(tmp_path)
 
 

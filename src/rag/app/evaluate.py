@@ -23,8 +23,6 @@ from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, optional
 
-# Given the questions and the mode they are asked in; yields them as they are asked.
-
 
 @dataclass(frozen=True, kw_only=True)
 class ModeReport:
@@ -61,17 +59,11 @@ class EvaluationReport:
     runs: list[ModeReport] = hidden()
     index: IndexState = hidden()
 
-    @property
-    def is_worse(self) -> bool:
-        """Whether the search became worse in any mode."""
-        return any(one.worse for one in self.runs)
-
 
 def evaluate(
     workspace: Workspace,
     questions: Sequence[Question],
     modes: Sequence[str],
-    *,
     transforms: list[str] | None = None,
     vaults: list[str] | None = None,
     baseline: Mapping[str, Run] | None = None,
@@ -97,27 +89,29 @@ def evaluate(
         runs[run.mode] = run
     if save is not None:
         save_runs(save, [*runs.values()])
-    reports = [_mode_report(run, baseline) for run in runs.values()]
+    reports = {mode: _mode_report(run, baseline) for mode, run in runs.items()}
+    is_worse = any(one.worse for one in reports.values())
     several = len(modes) > 1
     return EvaluationReport(
-        figures=None if several else reports[0],
-        modes={one.run.mode: one for one in reports} if several else None,
-        worse=any(one.worse for one in reports) if several and baseline is not None else None,
-        runs=reports,
+        figures=None if several else reports[run.mode],
+        modes=reports if several else None,
+        worse=is_worse if several and baseline is not None else None,
+        runs=[*reports.values()],
         index=workspace.state,
     )
 
 
 def _mode_report(run: Run, baseline: Mapping[str, Run] | None) -> ModeReport:
     """Return the figures of a run, compared with the baseline where there is one."""
-    before = None if baseline is None else choose_run(dict(baseline), run.mode)
-    compared = compare(before.outcomes, run.outcomes) if before else None
+    figures = {**summaries(run.outcomes), "score_auc": score_auc(run.outcomes), "run": run}
+    if baseline is None:
+        return ModeReport(**figures)
+    before = choose_run(dict(baseline), run.mode)
+    compared = compare(before.outcomes, run.outcomes)
     return ModeReport(
-        **summaries(run.outcomes),
-        score_auc=score_auc(run.outcomes),
-        comparison=compared.differences if compared else None,
-        worse=compared.worse if compared else None,
-        run=run,
+        **figures,
+        comparison=compared.differences,
+        worse=compared.worse,
         compared=compared,
-        compared_with=before.mode if before else "",
+        compared_with=before.mode,
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from rag.evaluation.questions import Question
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from rag.evaluation.questions import Question, cause_of
 from rag.evaluation.run import LATENCY, METRICS, Outcome, Run, summaries
 from rag.exceptions import UsageError
 from rag.support.json_reports import hidden
@@ -116,46 +119,63 @@ def differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Differ
     """
     import numpy as np
 
-    names = [*METRICS, LATENCY]
-    old, new = _table(baseline), _table(now)
-    drawn = np.empty((_RESAMPLES, len(names)))
-    random = np.random.default_rng(_SEED)
+    draws = np.random.default_rng(_SEED)
     count = len(baseline)
-    rows = max(1, _AT_ONCE // count)
-    for first in range(0, _RESAMPLES, rows):
-        part = slice(first, min(first + rows, _RESAMPLES))
-        draw = random.integers(0, count, (part.stop - first, count))
-        for column in range(len(METRICS)):
-            drawn[part, column] = (new[column] - old[column])[draw].mean(axis=1)
-        drawn[part, -1] = np.median(new[-1][draw], axis=1) - np.median(old[-1][draw], axis=1)
-    low, high = np.percentile(drawn, (2.5, 97.5), axis=0)
-    ends = zip(_summary(old), _summary(new), low, high, strict=True)
-    return {
+    rows = max(1, _AT_ONCE // count)  # resamples that are held at a time
+    sizes = [min(rows, _RESAMPLES - first) for first in range(0, _RESAMPLES, rows)]
+    old, new = _table(baseline), _table(now)
+    resampled = []
+    for size in sizes:
+        draw = draws.integers(0, count, (size, count))
+        means = [(new[name] - old[name])[draw].mean(axis=1) for name in METRICS]
+        medians = [np.median(table[LATENCY][draw], axis=1) for table in (new, old)]
+        resampled.append(np.stack([*means, medians[0] - medians[1]]))
+    low, high = np.percentile(np.concatenate(resampled, axis=1), (2.5, 97.5), axis=1)
+    found = {}
+    for name, least, most in zip((*METRICS, LATENCY), low, high, strict=True):
+        middle = np.median if name == LATENCY else np.mean
+        was, became = float(middle(old[name])), float(middle(new[name]))
+        figures = (became - was, least, most, was, became)
         # + 0.0 turns a negative zero into a plain one.
-        name: Difference(
-            *(round(float(x), _DIGITS) + 0.0 for x in (became - was, least, most, was, became))
-        )
-        for name, (was, became, least, most) in zip(names, ends, strict=True)
-    }
+        found[name] = Difference(*(round(float(x), _DIGITS) + 0.0 for x in figures))
+    return found
 
 
-def _table(outcomes: list[Outcome]) -> NDArray[np.float64]:
-    """Return one row for each metric and, last, for the latency; one column for each question."""
+def _table(outcomes: list[Outcome]) -> dict[str, NDArray[np.float64]]:
+    """Return the figures of all questions, by metric."""
     import numpy as np
 
-    rows = [[one.metrics[name] for one in outcomes] for name in METRICS]
-    return np.array([*rows, [one.latency_ms for one in outcomes]])
+    rows = [{**one.metrics, LATENCY: one.latency_ms} for one in outcomes]
+    return {name: np.array([row[name] for row in rows]) for name in (*METRICS, LATENCY)}
 
 
-def _summary(table: NDArray[np.float64]) -> list[float]:
-    import numpy as np
-
-    return [*map(float, table[:-1].mean(axis=1)), float(np.median(table[-1]))]
-
-
-_KIND = "rag eval"
-_SCHEMA = 1
 _HINT = "Make one with `rag eval QUESTIONS --save FILE`."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SavedQuestion(Question):
+    """A question, and how a run answered it."""
+
+    ranked: list[str]
+    metrics: dict[str, Annotated[float, Field(ge=0, le=1)]]
+    latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+    def outcome(self) -> Outcome:
+        question = Question(self.id, self.query, self.relevant, self.partial, self.category)
+        metrics = {name: self.metrics[name] for name in METRICS}
+        return Outcome(question, self.ranked, metrics, self.latency_ms)
+
+
+@dataclass
+class _SavedRun:
+    questions: list[_SavedQuestion]
+
+
+@dataclass
+class _SavedRuns:
+    schema: Literal[1]
+    kind: Literal["rag eval"]
+    modes: dict[str, _SavedRun]
 
 
 def save_runs(file: Path, runs: Iterable[Run]) -> None:
@@ -163,12 +183,19 @@ def save_runs(file: Path, runs: Iterable[Run]) -> None:
 
     :raises UsageError: when the file cannot be written.
     """
-    modes = {run.mode: {**summaries(run.outcomes), "questions": _rows(run)} for run in runs}
-    text = json.dumps({"schema": _SCHEMA, "kind": _KIND, "modes": modes}, ensure_ascii=False)
+    modes = {}
+    for run in runs:
+        questions = [
+            {**asdict(one.question), "ranked": one.ranked, "metrics": one.metrics}
+            | {"latency_ms": one.latency_ms}
+            for one in run.outcomes
+        ]
+        modes[run.mode] = {**summaries(run.outcomes), "questions": questions}
+    text = json.dumps({"schema": 1, "kind": "rag eval", "modes": modes}, ensure_ascii=False)
     try:
         file.write_text(text + "\n", "utf-8")
     except OSError as error:
-        raise _cannot_write(file, error.strerror or str(error)) from error
+        raise UsageError(f"cannot write {file}", error.strerror or "") from error
 
 
 def check_writable(file: Path) -> None:
@@ -176,43 +203,31 @@ def check_writable(file: Path) -> None:
 
     :raises UsageError: for a folder, or a file in a folder that does not exist.
     """
-    if file.is_dir():
-        raise _cannot_write(file, "it is a folder")
-    if not file.absolute().parent.is_dir():
-        raise _cannot_write(file, "its folder does not exist")
-
-
-def _cannot_write(file: Path, cause: str) -> UsageError:
-    return UsageError(f"cannot write {file}", cause, hint="Name another file: --save FILE")
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        hint = "Name a file in a folder that is there: --save FILE"
+        raise UsageError(f"cannot write {file}", hint=hint)
 
 
 def load_runs(file: Path) -> dict[str, Run]:
     """Read the runs of a file by mode.
 
-    :raises UsageError: when it cannot be read, is no file of `save_runs`, or one of another
-        schema.
+    :raises UsageError: when it cannot be read, or is no file of `save_runs`.
     """
     try:
-        found = json.loads(file.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {file}", error.strerror or str(error), hint=_HINT) from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is no baseline: it is not JSON", hint=_HINT) from error
-    if not isinstance(found, dict) or found.get("kind") != _KIND:
-        raise UsageError(f"{file} is no baseline: it holds no saved run", hint=_HINT)
-    if found.get("schema") != _SCHEMA:
-        raise UsageError(
-            f"{file} is a baseline of schema {found.get('schema')!r}, not {_SCHEMA}",
-            hint=f"Another version of rag made it. {_HINT}",
-        )
-    try:
-        runs = {
-            mode: Run(mode, [_outcome(row) for row in run["questions"]])
-            for mode, run in found["modes"].items()
+        saved = TypeAdapter(_SavedRuns).validate_python(from_json(file.read_bytes()))
+        return {
+            mode: Run(mode, [row.outcome() for row in run.questions])
+            for mode, run in saved.modes.items()
         }
-    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise UsageError(f"{file} is a damaged baseline", hint=_HINT) from error
-    return runs
+    except OSError as error:
+        raise UsageError(f"cannot read {file}", error.strerror or "", hint=_HINT) from error
+    except (ValueError, KeyError) as error:
+        why = "it is not JSON"
+        if isinstance(error, ValidationError):
+            why = cause_of(error)
+        elif isinstance(error, KeyError):
+            why = f"the metric {error} is missing"
+        raise UsageError(f"{file} is no baseline: {why}", hint=_HINT) from error
 
 
 def choose_run(runs: dict[str, Run], mode: str) -> Run:
@@ -226,34 +241,3 @@ def choose_run(runs: dict[str, Run], mode: str) -> Run:
         return next(iter(runs.values()))
     kept = ", ".join(runs) or "none"
     raise UsageError(f"the baseline has no run of mode {mode} (it has: {kept})", hint=_HINT)
-
-
-def _rows(run: Run) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": one.question.id,
-            "query": one.question.query,
-            "relevant": one.question.relevant,
-            "partial": one.question.partial,
-            "category": one.question.category,
-            "ranked": one.ranked,
-            "metrics": one.metrics,
-            "latency_ms": one.latency_ms,
-        }
-        for one in run.outcomes
-    ]
-
-
-def _outcome(row: dict[str, Any]) -> Outcome:
-    """Read one question of a file; any exception of a wrong shape means that it is damaged."""
-    texts = (row["id"], row["query"], row["category"], *row["relevant"], *row["partial"])
-    metrics = {name: float(row["metrics"][name]) for name in METRICS}
-    latency = float(row["latency_ms"])
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
-    if not all(0 <= value <= 1 for value in metrics.values()) or not 0 <= latency < float("inf"):
-        raise ValueError
-    question = Question(
-        row["id"], row["query"], tuple(row["relevant"]), tuple(row["partial"]), row["category"]
-    )
-    return Outcome(question, list(row["ranked"]), metrics, latency)

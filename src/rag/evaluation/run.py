@@ -1,4 +1,4 @@
-"""Asking a question set of the index."""
+"""Asking a question set of the index, and the metrics of its rankings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from rag.search.results import QueryFilters, SearchMode
 from rag.search.run import search
 
 RELEVANT, PARTIAL = 1.0, 0.5
+DEPTH = 10  # results that are examined
+METRICS = ("ndcg_5", "ndcg_10", "mrr", "hit_1", "hit_3", "hit_5", "recall_10")
+LATENCY = "latency_ms_p50"
 
 
 class Place(NamedTuple):
@@ -54,15 +57,15 @@ class Judge:
 
         Two names of one note (`a.md`, `work/a.md`) count once, with the higher gain.
         """
-        found: list[Judged] = []
+        judged: list[Judged] = []
         seen: set[frozenset[Place]] = set()
         for gain, names in ((RELEVANT, question.relevant), (PARTIAL, question.partial)):
             for name in names:
                 places = frozenset(self._places.get(name, ()))
                 if places not in seen or not places:
-                    found.append(Judged(gain, places))
+                    judged.append(Judged(gain, places))
                     seen.add(places)
-        return sorted(found, key=lambda one: (-one.gain, len(one.places)))
+        return sorted(judged, key=lambda one: (-one.gain, len(one.places)))
 
     def knows(self, question: Question) -> bool:
         """Return whether any note that the question calls relevant can be found at all."""
@@ -76,38 +79,34 @@ def gains(results: Iterable[Place], judged: Sequence[Judged]) -> list[float]:
     counts and the other gains nothing. So no ranking gains more than the ideal one.
     """
     left = list(judged)
-    found = []
+    gained = []
     for place in results:
         hit = next((one for one in left if place in one.places), None)
         if hit:
             left.remove(hit)
-        found.append(hit.gain if hit else 0.0)
-    return found
-
-
-DEPTH = 10  # results that are examined
-METRICS = ("ndcg_5", "ndcg_10", "mrr", "hit_1", "hit_3", "hit_5", "recall_10")
+        gained.append(hit.gain if hit else 0.0)
+    return gained
 
 
 def score(gains: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
-    """Return all `METRICS` of one ranking.
+    """Return all `METRICS` of one ranking, as trec_eval has them.
 
     nDCG counts every gain. The others count only results with the highest gain there is:
-    relevant notes, or partial ones where the question names no relevant note.
+    relevant notes, or partial ones where the question names no relevant note. `mrr` is the
+    reciprocal rank among the first ten (Voorhees, "The TREC-8 question answering track report",
+    1999); where more than ten notes are wanted, `recall_10` of a perfect ranking stays below 1.
 
     :param gains: of the results by rank.
     :param judged: the gains of all that the question names, found or not; at least one.
     """
     top = max(judged)
-    hits = [gain == top for gain in gains]
+    hits = [gain == top for gain in gains[:DEPTH]]
     return {
         "ndcg_5": ndcg(gains, judged, 5),
         "ndcg_10": ndcg(gains, judged, 10),
-        "mrr": reciprocal_rank(hits, DEPTH),
-        "hit_1": hit(hits, 1),
-        "hit_3": hit(hits, 3),
-        "hit_5": hit(hits, 5),
-        "recall_10": recall(hits, sum(gain == top for gain in judged), 10),
+        "mrr": next((1 / rank for rank, hit in enumerate(hits, 1) if hit), 0.0),
+        **{f"hit_{k}": float(any(hits[:k])) for k in (1, 3, 5)},
+        "recall_10": sum(hits) / sum(gain == top for gain in judged),
     }
 
 
@@ -117,35 +116,11 @@ def ndcg(gains: Sequence[float], judged: Sequence[float], k: int) -> float:
     Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", ACM TOIS 20(4),
     2002, with linear gain and the discount 1 / log2(rank + 1): `ndcg_cut` of trec_eval.
     """
-    return _dcg(gains, k) / _dcg(sorted(judged, reverse=True), k)
-
-
-def _dcg(gains: Sequence[float], k: int) -> float:
-    return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains[:k], 1))
-
-
-def reciprocal_rank(hits: Sequence[bool], k: int) -> float:
-    """Return 1 / rank of the first hit among the first k, else 0; its mean is MRR@k.
-
-    Voorhees, "The TREC-8 question answering track report", 1999.
-    """
-    return next((1 / rank for rank, right in enumerate(hits[:k], 1) if right), 0.0)
-
-
-def hit(hits: Sequence[bool], k: int) -> float:
-    """Return 1 when one of the first k is a hit, else 0: `success` of trec_eval."""
-    return float(any(hits[:k]))
-
-
-def recall(hits: Sequence[bool], total: int, k: int) -> float:
-    """Return the share of all `total` notes wanted that is among the first k.
-
-    Where more than k are wanted, a perfect ranking stays below 1, as in trec_eval.
-    """
-    return sum(hits[:k]) / total
-
-
-LATENCY = "latency_ms_p50"
+    dcg, ideal = (
+        math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(ranked[:k], 1))
+        for ranked in (gains, sorted(judged, reverse=True))
+    )
+    return dcg / ideal
 
 
 @dataclass(frozen=True)
@@ -190,26 +165,24 @@ def run_questions(
     :raises QueryError: when a search fails.
     """
     run, used = Run(mode), set()
+    keep = mode != SearchMode.AUTO  # it is to be measured, whatever the routes
     for question in questions:
         started = time.perf_counter()
         try:
-            keep = mode != SearchMode.AUTO  # it is to be measured, whatever the routes
             response = search(pipeline, question.query, filters, DEPTH, mode=mode, keep_mode=keep)
         except (QueryError, UsageError) as error:
             raise UsageError(f"question {question.id}: {error.message}", hint=error.hint) from error
         milliseconds = (time.perf_counter() - started) * 1000
-        found = [Place(result.vault, result.file_path) for result in response.results]
+        places = [Place(result.vault, result.file_path) for result in response.results]
         judged = judge.judged(question)
-        metrics = score(gains(found, judged), [one.gain for one in judged])
-        ranked, first = [*map(str, found)], next((r.score for r in response.results), 0.0)
-        run.outcomes.append(Outcome(question, ranked, metrics, milliseconds, first))
+        metrics = score(gains(places, judged), [one.gain for one in judged])
+        best = response.results[0].score if response.results else 0.0
+        run.outcomes.append(Outcome(question, [*map(str, places)], metrics, milliseconds, best))
         run.notices = run.notices or response.notices
         used.add(response.mode)
         if not judge.knows(question):
             run.unknown.append(question)
-    if (
-        mode == SearchMode.AUTO
-    ):  # a hybrid search may find that some queries are better searched lexically
+    if mode == SearchMode.AUTO:  # a hybrid search may search some queries lexically
         run.mode = SearchMode.HYBRID if SearchMode.HYBRID in used else SearchMode.LEXICAL
     return run
 
@@ -220,6 +193,18 @@ def summary(outcomes: list[Outcome]) -> dict[str, float]:
         **{name: fmean(one.metrics[name] for one in outcomes) for name in METRICS},
         LATENCY: median(one.latency_ms for one in outcomes),
         "queries": len(outcomes),
+    }
+
+
+def summaries(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Return `overall` and, by name in the order of the set, `categories`."""
+    groups: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        if one.question.category:
+            groups.setdefault(one.question.category, []).append(one)
+    return {
+        "overall": summary(outcomes),
+        "categories": {name: summary(group) for name, group in groups.items()},
     }
 
 
@@ -239,15 +224,3 @@ def score_auc(outcomes: Iterable[Outcome]) -> float | None:
     wrong.sort()
     below = [(bisect_left(wrong, score) + bisect_right(wrong, score)) / 2 for score in right]
     return fmean(below) / len(wrong)
-
-
-def summaries(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Return `overall` and, by name in the order of the set, `categories`."""
-    groups: dict[str, list[Outcome]] = {}
-    for one in outcomes:
-        if one.question.category:
-            groups.setdefault(one.question.category, []).append(one)
-    return {
-        "overall": summary(outcomes),
-        "categories": {name: summary(group) for name, group in groups.items()},
-    }

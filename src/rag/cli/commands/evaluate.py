@@ -16,8 +16,8 @@ from rag.cli.render.console import plural, print_line, print_report, say, visibl
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rag.app.evaluate import EvaluationReport
-    from rag.evaluation.comparison import Comparison, Difference
+    from rag.app.evaluate import EvaluationReport, ModeReport
+    from rag.evaluation.comparison import Comparison
     from rag.evaluation.questions import Question
 
 _LABELS = {
@@ -41,9 +41,7 @@ def evaluate(
     compare: Path | None = value("--compare", "FILE", "Compare with a run kept by --save."),
     save: Path | None = value("--save", "FILE", "Keep this run in a file."),
     modes: str | None = value(
-        "--modes",
-        "MODE,…",
-        "Modes of search, with commas: each is measured.",
+        "--modes", "MODE,…", "Modes of search, with commas: each is measured."
     ),
     transforms: opt.Texts = opt.TRANSFORMS,
     vaults: opt.Texts = opt.VAULTS,
@@ -74,33 +72,17 @@ def evaluate(
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
     with Workspace(config) as workspace:
-        report = run(
-            workspace,
-            asked,
-            wanted,
-            transforms=transforms or None,
-            vaults=vaults,
-            baseline=baseline,
-            save=save,
-        )
+        report = run(workspace, asked, wanted, transforms or None, vaults, baseline, save)
     if not quiet:
         for notice in () if json else (text for one in report.runs for text in one.run.notices):
             say(notice)
         opt.warn_if_stale(report.index)
-    if unknown := report.runs[0].run.unknown:
-        names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
-        where = f"vault {', '.join(vaults)}" if vaults else "the index"
-        verb = "names" if len(unknown) == 1 else "name"
-        count = plural(len(unknown), "question")
-        say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
-    for one in report.runs:
-        if one.compared:
-            _warn_of_comparison(one.compared, one.run.mode, one.compared_with)
+    _warn(report, f"vault {', '.join(vaults)}" if vaults else "the index")
     if json:
         print_report(report)
     else:
         _print(report)
-    if report.is_worse:
+    if any(one.worse for one in report.runs):
         raise typer.Exit(1)
 
 
@@ -114,22 +96,30 @@ def _read(source: str) -> list[Question]:
     return parse_questions(text if isinstance(text, bytes) else text.encode(), "stdin")
 
 
-def _warn_of_comparison(found: Comparison, mode: str, before: str) -> None:
-    """Say what a comparison leaves out; `before` is the mode of the baseline."""
+def _warn(report: EvaluationReport, where: str) -> None:
+    """Say which questions cannot be answered, and which a comparison leaves out."""
     from rag.evaluation.comparison import FEW
 
-    if before != mode:
-        say(f"mode {mode} is compared with mode {before} of the baseline")
-    for left_out, where in (
-        (found.only_baseline, "only in the baseline"),
-        (found.only_now, "not in the baseline"),
-        (found.changed, "not the same in the baseline"),
-    ):
-        if left_out:
-            count = plural(len(left_out), "question")
-            say(f"left out, {where}: {count} ({_few(left_out)})")
-    if found.queries < FEW:
-        say(f"only {plural(found.queries, 'question')} to compare: trust the interval little")
+    if unknown := report.runs[0].run.unknown:
+        names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
+        verb = "names" if len(unknown) == 1 else "name"
+        count = plural(len(unknown), "question")
+        say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
+    for one in report.runs:
+        if (compared := one.compared) is None:
+            continue
+        if one.compared_with != one.run.mode:
+            say(f"mode {one.run.mode} is compared with mode {one.compared_with} of the baseline")
+        for left_out, why in (
+            (compared.only_baseline, "only in the baseline"),
+            (compared.only_now, "not in the baseline"),
+            (compared.changed, "not the same in the baseline"),
+        ):
+            if left_out:
+                say(f"left out, {why}: {plural(len(left_out), 'question')} ({_few(left_out)})")
+        if compared.queries < FEW:
+            count = plural(compared.queries, "question")
+            say(f"only {count} to compare: trust the interval little")
 
 
 def _few(names: list[str]) -> str:
@@ -139,25 +129,17 @@ def _few(names: list[str]) -> str:
 
 def _print(report: EvaluationReport) -> None:
     from rag.cli.render.terminal import make_console
-    from rag.evaluation.run import score_auc, summaries
 
     console = make_console()
     for position, one in enumerate(report.runs):
         if position:
             print_line("")
-        figures = summaries(one.run.outcomes)
-        rows = {visible(name): row for name, row in figures["categories"].items()}
-        table = _table(f"mode {one.run.mode}", *_LABELS.values())
-        for name, row in [*rows.items(), ("all", figures["overall"])]:
-            cells = (f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS)
-            table.add_row(name, *cells, style="bold" if row is figures["overall"] else None)
-        console.print(table)
-        auc = score_auc(one.run.outcomes)
-        if auc is not None:
-            print_line(f"{_AUC}: {auc:.3f} (area under the curve)")
+        console.print(_figures(one))
+        if one.score_auc is not None:
+            print_line(f"{_AUC}: {one.score_auc:.3f} (area under the curve)")
         if one.compared:
             print_line("")
-            console.print(_comparison_table(one.compared))
+            console.print(_comparison(one.compared))
             print_line("")
             print_line(_verdict(one.compared))
 
@@ -172,25 +154,31 @@ def _table(first: str, *columns: str) -> Table:
     return table
 
 
-def _comparison_table(comparison: Comparison) -> Table:
+def _figures(report: ModeReport) -> Table:
+    table = _table(f"mode {report.run.mode}", *_LABELS.values())
+    for name, row in [*report.categories.items(), ("all", report.overall)]:
+        cells = (f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS)
+        table.add_row(visible(name), *cells, style="bold" if row is report.overall else None)
+    return table
+
+
+def _comparison(comparison: Comparison) -> Table:
     both = f"{plural(comparison.queries, 'question')} in both"
     table = _table(both, "baseline", "now", "difference", "95 % interval")
     for name, one in comparison.differences.items():
         digits = _DIGITS.get(name, 4)  # what matters may be less than a thousandth
-        values = (f"{value:.{digits}f}" for value in (one.baseline, one.now))
-        table.add_row(_LABELS[name], *values, f"{one.difference:+.{digits}f}", _span(one, digits))
+        was, now = (f"{value:.{digits}f}" for value in (one.baseline, one.now))
+        change, low, high = (f"{x:+.{digits}f}" for x in (one.difference, one.low, one.high))
+        table.add_row(_LABELS[name], was, now, change, f"{low} to {high}")
     return table
-
-
-def _span(one: Difference, digits: int = 4) -> str:
-    return f"{one.low:+.{digits}f} to {one.high:+.{digits}f}"
 
 
 def _verdict(comparison: Comparison) -> str:
     from rag.evaluation.comparison import DECIDING
 
     one = comparison.differences[DECIDING]
-    change = f"{_LABELS[DECIDING]} changed by {one.difference:+.4f} (95 %: {_span(one)})"
+    interval = f"95 %: {one.low:+.4f} to {one.high:+.4f}"
+    change = f"{_LABELS[DECIDING]} changed by {one.difference:+.4f} ({interval})"
     if comparison.same:
         return f"The same as the baseline: {_LABELS[DECIDING]} did not change."
     if comparison.worse:
