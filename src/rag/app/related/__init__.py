@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes.names import NoteRef, find_named
-from rag.app.related.meaning import NearSentence, Passage, near_in_meaning, sentences_of
-from rag.app.related.words import (
-    WordEvidence,
+from rag.app.related.evidence import (
+    NearSentence,
+    Passage,
+    near_in_meaning,
     near_in_words,
     repeated_lines,
+    sentences_of,
     shared_names,
     weightiest_words,
+    word_passages,
+    word_reasons,
 )
 from rag.app.requests import RelatedRequest
 from rag.app.results import copied
@@ -50,8 +54,6 @@ _PASSAGES = 2  # of a note, that are given
 _OFFERED = 6  # sentences near in meaning, from which they are taken
 _NEAREST, _TITLE = 3, 60  # notes that are named where none is clearly related; characters of each
 _LIKELY = 20  # notes with the most words of one, that are compared in meaning too
-
-
 # Weights of the logarithm of the odds that a note is related: fitted, see docs/ranking.md.
 _NAMES_WEIGHT = 4.0
 _WEIGHTS = {
@@ -185,45 +187,38 @@ def notes_like(snapshot: Workspace, name: str, request: SearchRequest) -> Search
     :param name: of the note.
     :raises UsageError: for an empty name, and for what does not go with it; else as `related`.
     """
-    if not name.strip():
-        raise UsageError(
-            "the name of the note that others are to be like is empty",
-            hint="Name a note by its title or its path.",
-        )
-    for is_given, what in (
-        (bool(request.query.strip()), "words"),
-        (request.mode == SearchMode.LEXICAL, "mode lexical, since it goes by meaning"),
-        (request.chunks, "chunks"),
-    ):
-        if is_given:
-            raise UsageError(
-                f"a search for notes like another one takes no {what}",
-                hint="Leave that out; filters go with it.",
-            )
+    wrong = "needs the name of that note" if not name.strip() else ""
+    if request.query.strip() or request.chunks or request.mode == SearchMode.LEXICAL:
+        wrong = "takes no words, no chunks and no mode lexical; filters go with it"
+    if wrong:
+        raise UsageError(f"a search for notes like another one {wrong}")
     limit = request.top_k or snapshot.config.search.top_k
     asked = RelatedRequest(name, request.filters, limit, True, 0.0, all_vaults=True)
     report = related(snapshot, asked)
-    results = [
-        SearchResult(
-            content=one.chunk.content or "",
-            score=one.score,
-            file_path=one.path,
-            title=one.title,
-            vault=one.vault,
-            position=int(one.chunk.meta["position"]),
-            heading=list(one.chunk.meta.get("heading") or []),
-            line_start=int(one.chunk.meta["line_start"]),
-            line_end=int(one.chunk.meta["line_end"]),
-            line=one.passages[0].line if one.passages else int(one.chunk.meta["line_start"]),
-            repeated=int(one.chunk.meta.get("repeated") or 0),
-            tags=one.tags,
-            created=one.created,
-            scores=one.scores,
-            chunk=one.chunk.id,
-            is_borne=one.score >= _CLEAR,
+    results = []
+    for one in report.results:
+        meta = one.chunk.meta
+        first = int(meta["line_start"])
+        results.append(
+            SearchResult(
+                content=one.chunk.content or "",
+                score=one.score,
+                file_path=one.path,
+                title=one.title,
+                vault=one.vault,
+                position=int(meta["position"]),
+                heading=list(meta.get("heading") or []),
+                line_start=first,
+                line_end=int(meta["line_end"]),
+                line=one.passages[0].line if one.passages else first,
+                repeated=int(meta.get("repeated") or 0),
+                tags=one.tags,
+                created=one.created,
+                scores=one.scores,
+                chunk=one.chunk.id,
+                is_borne=one.score >= _CLEAR,
+            )
         )
-        for one in report.results
-    ]
     mode = SearchMode.DENSE if report.by == MEANING else SearchMode.LEXICAL
     return SearchResponse(name, results, len(results), mode, report.notices)
 
@@ -287,8 +282,8 @@ class _Note:
             score = round(1 / (1 + math.exp(-min(odds, _SUREST))), 6)
             chunks = [sentence.chunk for sentence in sentences] + (shared.chunks if shared else [])
             chunks += [hit.id for hit in named if hit.note == one]
-            told = [*dict.fromkeys(chunks)]
-            candidates.append(_Candidate(one, score, features, sorted(tells), sentences, told))
+            chunks = [*dict.fromkeys(chunks)]
+            candidates.append(_Candidate(one, score, features, sorted(tells), sentences, chunks))
         return by, sorted(candidates, key=lambda one: (-one.score, one.id))
 
     def _has_embeddings(self) -> bool:
@@ -306,27 +301,42 @@ class _Note:
             )
         return wrong is None
 
-    def describe(self, candidates: Sequence[_Candidate]) -> list[RelatedNote]:
-        """Return the best notes, but those of which a template is all that tells."""
-        rows = self.rows(candidates)
-        wanted = {chunk for one in candidates for chunk in one.chunks}
-        documents = {chunk.id: chunk for chunk in self._store.get_documents(sorted(wanted))}
-        evidence = WordEvidence(self._store, self._words, self._chunks, self._repeated)
-        results: list[RelatedNote] = []
-        for one in candidates:
-            chunks = [documents[chunk] for chunk in one.chunks if chunk in documents][:_PASSAGES]
-            passages = self._passages(one, documents) or evidence.passages(chunks)
-            if one.id in rows and (passages or one.names) and len(results) < self._limit:
-                told = (passages[:_PASSAGES], chunks[0], evidence.reasons(chunks))
-                results.append(self._describe(len(results) + 1, rows[one.id], one, *told))
-        return results
-
     def rows(self, candidates: Sequence[_Candidate]) -> dict[str, NoteRow]:
         """Return the rows of notes, by id, in their order."""
         ids = [one.id for one in candidates]
         marks = ", ".join("?" * len(ids))
         rows = {row.id: row for row in self._manifest.notes(f"id IN ({marks})", *ids)}
         return {one: rows[one] for one in ids if one in rows}
+
+    def describe(self, candidates: Sequence[_Candidate]) -> list[RelatedNote]:
+        """Return the best notes, but those of which a template is all that tells."""
+        rows = self.rows(candidates)
+        wanted = {chunk for one in candidates for chunk in one.chunks}
+        documents = {chunk.id: chunk for chunk in self._store.get_documents(sorted(wanted))}
+        roots = self._manifest.vaults()
+        results: list[RelatedNote] = []
+        for one in candidates:
+            chunks = [documents[chunk] for chunk in one.chunks if chunk in documents][:_PASSAGES]
+            passages = self._passages(one, documents)
+            passages = passages or word_passages(self._words, chunks, self._repeated)
+            row = rows.get(one.id)
+            if row is None or not (passages or one.names) or len(results) == self._limit:
+                continue
+            related_note = copied(
+                RelatedNote,
+                row,
+                rank=len(results) + 1,
+                score=one.score,
+                file=str(FoundNote(row, Path(roots[row.vault])).file),
+                link=self._link_to(row),
+                linked=row.id in self.linked,
+                passages=passages[:_PASSAGES],
+                reasons=self._reasons(row, one, chunks),
+                chunk=chunks[0],
+                scores={name: value for name, value in one.features.items() if value},
+            )
+            results.append(related_note)
+        return results
 
     def _passages(self, one: _Candidate, documents: Mapping[str, Document]) -> list[Passage]:
         """Return the sentences of a note that are nearest in meaning; one that both notes have
@@ -344,37 +354,17 @@ class _Note:
         """Those of the note itself."""
         return {one.text for chunk in self._chunks for one in sentences_of(chunk)}
 
-    def _describe(
-        self,
-        rank: int,
-        row: NoteRow,
-        one: _Candidate,
-        passages: list[Passage],
-        chunk: Document,
-        words: list[str],
-    ) -> RelatedNote:
+    def _reasons(self, row: NoteRow, one: _Candidate, chunks: list[Document]) -> Reasons:
+        """Return why another note is related."""
         tags = [tag for tag in self._row.tags if tag in row.tags]
         both = self._links.links_to(row, self._linking) if self._linking else ()
-        reasons = Reasons(
-            words,
+        return Reasons(
+            word_reasons(self._words, chunks),
             round(one.sentences[0].cosine, 6) if one.sentences else 0.0,
             # Without the parents of nested ones.
             [tag for tag in tags if not any(more.startswith(f"{tag}/") for more in tags)],
             one.names,
             sorted({f"{link.source.vault}/{link.source.path}" for link in both}),
-        )
-        return copied(
-            RelatedNote,
-            row,
-            rank=rank,
-            score=one.score,
-            file=str(FoundNote(row, Path(self._manifest.vaults()[row.vault])).file),
-            link=self._link_to(row),
-            linked=row.id in self.linked,
-            passages=passages,
-            reasons=reasons,
-            chunk=chunk,
-            scores={name: value for name, value in one.features.items() if value},
         )
 
     def _link_to(self, row: NoteRow) -> str:

@@ -1,0 +1,438 @@
+"""What two notes have in common: sentences of one meaning, weighty words, names in front matter.
+
+A cosine alone says little: a line that a template puts into sixty notes is nearest of all, and
+some texts are near to every other. So of the cosine of two sentences half of what each is near to
+anyway is taken off (CSLS): the mean of the twenty nearest notes, among which the passages of a
+foreign library count, each for a note. Lines that many notes repeat do not count at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag.index.background import unit_vectors
+from rag.index.searchable_text import lexical_parts
+from rag.text.bm25 import subject_terms
+from rag.text.matches import find_matches, weigh_matches, weigh_terms
+from rag.text.scripts import HAN, KATAKANA
+from rag.text.tokenizer import stem
+from rag.vault.readable import readable_lines
+from rag.vault.sentences import sentence_units
+
+if TYPE_CHECKING:
+    import numpy as np
+    from haystack import Document
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+    from rag.index.background import Background
+    from rag.index.manifest import Manifest
+    from rag.index.note_rows import NoteRow
+    from rag.search.filters import Filter
+    from rag.stores.base.document_store import BaseDocumentStore
+
+    Array = np.ndarray[Any, np.dtype[np.float32]]
+
+_MANY = 4  # other notes with a line, or all of three, make it part of a template
+_LETTER = re.compile(r"[^\W_]")  # a line without any begins no sentence
+_NUMBER = re.compile(r"\d+")
+_LINKS_ONLY = re.compile(r"(?:[\s\d.,;·|*+>・、-]|!?\[\[[^\[\]]*\]\]|!?\[[^\[\]]*\]\([^()]*\))+")
+
+# -- sentences -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A sentence or two of a note that tell why it is related: `line` is the number in its file
+    where they begin."""
+
+    line: int
+    text: str
+    score: float
+
+
+class Sentence(NamedTuple):
+    """A sentence or two: the number in the file of the line where they begin, their text, and that
+    line."""
+
+    number: int
+    text: str
+    line: str
+
+
+def sentences_of(chunk: Document) -> list[Sentence]:
+    """Return the sentences of a chunk, in order; of a chunk without any, its first line."""
+    content, first = chunk.content or "", int(chunk.meta["line_start"])
+    first -= int(chunk.meta.get("repeated") or 0)
+    lines = content.splitlines() or [""]
+    if units := sentence_units(content):
+        return [Sentence(first + unit.line, unit.text, lines[unit.line]) for unit in units]
+    if shown := readable_lines(content):
+        return [Sentence(first + shown[0].number, shown[0].text, lines[shown[0].number])]
+    return [Sentence(first, content.strip(), lines[0])]
+
+
+class RepeatedLines:
+    """The lines, headings and titles that many notes hold, whatever numbers stand in them."""
+
+    def __init__(self, chunks: Iterable[Document]) -> None:
+        notes: dict[str, set[str]] = defaultdict(set)
+        for chunk in chunks:
+            names = (str(chunk.meta.get("title") or ""), *(chunk.meta.get("heading") or ()))
+            for line in (*(chunk.content or "").splitlines(), *names):
+                notes[_without_numbers(line)].add(str(chunk.meta.get("file_id")))
+        many = min(max(4, len(set().union(*notes.values()))), _MANY + 1)  # the note itself too
+        self._lines = {line for line, holders in notes.items() if line and len(holders) >= many}
+
+    def __contains__(self, line: str) -> bool:
+        return _without_numbers(line) in self._lines
+
+    def without(self, text: str) -> str:
+        """Return a text without these lines."""
+        return "\n".join(line for line in text.splitlines() if line not in self)
+
+    def new_sentences(
+        self, chunks: Iterable[Document], vectors: Mapping[str, Array]
+    ) -> Iterator[tuple[str, int, Array]]:
+        """Yield chunk, number in it and embedding of each sentence that begins in none of these
+        lines, nor in a line that holds nothing but links."""
+        for chunk in chunks:
+            lines = filter(_LETTER.search, (chunk.content or "").splitlines())
+            repeated = {line for line in lines if line in self or _LINKS_ONLY.fullmatch(line)}
+            # Sentences are cut only where it matters: for most chunks it does not.
+            sentences = sentences_of(chunk) if repeated else []
+            for number, row in enumerate(vectors.get(chunk.id, ())):
+                if number >= len(sentences) or sentences[number].line not in repeated:
+                    yield chunk.id, number, row
+
+
+def _without_numbers(line: str) -> str:
+    return _NUMBER.sub("0", line).strip().casefold()
+
+
+# -- meaning ---------------------------------------------------------------------------
+
+_SAMPLED = 8  # sentences of a long note whose neighbours are looked up
+_NEIGHBOURS, _COMPARED = 20, 60  # chunks for each of them, and for all of them at least
+_MOST = 2_000  # sentences of other notes, those nearest, that are compared
+_COHORT = 20  # notes that tell how near a sentence is to others anyway
+
+
+class NearSentence(NamedTuple):
+    """A sentence of another note, by its chunk and its number in it.
+
+    :param score: how near it is to the nearest of the note's, less what is near anyway.
+    :param cosine: of the two.
+    """
+
+    chunk: str
+    number: int
+    score: float
+    cosine: float
+
+
+def near_in_meaning(
+    store: BaseDocumentStore,
+    background: Background | None,
+    chunks: Sequence[Document],
+    filters: Filter | None,
+    candidates: Mapping[str, str],
+    repeated: RepeatedLines,
+    limit: int,
+) -> dict[str, list[NearSentence]] | None:
+    """Return the sentences of other notes that are near to those of one, the nearest first, by the
+    note's id; `None` where it has no embedding.
+
+    :param background: what the model makes of a foreign library, where that is known.
+    :param chunks: the note's own.
+    :param filters: what others must pass; the note itself must not.
+    :param candidates: chunks that are compared besides the nearest, each with its note.
+    :param repeated: lines whose sentences do not count.
+    :param limit: how many notes are wanted.
+    """
+    import numpy as np
+
+    own = _vectors(store, [chunk.id for chunk in chunks])
+    if not own:
+        return None
+    ours = [row for *_, row in repeated.new_sentences(chunks, own)]
+    if not ours:
+        return {}
+    sampled = ours[:: math.ceil(len(ours) / _SAMPLED)]
+    each = max(_NEIGHBOURS, max(_COMPARED, 2 * limit) // len(sampled))
+    lists = store.find_lists([(row.tolist(), each) for row in sampled], filters)
+    notes = {**candidates, **{hit.id: hit.note for hits in lists for hit in hits}}
+    vectors = _vectors(store, [*notes])
+    others = [*repeated.new_sentences(store.get_documents([*vectors]), vectors)]
+    if not others:
+        return {}
+    asked = np.stack(ours)
+    nearest = np.argsort(-(asked @ np.stack([row for *_, row in others]).T).max(axis=0))[:_MOST]
+    others = sorted((others[at] for at in nearest), key=lambda one: (notes[one[0]], *one[:2]))
+    theirs = np.stack([row for *_, row in others])
+    cosines: Array = asked @ theirs.T
+    _, starts, note_of = np.unique(
+        [notes[chunk] for chunk, *_ in others], return_index=True, return_inverse=True
+    )
+    to_ours: Array = np.maximum.reduceat(cosines, starts, axis=1)  # sentence x note
+    to_theirs: Array = np.maximum.reduceat(theirs @ theirs.T, starts, axis=1)
+    to_theirs[np.arange(len(theirs)), note_of] = cosines.max(axis=0)  # for its own the asked one
+    worth = cosines - _near_anyway(to_ours, asked, background)[:, None] / 2
+    worth -= _near_anyway(to_theirs, theirs, background)[None, :] / 2
+    best, scores = worth.argmax(axis=0), worth.max(axis=0)
+    sentences: dict[str, list[NearSentence]] = defaultdict(list)
+    for at in np.argsort(-scores, kind="stable").tolist():
+        chunk, number, _ = others[at]
+        near = NearSentence(chunk, number, float(scores[at]), float(cosines[best[at], at]))
+        sentences[notes[chunk]].append(near)
+    return dict(sentences)
+
+
+def _vectors(store: BaseDocumentStore, ids: Sequence[str]) -> dict[str, Array]:
+    """Return the embeddings of the sentences of chunks, at length 1, by chunk."""
+    return {chunk: unit_vectors(rows) for chunk, rows in store.embeddings_of(ids).items()}
+
+
+def _near_anyway(nearness: Array, sentences: Array, background: Background | None) -> Array:
+    """Return how near sentences are to what is nearest to them: notes, and foreign passages."""
+    import numpy as np
+
+    if background is not None:
+        nearness = np.concatenate([nearness, sentences @ background.passages.T], axis=1)
+    count = min(_COHORT, nearness.shape[1])
+    mean: Array = np.partition(nearness, -count, axis=1)[:, -count:].mean(axis=1)
+    return mean
+
+
+# -- words -----------------------------------------------------------------------------
+
+_WORDS = 40  # that are sought
+_TITLE, _HEADING = 3.0, 1.5  # what a word there counts for, against one in the text
+_CHUNKS = 300  # that are looked up
+# Chunks of a note, and others with the most words of each, that tell which lines are repeated.
+_ASKED, _ALIKE = 12, 10
+_SHARES = (1.0, 0.5, 0.25, 0.125)  # of a note's score, for its best chunks
+_REASONS = 5
+# The inverse document frequency from which a word is a reason, that of a twentieth of the chunks;
+# in a small index, how much less it may be than that of the note's rarest word. "off" and "time"
+# tell nothing by themselves.
+_TELLING, _LESS = 3.0, 2.0
+# One letter, a number, and what addresses and hashes are made of.
+_NO_WORD = re.compile(rf"(?![{HAN}{KATAKANA}])\w|\d+|(?=(?:.*\d){{3}}).+|.{{25,}}")
+_PARTICLES = "のをはがにでともへや"
+_KATAKANA = re.compile(f"[{KATAKANA}]")
+_FIRST_KATAKANA, _LAST_KATAKANA = re.compile(f"^[{KATAKANA}]+"), re.compile(f"[{KATAKANA}]+$")
+
+
+class Weighty(NamedTuple):
+    """The weightiest words of a note: the query for chunks with these words, themselves as the
+    text of a query, and the rarity of a dimension of the lexical index."""
+
+    query: SparseEmbedding
+    text: str
+    rarity: Callable[[int], float]
+
+
+def weightiest_words(
+    store: BaseDocumentStore, chunks: Sequence[Document], repeated: RepeatedLines
+) -> Weighty:
+    """Return the words of a note that are frequent in it and rare in others; those of titles and
+    headings count more.
+
+    :param chunks: all of the note's.
+    :param repeated: lines whose words do not count.
+    """
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+    names = {str(chunk.meta.get("title") or ""): _TITLE for chunk in chunks}
+    for heading in chain.from_iterable(chunk.meta.get("heading") or () for chunk in chunks):
+        names.setdefault(heading, _HEADING)
+    texts = [(name, weight) for name, weight in names.items() if name not in repeated]
+    texts += [
+        (lexical_parts(chunk.meta, repeated.without(chunk.content or ""))[-1], 1.0)
+        for chunk in chunks
+    ]
+    counts: dict[int, float] = defaultdict(float)
+    words: dict[int, str] = {}
+    for text, weight in texts:
+        for term in subject_terms(text):
+            counts[term.dimension] += weight * term.weight
+            words.setdefault(term.dimension, term.text)
+    # The store weighs them by their rarity once more: what most notes have must not add up.
+    rarity = store.counts.rarity
+    weights = {one: count**0.5 * rarity(one) for one, count in counts.items()}
+    order = sorted(weights, key=lambda one: (-weights[one], one))[:_WORDS]
+    query = SparseEmbedding(order, [weights[one] for one in order])
+    return Weighty(query, " ".join(words[one] for one in order), rarity)
+
+
+def repeated_lines(
+    store: BaseDocumentStore, chunks: Sequence[Document], filters: Filter | None
+) -> tuple[RepeatedLines, list[Document]]:
+    """Return the lines of a note that others repeat, and the chunks that tell: those with the most
+    words of each of its own.
+
+    :param chunks: the note's own.
+    :param filters: what others must pass.
+    """
+    sampled = chunks[:: math.ceil(len(chunks) / _ASKED)] if chunks else ()
+    queries = [weightiest_words(store, [chunk], RepeatedLines([])).query for chunk in sampled]
+    lists = store.find_lists([(query, _ALIKE) for query in queries], filters)
+    alike = store.get_documents(sorted({hit.id for hits in lists for hit in hits}))
+    return RepeatedLines([*chunks, *alike]), alike
+
+
+class SharedWords(NamedTuple):
+    """What a note has of the weightiest words of another: as a share of what that has itself, 0 to
+    1; and the chunks that have them, the best first."""
+
+    share: float
+    chunks: list[str]
+
+
+def near_in_words(
+    store: BaseDocumentStore, words: Weighty, chunks: Sequence[str], filters: Filter | None
+) -> dict[str, SharedWords]:
+    """Return what notes have of the weightiest words of one, by id.
+
+    :param chunks: the ids of the note's own.
+    :param filters: what others must pass; the note itself must not.
+    """
+    [hits] = store.find_lists([(words.query, _CHUNKS)], filters)
+    [own] = store.score_among([words.query], chunks)
+    whole = _note_score(own.values()) or 1.0
+    by_note: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for hit in hits:
+        by_note[hit.note].append((hit.score, hit.id))
+    return {
+        note: SharedWords(
+            min(1.0, _note_score(score for score, _ in scored) / whole),
+            [chunk for _, chunk in sorted(scored, reverse=True)],
+        )
+        for note, scored in by_note.items()
+    }
+
+
+def _note_score(scores: Iterable[float]) -> float:
+    best = sorted(scores, reverse=True)
+    return sum(share * score for share, score in zip(_SHARES, best, strict=False))
+
+
+def word_passages(
+    words: Weighty, chunks: Sequence[Document], repeated: RepeatedLines
+) -> list[Passage]:
+    """Return the sentences of some chunks, those that hold most of the words first; scores are
+    shares of what all words count for."""
+    weights = weigh_terms(words.text, words.rarity)
+    whole = sum(weights.values()) or 1.0
+    passages = []
+    for one in chain.from_iterable(map(sentences_of, chunks)):
+        if one.line not in repeated:
+            held = weigh_matches(find_matches(one.text, words.text), weights)
+            passages.append(Passage(one.number, one.text, round(sum(held.values()) / whole, 6)))
+    return sorted(passages, key=lambda passage: (-passage.score, passage.line))
+
+
+def word_reasons(words: Weighty, chunks: Sequence[Document]) -> list[str]:
+    """Return the weightiest words that stand in some chunks, as they are written there, each in
+    one form."""
+    rarity = words.rarity
+    least = min(_TELLING, max(map(rarity, words.query.indices), default=0.0) - _LESS)
+    weights = weigh_terms(words.text, lambda one: rarity(one) if rarity(one) >= least else 0.0)
+    best: dict[str, tuple[float, str]] = {}
+    for chunk in chunks:
+        text = lexical_parts(chunk.meta, chunk.content)[-1]
+        spans: list[tuple[int, int, float]] = []
+        for match in find_matches(text, words.text):
+            start, weight = match.start, weights.get(match.term, 0.0)
+            if spans and start < spans[-1][1]:  # two characters each of a longer word
+                start, _, before = spans.pop()
+                weight += before
+            spans.append((start, match.end, weight))
+        for start, end, weight in spans:
+            if weight and (word := _whole_word(text, start, end)):
+                form = stem(word) if word.isascii() else word  # what all forms have in common
+                best[form] = max((weight, word), best.get(form, (0.0, "")))
+    reasons: list[str] = []
+    for _, word in sorted(best.values(), key=lambda one: (-one[0], one[1])):
+        # In scripts without spaces one word may be part of another.
+        if word.isascii() or not any(word in one or one in word for one in reasons):
+            reasons.append(word)
+    return reasons[:_REASONS]
+
+
+def _whole_word(text: str, start: int, end: int) -> str:
+    """Return a part of a text in lower case, without particles and pieces of longer words in
+    katakana; empty for what is no word."""
+    word = text[start:end].lower()
+    if start and _KATAKANA.match(text, start - 1):
+        word = _FIRST_KATAKANA.sub("", word)
+    if _KATAKANA.match(text, end):
+        word = _LAST_KATAKANA.sub("", word)
+    word = word.strip(_PARTICLES)
+    return "" if _NO_WORD.fullmatch(word) else word
+
+
+# -- names -----------------------------------------------------------------------------
+
+_LINK = re.compile(r"!?\[\[([^\[\]|#]+)[^\[\]]*\]\]")
+# Words that begin with a capital, small ones such as "van der" between them; or a short text in a
+# script without capitals. What holds a figure is a date or a measure.
+_WORD = r"(?=[^a-zß-öø-ÿа-я])[^\W\d_][^\W\d_]*\.?"
+_NAME = re.compile(rf"{_WORD}(?:(?: [a-z]{{1,3}}){{0,2}}[ '’·・-]{_WORD}){{0,5}}")
+_LONGEST = 40  # characters of a name
+# Properties that sort notes into kinds, in English, German and Japanese.
+_KINDS = {
+    *("status", "state", "stage", "type", "kind", "category", "class", "cssclass", "cssclasses"),
+    *("priority", "rating", "mood", "lang", "language", "template", "layout", "publish"),
+    *("art", "typ", "kategorie", "zustand", "priorität", "sprache"),
+    *("状態", "状況", "ステータス", "種類", "種別", "分類", "カテゴリ", "カテゴリー"),
+    *("優先度", "重大度", "評価", "言語", "気分"),
+}
+_SPREAD = 0.2  # of the notes may share a name that still relates two
+
+
+def shared_names(manifest: Manifest, row: NoteRow) -> dict[str, dict[str, float]]:
+    """Return the notes that front matter relates to a note, by id: the names, and what each tells,
+    from 0 to 1.
+
+    Related is a note that its front matter names, by a link, title or alias; a note that names it
+    so; and one whose front matter names the same person or place, in whatever property. The more
+    notes do that, the less it tells.
+    """
+    notes: dict[str, dict[str, float]] = defaultdict(dict)
+    for value in chain.from_iterable(row.fields[one] for one in row.fields if one not in _KINDS):
+        link = _LINK.fullmatch(value)
+        name = link[1].strip() if link else value
+        is_name = _is_name(name)
+        if link or is_name:
+            targets = manifest.links.resolve(name, row.vault, row.path)
+            if len(targets) == 1:
+                notes[targets[0].id][name] = 1.0
+        for identity, tells in _naming(manifest, name).items() if is_name else ():
+            notes[identity].setdefault(name, tells)
+    for name in dict.fromkeys([row.title, PurePath(row.path).stem, *row.aliases]):
+        for identity in _naming(manifest, name):
+            notes[identity][name] = 1.0
+    notes.pop(row.id, None)
+    return dict(notes)
+
+
+def _naming(manifest: Manifest, name: str) -> dict[str, float]:
+    """Return the notes whose front matter has a name, by id, and what that tells."""
+    written = [f"[[{name}]]", *([name] if _is_name(name) else [])]
+    notes = manifest.catalogue.with_values(written, _KINDS)
+    every = max(2, manifest.rows())
+    if len(notes) > max(2, _SPREAD * every):
+        return {}
+    return dict.fromkeys(notes, 1.0 - math.log(max(1, len(notes) - 1)) / math.log(every))
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST and bool(_NAME.fullmatch(text))
