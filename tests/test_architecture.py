@@ -20,9 +20,8 @@ EXCEPTIONS = {
     ("rag.cli.commands.processes", "rag.mcp.stdio"),
     ("rag.cli.commands.processes", "rag.daemon.control"),
     ("rag.cli.commands.processes", "rag.web.serve"),
-    # The protocol is spoken over HTTP too, and both read the notes through one library.
-    *(("rag.web.mcp", f"rag.mcp.{name}") for name in ("library", "protocol")),
-    *((f"rag.web.{name}", "rag.mcp.library") for name in ("app", "serve")),
+    # The protocol is spoken over HTTP too.
+    *(("rag.web.mcp", f"rag.mcp.{name}") for name in ("calls", "protocol")),
     ("rag.daemon.server", "rag.cli.app"),
     ("rag.daemon.server", "rag.cli.framework.lazy_group"),
 }

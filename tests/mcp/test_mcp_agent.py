@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mcp_client import call_tool
+from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.indexing.run import IndexRun
-from rag.mcp.library import Library
 from rag.mcp.protocol import Dispatcher
 
 SAMPLES = Path(__file__).resolve().parents[2] / "vaults"

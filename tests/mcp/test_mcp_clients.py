@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcp_client import legacy
-from rag.app.serving.program_start import program_start
+from rag.app.program_start import program_start
 from rag.cli.app import run
 from rag.cli.commands.processes import _CLIENTS
 from rag.config import load_config

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mcp_client import legacy, modern
+from rag.app.library import Library
 from rag.exceptions import ConfigError
-from rag.mcp.library import Call, Library
-from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Connection, Dispatcher, is_slow
+from rag.mcp.calls import Call
+from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Dispatcher
 from rag.mcp.requests import tool_definitions
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
@@ -29,41 +30,34 @@ def empty() -> Dispatcher:
 class TestTheHandshake:
     @pytest.mark.parametrize("version", HANDSHAKE)
     def test_a_known_revision_is_agreed_on(self, empty: Dispatcher, version: str):
-        connection = Connection()
-        answer = empty.handle(legacy("initialize", protocolVersion=version), connection)
-        assert answer["result"]["protocolVersion"] == connection.version == version
+        answer = empty.handle(legacy("initialize", protocolVersion=version))
+        assert answer["result"]["protocolVersion"] == version
         assert answer["result"]["instructions"] == INSTRUCTIONS
 
     @pytest.mark.parametrize("version", ["2099-01-01", MODERN, ""])
     def test_of_an_unknown_one_the_newest_of_the_era_is(self, empty: Dispatcher, version: str):
-        answer = empty.handle(legacy("initialize", protocolVersion=version), Connection())
+        answer = empty.handle(legacy("initialize", protocolVersion=version))
         assert answer["result"]["protocolVersion"] == HANDSHAKE[-1]
 
     def test_a_ping_is_answered(self, empty: Dispatcher):
-        assert empty.handle(legacy("ping"), Connection())["result"] == {}
+        assert empty.handle(legacy("ping"))["result"] == {}
 
     @pytest.mark.parametrize("method", LISTS)
     def test_results_have_nothing_of_the_other_era(self, empty: Dispatcher, method: str):
-        result = empty.handle(legacy(method), Connection("2025-11-25"))["result"]
+        result = empty.handle(legacy(method))["result"]
         assert not {"resultType", "ttlMs", "cacheScope", "_meta"} & {*result}
-
-    def test_a_batch_is_answered_in_the_one_revision_that_has_them(self, empty: Dispatcher):
-        batch = [legacy("ping", 1), {"jsonrpc": "2.0", "method": "x"}, legacy("ping", 2), 7]
-        answers = empty.handle(batch, Connection("2025-03-26"))
-        assert [answer["id"] for answer in answers] == [1, 2, None]
-        assert empty.handle(batch, Connection("2025-11-25"))["error"]["code"] == -32600
 
 
 class TestTheEnvelope:
     def test_discover_names_the_revision_and_what_the_server_is_for(self, empty: Dispatcher):
-        result = empty.handle(modern("server/discover"), Connection())["result"]
+        result = empty.handle(modern("server/discover"))["result"]
         assert result["supportedVersions"] == [MODERN]
         assert result["instructions"] == INSTRUCTIONS
         assert {*result["capabilities"]} == {"tools", "resources", "prompts", "completions"}
 
     @pytest.mark.parametrize("method", ["server/discover", *LISTS])
     def test_results_say_how_long_they_hold(self, empty: Dispatcher, method: str):
-        result = empty.handle(modern(method), Connection())["result"]
+        result = empty.handle(modern(method))["result"]
         assert result["resultType"] == "complete"
         assert result["ttlMs"] >= 0
         assert result["cacheScope"] in ("public", "private")
@@ -72,39 +66,38 @@ class TestTheEnvelope:
     def test_another_revision_is_refused_with_those_that_are_spoken(self, empty: Dispatcher):
         message = modern("tools/list")
         message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2031-01-01"
-        error = empty.handle(message, Connection())["error"]
+        error = empty.handle(message)["error"]
         assert error["code"] == -32022
         assert error["data"] == {"supported": [MODERN], "requested": "2031-01-01"}
 
     def test_one_that_lacks_the_capabilities_is_told_so(self, empty: Dispatcher):
         message = modern("tools/list")
         del message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-        error = empty.handle(message, Connection())["error"]
+        error = empty.handle(message)["error"]
         assert error["code"] == -32602
         assert "clientCapabilities" in error["message"]
 
     def test_discover_without_one_is_told_so(self, empty: Dispatcher):
-        assert empty.handle(legacy("server/discover"), Connection())["error"]["code"] == -32602
+        assert empty.handle(legacy("server/discover"))["error"]["code"] == -32602
 
     def test_a_ping_is_of_the_other_era(self, empty: Dispatcher):
-        assert empty.handle(modern("ping"), Connection())["error"]["code"] == -32601
+        assert empty.handle(modern("ping"))["error"]["code"] == -32601
 
     def test_both_eras_are_served_on_one_connection(self, empty: Dispatcher):
-        connection = Connection()
-        empty.handle(modern("server/discover"), connection)
-        empty.handle(legacy("initialize", protocolVersion="2025-06-18"), connection)
-        assert "ttlMs" in empty.handle(modern("tools/list"), connection)["result"]
-        assert "ttlMs" not in empty.handle(legacy("tools/list"), connection)["result"]
+        empty.handle(modern("server/discover"))
+        empty.handle(legacy("initialize", protocolVersion="2025-06-18"))
+        assert "ttlMs" in empty.handle(modern("tools/list"))["result"]
+        assert "ttlMs" not in empty.handle(legacy("tools/list"))["result"]
 
 
 class TestMessages:
     @pytest.mark.parametrize("message", [None, 7, "x", {}, {"jsonrpc": "1.0"}, [], [1]])
     def test_what_is_none_is_an_invalid_request(self, empty: Dispatcher, message: Any):
-        assert empty.handle(message, Connection())["error"]["code"] == -32600
+        assert empty.handle(message)["error"]["code"] == -32600
 
     @pytest.mark.parametrize("id_", [None, True, 1.5, [], {}])
     def test_an_id_is_text_or_a_whole_number(self, empty: Dispatcher, id_: Any):
-        answer = empty.handle({"jsonrpc": "2.0", "id": id_, "method": "ping"}, Connection())
+        answer = empty.handle({"jsonrpc": "2.0", "id": id_, "method": "ping"})
         assert answer["id"] is None
         assert answer["error"]["code"] == -32600
 
@@ -112,13 +105,13 @@ class TestMessages:
         "message", [{"method": "notifications/initialized"}, {"id": 1, "result": {}}]
     )
     def test_notifications_and_answers_are_not_answered(self, empty: Dispatcher, message: Any):
-        assert empty.handle({"jsonrpc": "2.0", **message}, Connection()) is None
+        assert empty.handle({"jsonrpc": "2.0", **message}) is None
 
     def test_an_unknown_method_is_said_to_be_one(self, empty: Dispatcher):
-        assert empty.handle(legacy("tools/run"), Connection())["error"]["code"] == -32601
+        assert empty.handle(legacy("tools/run"))["error"]["code"] == -32601
 
     def test_an_unknown_tool_is_answered_with_those_there_are(self, empty: Dispatcher):
-        error = empty.handle(modern("tools/call", name="find"), Connection())["error"]
+        error = empty.handle(modern("tools/call", name="find"))["error"]
         assert error["code"] == -32602
         assert "search, get, get_many" in error["message"]
 
@@ -132,12 +125,7 @@ class TestMessages:
     def test_what_was_cancelled_is_not_answered(self, dispatcher: Dispatcher, message: Any):
         call = Call()
         call.cancel()
-        assert dispatcher.handle(message, Connection(), call) is None
-
-    def test_a_batch_waits_in_a_thread_of_its_own_where_one_of_it_takes_notes(self):
-        call = legacy("tools/call", name="search", arguments={"query": "backups"})
-        assert is_slow([legacy("ping"), call])
-        assert not is_slow([legacy("ping"), legacy("tools/list"), 7])
+        assert dispatcher.handle(message, call) is None
 
 
 class TestWhatIsSentToModels:
@@ -146,7 +134,7 @@ class TestWhatIsSentToModels:
         assert len(INSTRUCTIONS) < 2000
 
     def test_the_list_of_tools_is_short(self, empty: Dispatcher):
-        answer = empty.handle(modern("tools/list"), Connection())
+        answer = empty.handle(modern("tools/list"))
         assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) < 7000
 
     def test_every_tool_only_reads_and_takes_no_unknown_arguments(self):
@@ -159,11 +147,11 @@ class TestWhatIsSentToModels:
 class TestPrompts:
     def test_a_prompt_holds_what_was_given(self, empty: Dispatcher):
         message = modern("prompts/get", name="ask_notes", arguments={"question": "Why {x}?"})
-        result = empty.handle(message, Connection())["result"]
+        result = empty.handle(message)["result"]
         assert '"Why {x}?"' in result["messages"][0]["content"]["text"]
 
     def test_a_week_is_the_last_one_unless_named(self, empty: Dispatcher):
-        result = empty.handle(modern("prompts/get", name="weekly_review"), Connection())["result"]
+        result = empty.handle(modern("prompts/get", name="weekly_review"))["result"]
         assert "last week" in result["messages"][0]["content"]["text"]
 
     @pytest.mark.parametrize(
@@ -179,4 +167,4 @@ class TestPrompts:
     )
     def test_what_does_not_fit_is_refused(self, empty: Dispatcher, name: Any, arguments: Any):
         message = modern("prompts/get", name=name, arguments=arguments)
-        assert empty.handle(message, Connection())["error"]["code"] == -32602
+        assert empty.handle(message)["error"]["code"] == -32602

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_client import Server, environment_of, legacy, modern
 from property_examples import examples
-from rag.mcp.protocol import HANDSHAKE, MODERN, Connection, Dispatcher
+from rag.mcp.protocol import HANDSHAKE, MODERN, Dispatcher
 from rag.mcp.requests import tool_definitions
 
 _ENVELOPE = "io.modelcontextprotocol/"
@@ -119,7 +119,7 @@ def check(answer: Any) -> None:
 def test_every_message_has_a_valid_answer_or_none(
     dispatcher: Dispatcher, message: Any, version: str
 ):
-    answer = dispatcher.handle(message, Connection(version))
+    answer = dispatcher.handle(message)
     for one in answer if isinstance(answer, list) else [answer]:
         if one is not None:
             check(json.loads(json.dumps(one)))

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
 from rag.mcp.prompts import TEMPLATE
-from rag.mcp.protocol import Connection, Dispatcher
+from rag.mcp.protocol import Dispatcher
 from rag.mcp.resources import address_of, read_address
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:
-    return dispatcher.handle(modern("resources/read", uri=uri), Connection())
+    return dispatcher.handle(modern("resources/read", uri=uri))
 
 
 def completed(dispatcher: Dispatcher, name: str, typed: str, **known: str) -> Any:
@@ -28,7 +28,7 @@ def completed(dispatcher: Dispatcher, name: str, typed: str, **known: str) -> An
         argument={"name": name, "value": typed},
         context={"arguments": known},
     )
-    return dispatcher.handle(message, Connection())["result"]["completion"]
+    return dispatcher.handle(message)["result"]["completion"]
 
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -82,7 +82,7 @@ def test_japanese_is_read_in_either_normal_form(dispatcher: Dispatcher, form: An
 def test_what_is_no_note_is_missing_and_never_empty(dispatcher: Dispatcher, uri: str):
     error = read(dispatcher, uri)["error"]
     assert (error["code"], error["data"]) == (-32602, {"uri": uri})
-    old = dispatcher.handle(legacy("resources/read", uri=uri), Connection("2025-06-18"))
+    old = dispatcher.handle(legacy("resources/read", uri=uri))
     assert old["error"]["code"] == -32002
 
 
@@ -130,7 +130,7 @@ def test_the_note_of_a_prompt_is_completed_by_its_title(dispatcher: Dispatcher):
         ref={"type": "ref/prompt", "name": "find_related"},
         argument={"name": "note", "value": "roll"},
     )
-    completion = dispatcher.handle(message, Connection())["result"]["completion"]
+    completion = dispatcher.handle(message)["result"]["completion"]
     assert completion["values"] == ["Rolling back"]
 
 
@@ -145,5 +145,5 @@ def test_the_note_of_a_prompt_is_completed_by_its_title(dispatcher: Dispatcher):
     ],
 )
 def test_what_cannot_be_completed_is_refused(dispatcher: Dispatcher, params: Any):
-    answer = dispatcher.handle(modern("completion/complete", **params), Connection())
+    answer = dispatcher.handle(modern("completion/complete", **params))
     assert answer["error"]["code"] == -32602

@@ -26,13 +26,12 @@ _SEARCH = {"name": "search", "arguments": {"query": "backups"}}
 # Imports what answers, but for what a client waits for before it is connected.
 _MODULES = """
 import sys
-from rag.mcp.library import Library
+from rag.app.library import Library
 from rag.mcp.protocol import Dispatcher
-from rag.mcp.protocol import Connection
 from rag.mcp import stdio
 dispatcher = Dispatcher(Library(lambda: None))
 for method in ("server/discover", "initialize", "prompts/list"):
-    dispatcher.handle({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}, Connection())
+    dispatcher.handle({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}})
 print(*sys.modules)
 """
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from mcp_client import call_tool
+from rag.app.library import Library
 from rag.config import RAGConfig
-from rag.mcp.library import Library
 from rag.mcp.protocol import Dispatcher
 from rag.mcp.results import in_terms_of_tools
 

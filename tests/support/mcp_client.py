@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rag.mcp.protocol import MODERN, Connection, Dispatcher
+from rag.mcp.protocol import MODERN, Dispatcher
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -43,7 +43,7 @@ def call_tool(dispatcher: Dispatcher, name: str, arguments: dict[str, Any]) -> s
     """Return the text of a result: all that it has, and never too long."""
     is_error = arguments.pop("refused", False)
     arguments = {key.rstrip("_"): value for key, value in arguments.items()}
-    answer = dispatcher.handle(modern("tools/call", name=name, arguments=arguments), Connection())
+    answer = dispatcher.handle(modern("tools/call", name=name, arguments=arguments))
     assert isinstance(answer, dict)
     result = answer["result"]
     assert result["isError"] is is_error, result

@@ -13,6 +13,7 @@ import pytest
 
 from http_client import Client, serving, token_file
 from ollama_server import OllamaServer
+from rag.cli.app import run
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import UsageError
 from rag.web.gate import Limits
@@ -253,6 +254,22 @@ def test_an_answer_that_takes_too_long_is_given_up(
         answer = client.get("/v1/status")
         go_on.set()
     assert (answer.status, answer.json["error"]["kind"]) == (504, "timeout")
+
+
+@pytest.mark.parametrize(("host", "is_open"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_a_server_that_is_open_to_the_network_says_so(
+    host: str,
+    is_open: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    def begin_and_end(server: Server, on_start: Callable[[], None]) -> None:
+        on_start()
+        server.close()
+
+    monkeypatch.setattr(Server, "run", begin_and_end)
+    assert run(["serve", "--http", "--no-watch", "--port", "0", "--host", host]) == 0
+    assert ("open to the network" in capsys.readouterr().err) is is_open
 
 
 def test_a_unix_socket_is_the_users_alone(http_config: RAGConfig, runtime_folder: Path):

@@ -21,7 +21,7 @@ from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired, run
 from typing import Any, TypedDict
 
-from rag.app.serving.program_start import program_start
+from rag.app.program_start import program_start
 from rag.config import RAGConfig, keys_in_use
 from rag.config.files import nearest_file, platform_folder
 from rag.exceptions import UPDATE_INDEX, ConnectionError, LockedError, UsageError

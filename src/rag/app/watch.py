@@ -26,7 +26,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rag.app.serving.program_start import program_start
+from rag.app.program_start import program_start
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
 from rag.config import RAGConfig
 from rag.exceptions import LockedError, RAGError, RunInterruptedError, UsageError

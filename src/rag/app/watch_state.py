@@ -76,7 +76,7 @@ def read_watcher(config: RAGConfig) -> WatcherStatus | None:
         datetime.fromisoformat(status.heartbeat)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return replace(status, alive=_is_locked(config))
+    return replace(status, alive=is_watched(config))
 
 
 def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
@@ -122,7 +122,7 @@ def _lock_file(config: RAGConfig) -> Path:
     return config.data_dir / "watcher.lock"
 
 
-def _is_locked(config: RAGConfig) -> bool:
+def is_watched(config: RAGConfig) -> bool:
     """Return whether a watcher runs; one that is about to start waits longer than this looks."""
     try:
         with _lock_file(config).open("rb") as file:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from shlex import join
 
-from rag.app.serving.program_start import ClientConfig, ProgramStart, program_start
+from rag.app.program_start import ClientConfig, ProgramStart, program_start
 from rag.config import RAGConfig
 
 NAME = "notes"  # of the server, in the client

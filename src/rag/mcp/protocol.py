@@ -9,22 +9,24 @@ before anything of the notes is imported. The rest waits for `Library`.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from hashlib import sha256
 from importlib import import_module
 from typing import Any, TypeGuard
 
 from rag import __version__
+from rag.app.library import Library
 from rag.exceptions import ArgumentError, NotFoundError, RAGError
-from rag.mcp.library import Call, CancelledCall, Library
+from rag.mcp.calls import Call, CancelledCall
 from rag.mcp.prompts import PROMPTS, TEMPLATE, get_prompt
+from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
 
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-_WITH_BATCHES = "2025-03-26"  # the one revision that has them
-
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32602, -32603, -32022
 _RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
@@ -57,6 +59,7 @@ _LISTS: dict[str, Any] = {
     "resources/templates/list": {"resourceTemplates": [_RESOURCE_TEMPLATE], **_HOUR},
     "prompts/list": {"prompts": [*PROMPTS], **_HOUR},
 }
+_REMEMBERED = 2_000  # bytes
 _SLOW = ("tools/call", "resources/read", "completion/complete")
 
 Message = dict[str, Any]
@@ -72,49 +75,29 @@ class ProtocolError(Exception):
         self.code, self.data = code, data
 
 
-@dataclass
-class Connection:
-    """What is kept of a client between its messages.
-
-    :param version: the revision that `initialize` agreed on; empty before it, and where there is
-        no handshake.
-    """
-
-    version: str = ""
-
-
 class Dispatcher:
     """Answers messages. Several threads may call it at once.
 
     :param library: the notes.
+    :param start: what the settings depend on: a server that is started alike tells of the vaults
+        that the last one has seen, since a client is answered before the notes are loaded.
     """
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, library: Library, start: str = "") -> None:
+        self._library, self._start = library, start
+        self._vaults = _remembered(start)
+        library.on_load = self._remember_vaults
 
     def handle(
-        self,
-        message: object,
-        connection: Connection,
-        call: Call | None = None,
-        notify: Notify | None = None,
-    ) -> Message | list[Message] | None:
+        self, message: object, call: Call | None = None, notify: Notify | None = None
+    ) -> Message | None:
         """Return the answer to a message; `None` where there is none to give.
 
         :param message: a message, or what a client sent in the place of one, as JSON parses it.
-        :param connection: what is kept of the client; `initialize` changes it.
         :param call: says whether the answer is still wanted: where it is not, there is none.
         :param notify: is given the notifications that go before the answer.
         """
         call = call or Call()
-        if isinstance(message, list) and message and connection.version == _WITH_BATCHES:
-            answers = (self._handle(one, connection, call, notify) for one in message)
-            return [answer for answer in answers if answer] or None
-        return self._handle(message, connection, call, notify)
-
-    def _handle(
-        self, message: object, connection: Connection, call: Call, notify: Notify | None
-    ) -> Message | None:
         id_, meta = as_object(message).get("id"), meta_of(message)
         try:
             method, is_modern = _read_envelope(message, meta)
@@ -122,9 +105,9 @@ class Dispatcher:
                 return None
             token = meta.get("progressToken")
             if is_id(token) and notify:
-                call.tell_progress = lambda step, text: notify(_progress(token, step, text))
+                call.notify = lambda step, text: notify(_progress(token, step, text))
             params = as_object(as_object(message).get("params"))
-            result = self._answer(method, params, is_modern, connection, call)
+            result = self._answer(method, params, is_modern, call)
             return None if call.is_cancelled else _result_message(id_, result, is_modern)
         except CancelledCall:
             return None
@@ -134,14 +117,12 @@ class Dispatcher:
             return error_message(id_, error)
         except BaseException as error:  # a panic of the engine is no Exception
             traceback.print_exc(file=sys.stderr)
-            told = f"{type(error).__name__}: {str(error)[:200]}"
-            return error_message(id_, ProtocolError(INTERNAL_ERROR, told))
+            what = f"{type(error).__name__}: {str(error)[:200]}"
+            return error_message(id_, ProtocolError(INTERNAL_ERROR, what))
 
-    def _answer(
-        self, method: str, params: Message, is_modern: bool, connection: Connection, call: Call
-    ) -> Message:
+    def _answer(self, method: str, params: Message, is_modern: bool, call: Call) -> Message:
         if method == "initialize":
-            return self._initialize(params, connection)
+            return self._initialize(params)
         if method == "ping" and not is_modern:
             return {}
         if method == "server/discover" and is_modern:
@@ -161,18 +142,24 @@ class Dispatcher:
             return get_prompt(params.get("name"), params.get("arguments"))
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method[:200])
 
-    def _initialize(self, params: Message, connection: Connection) -> Message:
+    def _initialize(self, params: Message) -> Message:
         wanted = params.get("protocolVersion")
         if not isinstance(wanted, str):
             data = {"supported": [*HANDSHAKE]}
             raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string", data)
-        connection.version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-        introduction = self._introduction()
-        return {"protocolVersion": connection.version, "serverInfo": _SERVER, **introduction}
+        version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+        return {"protocolVersion": version, "serverInfo": _SERVER, **self._introduction()}
 
     def _introduction(self) -> Message:
-        instructions = INSTRUCTIONS + self._library.vaults_sentence()
-        return {"capabilities": _CAPABILITIES, "instructions": instructions}
+        return {"capabilities": _CAPABILITIES, "instructions": INSTRUCTIONS + self._vaults}
+
+    def _remember_vaults(self) -> None:
+        from rag.mcp.results import listed_names
+
+        if self._library.vaults:
+            names = listed_names(self._library.vaults)
+            self._vaults = f" Vaults, when last seen: {names}; status tells them as they are."
+        _remembered(self._start, self._vaults)
 
     def _call_tool(self, params: Message, call: Call) -> Message:
         """Return what a tool gives; what goes wrong is said in words, so that a model may mend it.
@@ -197,9 +184,9 @@ class Dispatcher:
         try:
             request = check(TOOLS[name], arguments or {})
             result = getattr(import_module("rag.mcp.tools"), name)(self._library, request, call)
-            result = result.with_tail(self._library.age())
+            result = result.with_tail(_age(self._library.changed))
         except NotFoundError as error:
-            result = error_result(error).with_tail(self._library.age(is_sought=True))
+            result = error_result(error).with_tail(_age(self._library.changed, is_sought=True))
         except RAGError as error:
             result = error_result(error)
         content = [{"type": "text", "text": result.text}]
@@ -226,8 +213,7 @@ class Dispatcher:
 
 def is_slow(message: object) -> bool:
     """Return whether the answer to a message takes notes, and so a thread of its own."""
-    messages = message if isinstance(message, list) else [message]
-    return any(as_object(one).get("method") in _SLOW for one in messages)
+    return as_object(message).get("method") in _SLOW
 
 
 def is_id(value: object) -> TypeGuard[Id]:
@@ -292,6 +278,40 @@ def _result_message(id_: object, result: Message, is_modern: bool) -> Message:
     else:
         result = {name: value for name, value in result.items() if name not in _HOUR}
     return {"jsonrpc": "2.0", "id": id_, "result": result}
+
+
+def _age(changed: int | None, is_sought: bool = False) -> str:
+    """Return a sentence on how far the index is behind the notes; empty where it is not.
+
+    :param is_sought: say so too where nobody knows, since something was not found.
+    """
+    if changed:
+        how = "1 note has" if changed == 1 else f"{changed:,} notes have"
+        return f"{how} changed since the index was made: tell the user to run `rag index`."
+    if changed is None and is_sought:
+        return "The index may be behind the notes: a new note is found once `rag index` ran."
+    return ""
+
+
+def _remembered(start: str, text: str | None = None) -> str:
+    """Return what is remembered of a start, in the user's runtime folder; empty for nothing.
+
+    :param text: remember this from now on.
+    """
+    name = f"mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    flags = os.O_RDONLY if text is None else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    if not start:
+        return ""
+    with suppress(OSError, UntrustedError):
+        within = open_folder(folder(), make=text is not None)
+        try:
+            with open(open_file(name, flags, within), "rb" if text is None else "wb") as file:  # noqa: PTH123
+                if text is None:
+                    return str(file.read(_REMEMBERED).decode("utf-8", "replace"))
+                file.write(text.encode("utf-8", "replace"))
+        finally:
+            os.close(within)
+    return ""
 
 
 def _progress(token: Id, progress: float, message: str) -> Message:

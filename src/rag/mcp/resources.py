@@ -7,9 +7,9 @@ from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, unquote
 
+from rag.app.library import Library
 from rag.app.notes import get_note
 from rag.exceptions import ArgumentError, NotFoundError, UsageError
-from rag.mcp.library import Library
 from rag.mcp.prompts import PROMPTS, TEMPLATE
 from rag.mcp.results import LONGEST, ROOM, as_data, clean
 from rag.text.tokenizer import name_key

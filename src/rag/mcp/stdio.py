@@ -17,10 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.mcp.library import Call, Library
+from rag.app.library import Library
+from rag.mcp.calls import Call
 from rag.mcp.protocol import (
     PARSE_ERROR,
-    Connection,
     Dispatcher,
     Message,
     ProtocolError,
@@ -62,7 +62,8 @@ def serve(config_file: Path | None = None) -> int:
     named = {k: v for k, v in os.environ.items() if k.startswith(("RAG_", "XDG_CONFIG", "HOME"))}
     start = repr((Path().stat().st_ino, str(config_file), sorted(named.items())))
     try:
-        _Server(Library(read_settings, start), source, target).run()
+        library = Library(read_settings, first="rag.mcp.requests")
+        _Server(library, Dispatcher(library, start), source, target).run()
     except KeyboardInterrupt:
         pass
     finally:
@@ -91,9 +92,9 @@ def _take_streams() -> tuple[int, int]:
 
 
 class _Server:
-    def __init__(self, library: Library, source: int, target: int) -> None:
-        self._library, self._source, self._target = library, source, target
-        self._dispatcher, self._connection = Dispatcher(library), Connection()
+    def __init__(self, library: Library, dispatcher: Dispatcher, source: int, target: int) -> None:
+        self._library, self._dispatcher = library, dispatcher
+        self._source, self._target = source, target
         self._parent = os.getppid()
         self._writing = threading.Lock()
         self._calls: dict[Future[None], tuple[object, Call]] = {}  # with the id of the request
@@ -144,7 +145,7 @@ class _Server:
         elif is_slow(message):
             self._begin(message)
         else:
-            self._say(self._dispatcher.handle(message, self._connection))
+            self._say(self._dispatcher.handle(message))
             self._library.load()
 
     def _refuse(self, why: str) -> None:
@@ -162,9 +163,9 @@ class _Server:
         work.add_done_callback(self._calls.pop)
 
     def _answer(self, message: Any, call: Call) -> None:
-        self._say(self._dispatcher.handle(message, self._connection, call, self._say))
+        self._say(self._dispatcher.handle(message, call, self._say))
 
-    def _say(self, answer: Message | list[Message] | None) -> None:
+    def _say(self, answer: Message | None) -> None:
         """Write an answer, whole."""
         if answer is None or self._is_gone:
             return

@@ -76,7 +76,7 @@ def read_token(data_folder: Path) -> str:
     :raises OSError: when it cannot be written.
     """
     claim_data_folder(data_folder)
-    file = data_folder / _FILE
+    file = token_file(data_folder)
     with suppress(OSError, UnicodeError):
         opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(opened, encoding="ascii") as stream:

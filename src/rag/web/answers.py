@@ -1,14 +1,23 @@
-"""Answers that stream: what a model writes, sentence by sentence with its verdict, as events.
+"""What requests are answered with: reports and errors as JSON, and answers of a model as events,
+sentence by sentence with its verdict.
 
 When the client is gone the model is stopped, as by Ctrl-C at a terminal.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
+from functools import partial
+from html import escape
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from rag.answers.agreement import Progress
 from rag.answers.evidence import outside_code
@@ -18,12 +27,100 @@ from rag.app.ask import AnswerReport
 from rag.app.chat import TurnReport
 from rag.exceptions import RAGError
 from rag.support.json_reports import to_json
-from rag.web.reports import encode, event, stream
 
+# The status of an error, by its kind; of others it is 500.
+_STATUS = {
+    **dict.fromkeys(("usage", "query", "config", "context", "budget", "retriever"), 400),
+    "not_found": 404,
+    "locked": 409,
+    "too_long": 413,
+    **dict.fromkeys(("connection", "model", "model_missing", "unfinished"), 502),
+    "index": 503,
+    "disk_full": 507,
+}
+_HEADERS = {
+    401: {"WWW-Authenticate": "Bearer"},
+    503: {"Retry-After": "1"},
+    408: {"Connection": "close"},  # the body is not read
+    413: {"Connection": "close"},
+}
+_PAGE = (
+    '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    "<title>rag</title><h1>{}</h1><p>{}</p>"
+)
 # Marks of verification behind a sentence, such as `[1?]`, are written as citations while the text
 # is cut into sentences: those belong to the one before them.
 _DOUBTED, _NO_SOURCE = re.compile(r"\[(\d{1,3})\?\]"), "[^0]"
 _MARK = re.compile(r"\[(\^?)(\d{1,3})\]")
+
+Put = Callable[[bytes], None]
+
+
+class RequestError(RAGError):
+    """A request that is refused for what it is, not for what it asks."""
+
+    def __init__(self, status: int, kind: str, message: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.status, self.kind = status, kind
+
+
+def encode(report: object) -> bytes:
+    """Return a report, or an error, as the JSON object of schema 1."""
+    return _json({"schema": 1, **to_json(report)})
+
+
+def report_response(report: object) -> Response:
+    """Return the answer that a report is."""
+    return Response(encode(report), media_type="application/json")
+
+
+def error_response(error: RAGError, request: Request | None = None) -> Response:
+    """Return the answer that an error is, with the status of its kind; to who opens the page in a
+    browser, in words."""
+    status = error.status if isinstance(error, RequestError) else _STATUS.get(error.kind, 500)
+    headers = _HEADERS.get(status, {})
+    accepted = request.headers.get("accept", "") if request else ""
+    if request and request.url.path in ("/", "/open") and "text/html" in accepted:
+        text = _PAGE.format(*map(escape, (str(error), error.hint)))
+        return Response(text, status, headers, media_type="text/html")
+    return Response(encode(error), status, headers, media_type="application/json")
+
+
+def event(name: str, content: Any) -> bytes:
+    """Return a server-sent event.
+
+    :param content: JSON; as bytes where it is written already.
+    """
+    data = content if isinstance(content, bytes) else _json(content)
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+async def stream(
+    work: Callable[[Put], None], pool: Executor, stop: Callable[[], None]
+) -> AsyncIterator[bytes]:
+    """Yield what work gives, which is done in a thread.
+
+    :param work: is given where to put events.
+    :param stop: is called when all is done, or when the client is gone.
+    """
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
+
+    def put(data: bytes | None) -> None:
+        loop.call_soon_threadsafe(queue.put_nowait, data)
+
+    def run() -> None:
+        try:
+            work(put)
+        finally:
+            put(None)
+
+    job = pool.submit(run)
+    try:
+        while (data := await queue.get()) is not None:
+            yield data
+    finally:
+        job.cancel()
+        stop()
 
 
 def answered(
@@ -35,7 +132,7 @@ def answered(
     """
     listener = Listener(question)
 
-    def run(put: Callable[[bytes], None]) -> None:
+    def run(put: Put) -> None:
         listener.put = put
         try:
             listener.finish(work(listener))
@@ -51,9 +148,9 @@ def answered(
 
 
 class Listener:
-    """Makes events of what is said of one answer; see `rag.app.ask.ask`."""
+    """Makes events of one answer while it is written; see `rag.app.ask.ask`."""
 
-    put: Callable[[bytes], None]
+    put: Put
 
     def __init__(self, question: str) -> None:
         self.is_gone = threading.Event()
@@ -71,62 +168,66 @@ class Listener:
             raise KeyboardInterrupt
 
     def on_text(self, text: str) -> None:
-        """Tell the sentences that are whole now."""
+        """Put the sentences that are whole now."""
         self._has_text = True
         text = _DOUBTED.sub(r"[^\1]", text.replace(self._no_source, _NO_SOURCE))
-        self._tell(self._splitter.feed(text))
+        self._put_units(self._splitter.feed(text))
 
     def on_progress(self, progress: Progress) -> None:
-        """Tell that sentences were taken out: never their words, which nobody should read."""
+        """Put that sentences were taken out: never their words, which nobody should read."""
         self.on_piece("")
         self._strike(progress.struck)
 
-    def _strike(self, count: int) -> None:
-        for _ in range(count - self._struck):
-            self._put_sentence("", "struck", [])
-        self._struck = max(self._struck, count)
-
     def finish(self, report: AnswerReport | TurnReport) -> None:
-        """Tell the rest: quotations, sources, notices and the report."""
+        """Put the rest: quotations, sources, notices and the report."""
         answer = report.answer
-        self._tell(self._splitter.end())
+        self._put_units(self._splitter.end())
         self._strike(answer.struck.count("sentence"))
         if not self._has_text:
             for quote in answer.quotes:
                 self._put_sentence(quote.text, "quoted", [quote.source])
             if not answer.quotes and answer.text:
                 self.on_text(answer.text)
-                self._tell(self._splitter.end())
-        written = to_json(report)
-        for source in written["sources"]:
+                self._put_units(self._splitter.end())
+        for source in to_json(report)["sources"]:
             self.put(event("citation", source))
         for notice in answer.notices:
             self.put(event("notice", {"text": notice}))
         self.put(event("done", encode(report)))
 
-    def _tell(self, units: list[Unit]) -> None:
+    def _strike(self, count: int) -> None:
+        for _ in range(count - self._struck):
+            self._put_sentence("", "struck", [])
+        self._struck = max(self._struck, count)
+
+    def _put_units(self, units: list[Unit]) -> None:
+        """Put sentences, what a reader may think of each, and the numbers of its sources."""
         for unit in units:
-            if unit.kind != BLANK:
-                self._sentence(unit)
+            if unit.kind == BLANK:
+                continue
+            text, marks = unit.text, list[tuple[str, str]]()
+            if unit.kind != FENCE:
+                text = outside_code(partial(self._read_marks, marks=marks), text)
+            sources = [*dict.fromkeys(int(number) for _, number in marks if int(number))]
+            if any(not doubt for doubt, _ in marks):
+                verdict = "verified"
+            else:
+                verdict = "doubtful" if sources else "unsupported" if marks else "plain"
+            self._put_sentence(text, verdict, sources)
 
-    def _sentence(self, unit: Unit) -> None:
-        """Tell a sentence, what a reader may think of it, and the numbers of its sources."""
-        marks: list[tuple[bool, int]] = []
+    def _read_marks(self, text: str, marks: list[tuple[str, str]]) -> str:
+        """Add the marks of a text to a list, and return it with them as readers see them."""
 
-        def note(mark: re.Match[str]) -> str:
-            number = int(mark[2])
-            marks.append((not mark[1], number))
-            return mark[0] if not mark[1] else f"[{number}?]" if number else self._no_source
+        def read(mark: re.Match[str]) -> str:
+            marks.append((mark[1], mark[2]))
+            return mark[0] if not mark[1] else f"[{mark[2]}?]" if int(mark[2]) else self._no_source
 
-        text = unit.text
-        if unit.kind != FENCE:
-            text = outside_code(lambda part: _MARK.sub(note, part), text)
-        sources = [*dict.fromkeys(number for _, number in marks if number)]
-        if any(is_sure for is_sure, _ in marks):
-            verdict = "verified"
-        else:
-            verdict = "doubtful" if sources else "unsupported" if marks else "plain"
-        self._put_sentence(text, verdict, sources)
+        return _MARK.sub(read, text)
 
     def _put_sentence(self, text: str, verdict: str, sources: list[int]) -> None:
         self.put(event("sentence", {"text": text, "verdict": verdict, "sources": sources}))
+
+
+def _json(content: Any) -> bytes:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")

@@ -1,11 +1,12 @@
-"""The routes: each takes a request of `rag.web.requests` and gives a report of `rag.app`."""
+"""The routes of the API: each takes a request of `rag.web.requests` and gives a report of
+`rag.app`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,60 +18,70 @@ from rag import __version__
 from rag.app.ask import AnswerReport
 from rag.app.ask import ask as answer
 from rag.app.chat import Chat, TurnReport
-from rag.app.notes import Limits, get_note, get_notes
-from rag.app.related import related
-from rag.app.search import search
-from rag.app.status import read_status
-from rag.app.sync import sync
+from rag.app.library import Library
+from rag.app.notes import Limits, NoteReport, NotesReport, get_note, get_notes
+from rag.app.related import RelatedReport, related
+from rag.app.search import SearchReport, search
+from rag.app.status import StatusReport, read_status
+from rag.app.sync import SyncReport, sync
+from rag.app.watch_state import is_watched
 from rag.app.workspace import Workspace
-from rag.config import RAGConfig
 from rag.exceptions import RAGError
-from rag.mcp.library import Library
 from rag.web import requests
 from rag.web.access import COOKIE_SECONDS, Access
-from rag.web.answers import Listener, answered
+from rag.web.answers import Listener, RequestError, answered, error_response, report_response
 from rag.web.mcp import Endpoint
 from rag.web.openapi import describe
-from rag.web.reports import RequestError, error_response, report_response
+from rag.web.requests import Operation
 
 T = TypeVar("T")
 _READERS, _WRITERS = 3, 2  # threads for searches, and for answers
 _LOOK = 3.0  # seconds between two looks for changed notes
 _PAUSE, _LATEST = 0.5, 15.0  # without a request before one; after which nobody waits for a pause
-_LINE = 10_000  # lines of one note
+_LINES = 10_000  # of one note
 
 
 class Api:
-    """Answers requests for the notes of one configuration, which a library reads."""
+    """Answers requests for the notes of a library.
 
-    def __init__(self, config: RAGConfig, library: Library, access: Access, cookie: str) -> None:
-        self._config, self.library, self._access, self._cookie = config, library, access, cookie
+    :param cookie: the name of the cookie.
+    """
+
+    def __init__(self, library: Library, access: Access, cookie: str) -> None:
+        self._library, self._access, self._cookie = library, access, cookie
         self._read_pool = ThreadPoolExecutor(_READERS, "read")
         self._answer_pool = ThreadPoolExecutor(_WRITERS, "answer")
-        self._look_pool = ThreadPoolExecutor(1, "look")
         self._index_pool = ThreadPoolExecutor(1, "index")
-        mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
         self._looked = 0.0
         self._look_timer: asyncio.TimerHandle | None = None
+        reading, answering, note = self._reading, self._answering, "/v1/notes/{id}"
+        self.operations = [
+            Operation("GET", "/v1/search", requests.Search, SearchReport, reading(search)),
+            Operation("GET", "/v1/status", requests.Status, StatusReport, reading(_status)),
+            Operation("POST", "/v1/notes:batch", requests.Batch, NotesReport, reading(_batch)),
+            Operation("GET", f"{note}/related", requests.Related, RelatedReport, reading(related)),
+            Operation("GET", note, requests.Note, NoteReport, reading(_note)),
+            Operation("POST", "/v1/ask", requests.Ask, AnswerReport, answering(self._ask), True),
+            Operation("POST", "/v1/chat", requests.Chat, TurnReport, answering(self._chat), True),
+            Operation("POST", "/v1/index", requests.Index, SyncReport, self._index),
+        ]
+        mcp = Endpoint(library, ThreadPoolExecutor(_WRITERS, "mcp"))
         self.routes = [
-            Route("/health", self.health),
-            Route("/open", self.open),
-            Route("/openapi.json", self.openapi),
-            Route("/v1/search", self.search),
-            Route("/v1/status", self.status),
-            Route("/v1/notes:batch", self.batch, methods=["POST"]),
-            Route("/v1/notes/{id:path}/related", self.related),
-            Route("/v1/notes/{id:path}", self.note),
-            Route("/v1/ask", self.ask, methods=["POST"]),
-            Route("/v1/chat", self.chat, methods=["POST"]),
-            Route("/v1/index", self.index, methods=["POST"]),
+            Route("/health", self._health),
+            Route("/open", self._open),
+            Route("/openapi.json", self._openapi),
             Route("/mcp", mcp.answer, methods=["POST"]),
+            *(
+                Route(one.path.replace("{id}", "{id:path}"), one.handle, methods=[one.method])
+                for one in self.operations
+            ),
         ]
 
     async def read(self, work: Callable[[Workspace], T]) -> T:
         """Do something with a reader of the newest snapshot, in a thread.
 
-        Whether notes changed is found out every few seconds, between two requests.
+        Whether notes changed is found out every few seconds, between two requests; not where a
+        watcher does that.
         """
         loop = asyncio.get_running_loop()
         if self._look_timer:
@@ -80,8 +91,8 @@ class Api:
         self._look_timer = loop.call_later(0 if is_late else due, self._begin_look)
 
         def run() -> T:
-            self.library.wait_for_notes()
-            with self.library.reader(is_fresh=False) as workspace:
+            self._library.wait_for_notes()
+            with self._library.reader(is_fresh=False) as workspace:
                 return work(workspace)
 
         return await loop.run_in_executor(self._read_pool, run)
@@ -90,116 +101,84 @@ class Api:
         """Have a thread look for changed notes, and index them where they are few."""
 
         def look() -> None:
-            self.library.wait_for_notes()
-            with self.library.reader():
-                pass
+            self._library.wait_for_notes()
+            if not is_watched(self._library.config):
+                with self._library.reader():
+                    pass
 
         self._looked = asyncio.get_running_loop().time()
-        self._look_pool.submit(look)
+        self._index_pool.submit(look)
 
-    async def health(self, request: Request) -> Response:
-        """Return that the server is up; nothing of the notes."""
-        return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
+    def _reading(self, work: Callable[[Workspace, Any], object]) -> Callable[..., Any]:
+        """Return what responds with a report on the newest snapshot."""
 
-    async def open(self, request: Request) -> Response:
-        """Give a browser that opens a one-time link its cookie."""
-        if not self._access.use_link(request.query_params.get("once", "")):
-            hint = "`rag serve --http --open` makes a new one."
-            raise RequestError(401, "unauthorized", "this link was used, or is too old", hint)
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(
-            self._cookie,
-            self._access.cookie,
-            max_age=COOKIE_SECONDS,
-            httponly=True,
-            samesite="strict",
-        )
-        return answer
+        async def respond(asked: Any) -> Response:
+            return report_response(await self.read(lambda workspace: work(workspace, asked)))
 
-    async def openapi(self, request: Request) -> Response:
-        """Return the description of the API."""
-        return JSONResponse(describe(self.routes))
+        return respond
 
-    async def search(self, request: Request) -> Response:
-        """Search."""
-        asked = requests.from_query(requests.Search, request.query_params)
-        return report_response(await self.read(lambda workspace: search(workspace, asked)))
+    def _answering(
+        self, work: Callable[[Any, Listener], AnswerReport | TurnReport]
+    ) -> Callable[..., Any]:
+        """Return what responds with the events of an answer."""
 
-    async def note(self, request: Request) -> Response:
-        """Read a note."""
-        requests.from_query(requests.Note, request.query_params)
-        name, limits = request.path_params["id"], Limits(_LINE)
-        report = await self.read(lambda one: get_note(one.config, name, limits=limits))
-        return report_response(report)
+        async def respond(asked: Any) -> Response:
+            def run(listener: Listener) -> AnswerReport | TurnReport:
+                self._library.wait_for_answers()
+                return work(asked, listener)
 
-    async def related(self, request: Request) -> Response:
-        """Find related notes."""
-        asked = requests.from_query(
-            requests.Related, request.query_params, note=request.path_params["id"]
-        )
-        return report_response(await self.read(lambda workspace: related(workspace, asked)))
+            events = answered(run, asked.question, self._answer_pool)
+            return StreamingResponse(events, media_type="text/event-stream")
 
-    async def status(self, request: Request) -> Response:
-        """Return the state of the index."""
-        asked = requests.from_query(requests.Status, request.query_params)
-        report = await self.read(lambda one: read_status(one.config, asked.links, asked.vectors))
-        return report_response(report)
+        return respond
 
-    async def batch(self, request: Request) -> Response:
-        """Read several notes."""
-        asked = requests.from_body(requests.Batch, await request.body())
-        limits = Limits(asked.lines)
-        report = await self.read(lambda one: get_notes(one.config, asked.notes, limits=limits))
-        return report_response(report)
+    def _ask(self, asked: requests.Ask, to: Listener) -> AnswerReport:
+        with self._library.reader(is_fresh=False) as workspace:
+            text, progress, piece = to.on_text, to.on_progress, to.on_piece
+            return answer(workspace, asked, text, on_progress=progress, on_piece=piece)
 
-    async def ask(self, request: Request) -> Response:
-        """Answer a question, as events."""
-        asked = requests.from_body(requests.Ask, await request.body())
+    def _chat(self, asked: requests.Chat, to: Listener) -> TurnReport:
+        with Chat(self._library.config, asked) as chat:
+            return chat.ask(asked.question, on_text=to.on_text, on_progress=to.on_progress)
 
-        def work(to: Listener) -> AnswerReport:
-            with self.library.reader(is_fresh=False) as workspace:
-                return answer(
-                    workspace,
-                    asked,
-                    on_text=to.on_text,
-                    on_progress=to.on_progress,
-                    on_piece=to.on_piece,
-                )
-
-        return self._stream(work, asked.question)
-
-    async def chat(self, request: Request) -> Response:
-        """Answer a question of a conversation, as events."""
-        asked = requests.from_body(requests.Chat, await request.body())
-
-        def work(to: Listener) -> TurnReport:
-            with Chat(self._config, asked) as chat:
-                return chat.ask(asked.question, on_text=to.on_text, on_progress=to.on_progress)
-
-        return self._stream(work, asked.question)
-
-    def _stream(
-        self, work: Callable[[Listener], AnswerReport | TurnReport], question: str
-    ) -> Response:
-        def run(listener: Listener) -> AnswerReport | TurnReport:
-            self.library.wait_for_answers()
-            return work(listener)
-
-        events = answered(run, question, self._answer_pool)
-        return StreamingResponse(events, media_type="text/event-stream")
-
-    async def index(self, request: Request) -> Response:
-        """Index what changed."""
-        asked = requests.from_body(requests.Index, await request.body())
-
-        def run() -> object:
-            self.library.wait_for_notes()
-            return sync(self._config, asked)
+    async def _index(self, asked: requests.Index) -> Response:
+        def run() -> SyncReport:
+            self._library.wait_for_notes()
+            return sync(self._library.config, asked)
 
         loop = asyncio.get_running_loop()
         report = await loop.run_in_executor(self._index_pool, run)
         self._looked = 0.0
         return report_response(report)
+
+    async def _health(self, request: Request) -> Response:
+        """Return that the server is up; nothing of the notes."""
+        return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
+
+    async def _openapi(self, request: Request) -> Response:
+        return JSONResponse(describe(self.operations))
+
+    async def _open(self, request: Request) -> Response:
+        """Give a browser that opens a one-time link its cookie."""
+        if not self._access.use_link(request.query_params.get("once", "")):
+            hint = "`rag serve --http --open` makes a new one."
+            raise RequestError(401, "unauthorized", "this link was used, or is too old", hint)
+        reply = RedirectResponse("/", 303)
+        name, value = self._cookie, self._access.cookie
+        reply.set_cookie(name, value, COOKIE_SECONDS, httponly=True, samesite="strict")
+        return reply
+
+
+def _status(workspace: Workspace, asked: requests.Status) -> StatusReport:
+    return read_status(workspace.config, asked.links, asked.vectors)
+
+
+def _batch(workspace: Workspace, asked: requests.Batch) -> NotesReport:
+    return get_notes(workspace.config, asked.notes, limits=Limits(asked.lines))
+
+
+def _note(workspace: Workspace, asked: requests.Note) -> NoteReport:
+    return get_note(workspace.config, asked.note, limits=Limits(_LINES))
 
 
 def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:
@@ -207,13 +186,14 @@ def make_app(api: Api, pages: Sequence[Route] = ()) -> Starlette:
 
     async def refuse(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
-            kind, told, hint = "usage", "the request cannot be read", "`/openapi.json` lists all."
+            kind, message = "usage", "the request cannot be read"
+            hint = "`/openapi.json` lists all."
             if error.status_code == 404:
-                kind, told = "not_found", "there is no such address"
+                kind, message = "not_found", "there is no such address"
             elif error.status_code == 405:
                 methods = " or ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-                told, hint = "this address is not asked like that", f"Ask it with {methods}."
-            error = RequestError(error.status_code, kind, told, hint)
+                message, hint = "this address is not asked like that", f"Ask it with {methods}."
+            error = RequestError(error.status_code, kind, message, hint)
         elif not isinstance(error, RAGError):
             hint = "Its output says more; `rag doctor` checks the index."
             error = RequestError(500, "error", "the server failed at this request", hint)

@@ -14,16 +14,16 @@ import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
+from socket import gethostname
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 
 from rag.exceptions import RAGError
 from rag.web.access import Access
-from rag.web.reports import RequestError, error_response
+from rag.web.answers import RequestError, error_response
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -72,11 +72,9 @@ class Gate:
         self._app, self._access, self._cookie = app, access, cookie
         self._limits = limits or Limits()
         self._names = {"localhost", "127.0.0.1", "::1", host.lower()} - {"", "0.0.0.0", "::"}
-        self._has_addresses = bool(host) and not _is_loopback(host)
+        self._has_addresses = bool(host) and not is_loopback(host)
         if self._has_addresses:
-            import socket
-
-            self._names.add(socket.gethostname().lower())
+            self._names.add(gethostname().lower())
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +82,7 @@ class Gate:
             return
         answer = _Answer(send, self._limits.send)
         if self._running >= self._limits.at_once:
-            busy = RequestError(503, "busy", "the server is busy", hint="Try again in a second.")
+            busy = RequestError(503, "busy", "the server is busy", "Try again in a second.")
             await error_response(busy)(scope, receive, answer)
             return
         self._running += 1
@@ -156,19 +154,15 @@ class Gate:
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._access.is_token(token.strip()):
             return
-        cookies: SimpleCookie = SimpleCookie()
-        with suppress(CookieError):
-            cookies.load(headers.get("cookie", ""))
-        brought = cookies[self._cookie].value if self._cookie in cookies else ""
+        brought = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
         if not kind and self._access.is_cookie(brought):
             return
-        raise RequestError(
-            401,
-            "unauthorized",
-            "this needs the token" if not kind else "this is not the token",
-            hint="`rag serve --http --open` opens the page; programs send `Authorization: Bearer`"
-            " and the token, whose file it names.",
+        message = "this needs the token" if not kind else "this is not the token"
+        hint = (
+            "`rag serve --http --open` opens the page; programs send `Authorization: Bearer`"
+            " and the token, whose file it names."
         )
+        raise RequestError(401, "unauthorized", message, hint)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
         """Return the body of a request; `None` where the client went away.
@@ -257,5 +251,6 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether an address to listen on is of this machine alone."""
     return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)

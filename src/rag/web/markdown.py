@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -20,6 +19,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markupsafe import Markup
 
 from rag.text.messages import without_controls
 from rag.vault.frontmatter import split_front_matter
@@ -39,9 +39,10 @@ _OUTSIDE = ("http", "https", "mailto", "obsidian")
 _WIKI = re.compile(r"(!?)\[\[([^\[\]|\n]+?)\\?(?:\|([^\[\]\n]*))?\]\]")
 _CALLOUT = re.compile(r"\[!([\w-]{1,40})\][+-]?[ \t]*(.*)")
 _TASK = re.compile(r"\[([ xX/-])\]\s")
-_TAG = re.compile(r"#([^\W\d_][\w/-]*|[\w/-]*[^\W\d_][\w/-]*)")
+_TAG = re.compile(r"(?<!\S)#([^\W\d_][\w/-]*|[\w/-]*[^\W\d_][\w/-]*)")
 _MATH = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?! )(?P<line>[^$\n]+?)(?<! )\$(?!\d)", re.DOTALL)
 _BETWEEN = re.compile(r"(==)(?! )(.+?)(?<! )==|(%%)(.*?)%%", re.DOTALL)
+_SHOWN = ("tags", "tag", "title", "created", "cssclasses")  # elsewhere on the page, or nowhere
 _WIDTH = re.compile(r"\d{1,4}(?:x\d{1,4})?$")
 
 
@@ -56,9 +57,9 @@ class Heading:
 
 @dataclass
 class Page:
-    """A note as HTML, its headings, and what its front matter says."""
+    """A note as HTML, its headings, and what else its front matter says."""
 
-    html: str
+    html: Markup
     headings: list[Heading] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
 
@@ -69,14 +70,17 @@ def render(lines: list[str], vault: str, path: str) -> Page:
     :param lines: all of its file.
     """
     if not path.lower().endswith(MARKDOWN):
-        return Page(f"<pre>{escape(without_controls(chr(10).join(lines)))}</pre>")
+        return Page(Markup("<pre>{}</pre>").format(without_controls("\n".join(lines))))
     front = split_front_matter(lines)
     body = "\n".join(lines[front.body_line :])
     env: dict[str, Any] = {"vault": vault, "path": path, "shift": front.body_line + 1}
     tokens = _MARKDOWN.parse(without_controls(body), env)
     html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, env))
-    properties = {str(name): _worded(value) for name, value in front.fields.items()}
-    return Page(html, [*_headings(tokens, env["shift"])], properties)
+    worded = {str(name): _worded(value) for name, value in front.fields.items()}
+    properties = {
+        name: value for name, value in worded.items() if value and name.lower() not in _SHOWN
+    }
+    return Page(Markup(html), [*_headings(tokens, env["shift"])], properties)
 
 
 def note_address(note: str, vault: str = "", line: int = 0) -> str:
@@ -109,71 +113,63 @@ def _headings(tokens: Sequence[Token], shift: int) -> Iterator[Heading]:
 # -- what Obsidian adds ----------------------------------------------------------------
 
 
-def _wiki_links(state: StateInline, silent: bool) -> bool:
+def _wiki_link(state: StateInline, link: re.Match[str]) -> None:
     """`[[note#heading|words]]`, and `![[picture.png|200]]`."""
-    found = _WIKI.match(state.src, state.pos, state.posMax)
-    if not found:
-        return False
-    if not silent:
-        embeds, target, words = found.groups()
-        target = target.strip()
-        if embeds and is_picture(target):
-            token = state.push("image", "img", 0)
-            token.attrs = {"src": quote(target), "alt": ""}
-            token.content = "" if words and _WIDTH.match(words) else words or target
-            token.children = []
-        else:
-            vault, path = state.env["vault"], state.env["path"]
-            name = target if not target.startswith("#") else f"{vault}/{path}{target}"
-            state.push("link_open", "a", 1).attrs = {
-                "href": note_address(name, vault),
-                "class": "embed" if embeds else "wiki",
-            }
-            state.push("text", "", 0).content = words or target.lstrip("#").replace("#", " › ")
-            state.push("link_close", "a", -1)
-    state.pos = found.end()
-    return True
+    embeds, target, words = link.groups()
+    target = target.strip()
+    if embeds and is_picture(target):
+        token = state.push("image", "img", 0)
+        token.attrs = {"src": quote(target), "alt": ""}
+        token.content = "" if words and _WIDTH.match(words) else words or target
+        token.children = []
+        return
+    vault, path = state.env["vault"], state.env["path"]
+    name = target if not target.startswith("#") else f"{vault}/{path}{target}"
+    words = words or target.lstrip("#").replace("#", " › ")
+    _push(state, "link", "a", words, href=note_address(name, vault), kind="wiki")
 
 
-def _math(state: StateInline, silent: bool) -> bool:
+def _math(state: StateInline, math: re.Match[str]) -> None:
     """`$x^2$` and `$$…$$`, shown as they are written."""
-    found = _MATH.match(state.src, state.pos, state.posMax)
-    if not found:
-        return False
-    if not silent:
-        token = state.push("code_inline", "code", 0)
-        token.content = (found["block"] or found["line"]).strip()
-        token.attrs = {"class": "math block" if found["block"] else "math"}
-    state.pos = found.end()
-    return True
+    token = state.push("code_inline", "code", 0)
+    token.content = (math["block"] or math["line"]).strip()
+    token.attrs = {"class": "math block" if math["block"] else "math"}
 
 
-def _marks(state: StateInline, silent: bool) -> bool:
+def _mark(state: StateInline, mark: re.Match[str]) -> None:
     """`==marked==`, and `%%comments%%`, which are left out."""
-    found = _BETWEEN.match(state.src, state.pos, state.posMax)
-    if not found:
-        return False
-    if not silent and found[1]:
-        state.push("mark_open", "mark", 1)
-        state.push("text", "", 0).content = found[2]
-        state.push("mark_close", "mark", -1)
-    state.pos = found.end()
-    return True
+    if mark[1]:
+        _push(state, "mark", "mark", mark[2])
 
 
-def _tags(state: StateInline, silent: bool) -> bool:
+def _tag(state: StateInline, tag: re.Match[str]) -> None:
     """`#tag`, which leads to the notes that have it."""
-    before = state.src[state.pos - 1] if state.pos else " "
-    found = _TAG.match(state.src, state.pos, state.posMax)
-    if not found or not before.isspace():
-        return False
-    if not silent:
-        href = f"/?{urlencode({'tag': found[1]})}"
-        state.push("link_open", "a", 1).attrs = {"href": href, "class": "tag"}
-        state.push("text", "", 0).content = found[0]
-        state.push("link_close", "a", -1)
-    state.pos = found.end()
-    return True
+    _push(state, "link", "a", tag[0], href=f"/?{urlencode({'tag': tag[1]})}", kind="tag")
+
+
+def _push(
+    state: StateInline, name: str, element: str, text: str, href: str = "", kind: str = ""
+) -> None:
+    opening = state.push(f"{name}_open", element, 1)
+    opening.attrs = {"href": href, "class": kind} if href else {}
+    state.push("text", "", 0).content = text
+    state.push(f"{name}_close", element, -1)
+
+
+def _rule(
+    pattern: re.Pattern[str], write: Callable[[StateInline, re.Match[str]], None]
+) -> Callable[[StateInline, bool], bool]:
+    """Return a rule of markdown-it: what matches a pattern is written as tokens."""
+
+    def rule(state: StateInline, silent: bool) -> bool:
+        match = pattern.match(state.src, state.pos, state.posMax)
+        if match and not silent:
+            write(state, match)
+        if match:
+            state.pos = match.end()
+        return match is not None
+
+    return rule
 
 
 def _callouts(state: StateCore) -> None:
@@ -238,31 +234,25 @@ class _Renderer(RendererHTML):
         source = str(token.attrs.get("src", ""))
         words = token.content or posixpath.basename(unquote(source))
         if urlsplit(source).scheme or source.startswith("//"):
-            attrs = _link(source, env)
-            inner = "".join(f' {name}="{escape(str(value))}"' for name, value in attrs.items())
-            return f"<a{inner}>{escape(words)}</a>"
+            attrs = (Markup(' {}="{}"').format(*one) for one in _link(source, env).items())
+            return Markup("<a{}>{}</a>").format(Markup("").join(attrs), words)
         asked = urlencode({"note": f"{env['vault']}/{env['path']}", "name": unquote(source)})
-        address, alt = escape(f"/page/image?{asked}"), escape(words)
-        return f'<img src="{address}" alt="{alt}" loading="lazy">'
+        html = Markup('<img src="/page/image?{}" alt="{}" loading="lazy">')
+        return html.format(asked, words)
 
     def fence(self, tokens: Sequence[Token], at: int, options: Any, env: Mapping[str, Any]) -> str:
         """Return a block of code, with its language as a label."""
         token = tokens[at]
-        language = escape(token.info.strip().partition(" ")[0][:40])
-        line = escape(str(token.attrs.get("data-line", "")))
-        code = escape(token.content)
-        return f'<pre data-line="{line}" data-language="{language}"><code>{code}</code></pre>\n'
+        line, language = token.attrs.get("data-line", ""), token.info.strip().partition(" ")[0][:40]
+        html = Markup('<pre data-line="{}" data-language="{}"><code>{}</code></pre>\n')
+        return html.format(line, language, token.content)
 
 
 def _link(href: str, env: Mapping[str, Any]) -> dict[str, str | int | float]:
     scheme = urlsplit(href).scheme.lower()
     if scheme in _OUTSIDE or href.startswith("//"):
-        return {
-            "href": href,
-            "target": "_blank",
-            "rel": "noopener noreferrer nofollow",
-            "class": "out",
-        }
+        rel = "noopener noreferrer nofollow"
+        return {"href": href, "target": "_blank", "rel": rel, "class": "out"}
     if scheme:
         return {"class": "dead"}
     path, _, heading = unquote(href).partition("#")
@@ -285,10 +275,10 @@ class _Markdown(MarkdownIt):
 def _make() -> MarkdownIt:
     made = _Markdown("commonmark", {"html": False}, renderer_cls=_Renderer)
     made.enable(["table", "strikethrough"])
-    made.inline.ruler.before("link", "wiki_link", _wiki_links)
-    made.inline.ruler.before("escape", "math", _math)
-    made.inline.ruler.before("emphasis", "mark", _marks)
-    made.inline.ruler.before("emphasis", "tag", _tags)
+    made.inline.ruler.before("link", "wiki_link", _rule(_WIKI, _wiki_link))
+    made.inline.ruler.before("escape", "math", _rule(_MATH, _math))
+    made.inline.ruler.before("emphasis", "mark", _rule(_BETWEEN, _mark))
+    made.inline.ruler.before("emphasis", "tag", _rule(_TAG, _tag))
     made.core.ruler.push("callouts", _callouts)
     made.core.ruler.push("lines", _number_lines)
     for character in "=%#":  # where text ends, so that a rule may begin

@@ -12,75 +12,38 @@ from inspect import cleandoc, getsource, isclass
 from types import ModuleType
 from typing import Any
 
-from starlette.routing import Route
-
 from rag import __version__
 from rag.app.arguments import model_of
-from rag.app.ask import AnswerReport
-from rag.app.chat import TurnReport
-from rag.app.notes import NoteReport, NotesReport
-from rag.app.related import RelatedReport
-from rag.app.search import SearchReport
-from rag.app.status import StatusReport
-from rag.app.sync import SyncReport
 from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
-from rag.web import requests
+from rag.web.requests import Operation, is_repeated
 
-_JSON, _EVENTS = "application/json", "text/event-stream"
-# Address -> what it takes, and what it gives; of events, what the last one holds.
-_TYPES: dict[str, tuple[type, type, str]] = {
-    "/v1/search": (requests.Search, SearchReport, _JSON),
-    "/v1/status": (requests.Status, StatusReport, _JSON),
-    "/v1/notes:batch": (requests.Batch, NotesReport, _JSON),
-    "/v1/notes/{id}": (requests.Note, NoteReport, _JSON),
-    "/v1/notes/{id}/related": (requests.Related, RelatedReport, _JSON),
-    "/v1/ask": (requests.Ask, AnswerReport, _EVENTS),
-    "/v1/chat": (requests.Chat, TurnReport, _EVENTS),
-    "/v1/index": (requests.Index, SyncReport, _JSON),
-}
-_TEXTS = {"type": "array", "items": {"type": "string"}}
+Schema = dict[str, Any]
+_REF = "#/components/schemas/"
+_TEXT, _NULL = {"type": "string"}, {"type": "null"}
+_TEXTS = {"type": "array", "items": _TEXT}
 _PLAIN = {
     "bool": {"type": "boolean"},
     "int": {"type": "integer"},
     "float": {"type": "number"},
-    "None": {"type": "null"},
-    **{name: {"type": "string"} for name in ("str", "Path", "date", "datetime")},
+    **dict.fromkeys(("str", "Path", "date", "datetime"), _TEXT),
 }
-_SCHEMAS: dict[str, Any] = {
-    "Error": {
-        "type": "object",
-        "properties": {
-            "schema": {"const": 1},
-            "error": {
-                "type": "object",
-                "properties": {
-                    "kind": {"type": "string"},
-                    "message": {"type": "string"},
-                    "hint": {"type": "string"},
-                    "suggestions": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["kind", "message", "hint"],
-            },
-        },
-        "required": ["schema", "error"],
-    },
+_ERROR: Schema = {
+    "type": "object",
+    "properties": {"kind": _TEXT, "message": _TEXT, "hint": _TEXT, "suggestions": _TEXTS},
+    "required": ["kind", "message", "hint"],
 }
 
 
-def describe(routes: Iterable[Route]) -> dict[str, Any]:
-    """Return the OpenAPI description of some routes, as far as they have types."""
-    paths: dict[str, Any] = {}
-    schemas = {**_SCHEMAS}
-    for route in routes:
-        path = route.path.replace(":path}", "}")
-        if path in _TYPES:
-            method = "post" if "POST" in (route.methods or ()) else "get"
-            paths[path] = {method: _operation(path, method, *_TYPES[path], schemas)}
+def describe(operations: Iterable[Operation]) -> Schema:
+    """Return the OpenAPI description of some routes."""
+    schemas: dict[str, Schema] = {
+        "Error": {"type": "object", "properties": {"schema": {"const": 1}, "error": _ERROR}}
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "rag", "version": __version__},
         "security": [{"token": []}],
-        "paths": paths,
+        "paths": {one.path: {one.method.lower(): _operation(one, schemas)} for one in operations},
         "components": {
             "schemas": schemas,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -88,92 +51,82 @@ def describe(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(
-    path: str, method: str, kind: type, report: type, media: str, schemas: dict[str, Any]
-) -> dict[str, Any]:
-    told = "the report" if media == _JSON else "events; `done` holds the report"
-    content = {media: {"schema": _described(report, schemas)}}
-    schema = model_of(kind).model_json_schema()
-    described: dict[str, Any] = {
-        "operationId": kind.__name__.lower(),
-        "description": " ".join(cleandoc(kind.__doc__ or "").split()),
+def _operation(operation: Operation, schemas: dict[str, Schema]) -> Schema:
+    gives = "events; `done` holds the report" if operation.is_streamed else "the report"
+    media = "text/event-stream" if operation.is_streamed else "application/json"
+    described: Schema = {
+        "operationId": operation.request.__name__.lower(),
+        "description": _described(operation.request),
         "responses": {
-            "200": {"description": told, "content": content},
-            "default": {
-                "description": "what went wrong",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-            },
+            "200": _content(_report(operation.report, schemas), media, description=gives),
+            "default": _content({"$ref": f"{_REF}Error"}, description="what went wrong"),
         },
     }
-    in_path = [_parameter("id", "path", {"type": "string"})] if "{id}" in path else []
-    if method == "post":
-        described["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schema}},
-        }
-    else:
-        in_query = [
-            _parameter(n, "query", _TEXTS if requests.is_repeated(s) else s)
-            for n, s in schema.get("properties", {}).items()
-        ]
-        described["parameters"] = [*in_path, *in_query]
+    schema = model_of(operation.request).model_json_schema()
+    if operation.method == "POST":
+        return {**described, "requestBody": _content(schema, required=True)}
+    described["parameters"] = [
+        {"name": name, "in": "query", "schema": _TEXTS if is_repeated(held) else held}
+        for name, held in schema.get("properties", {}).items()
+    ]
+    if "{id}" in operation.path:
+        of_path = {"name": "id", "in": "path", "required": True, "schema": _TEXT}
+        described["parameters"].insert(0, of_path)
     return described
 
 
-def _parameter(name: str, place: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "in": place, "required": place == "path", "schema": schema}
+def _content(schema: Schema, media: str = "application/json", **more: Any) -> Schema:
+    return {**more, "content": {media: {"schema": schema}}}
 
 
-def _described(kind: type, schemas: dict[str, Any]) -> dict[str, Any]:
+def _described(kind: type) -> str:
+    return " ".join(cleandoc(kind.__doc__ or "").partition(":param ")[0].split())
+
+
+def _report(kind: type, schemas: dict[str, Schema]) -> Schema:
     """Return the schema of a type of reports, by its name; it is added to `schemas`."""
     name = kind.__name__
     if name not in schemas:
-        text = cleandoc(kind.__doc__ or "").partition(":param ")[0]
-        schema = schemas[name] = {"type": "object", "description": " ".join(text.split())}
+        schema = schemas[name] = {"type": "object", "description": _described(kind)}
         if is_dataclass(kind) and not hasattr(kind, "to_json"):
             schema |= {"properties": {}, "required": []}
             for one in fields(kind):
                 mark, held = mark_of(one), _of_annotation(str(one.type), kind, schemas)
-                if mark == HIDDEN:
-                    continue
                 if mark == INLINE:
-                    inner = held.get("anyOf", [held])[0].get("$ref", "").rpartition("/")[2]
+                    inner = held.get("anyOf", [held])[0].get("$ref", "").removeprefix(_REF)
                     schema["properties"] |= schemas[inner].get("properties", {})
-                    continue
-                nullable = mark == NULLABLE
-                schema["properties"][one.name] = _or_null(held) if nullable else held
-                if mark != OPTIONAL:
-                    schema["required"].append(one.name)
-    return {"$ref": f"#/components/schemas/{name}"}
+                elif mark != HIDDEN:
+                    held = {"anyOf": [held, _NULL]} if mark == NULLABLE else held
+                    schema["properties"][one.name] = held
+                    if mark != OPTIONAL:
+                        schema["required"].append(one.name)
+    return {"$ref": f"{_REF}{name}"}
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [schema, _PLAIN["None"]]}
-
-
-def _of_annotation(text: str, kind: type, schemas: dict[str, Any]) -> dict[str, Any]:
+def _of_annotation(text: str, kind: type, schemas: dict[str, Schema]) -> Schema:
     """Return the schema of an annotation of a field, as it is written."""
 
-    def of(node: ast.expr) -> dict[str, Any]:
+    def of(node: ast.expr) -> Schema:
         match node:
-            case ast.Constant():
-                return {"const": node.value} if node.value is not None else _PLAIN["None"]
+            case ast.Constant(value=None):
+                return _NULL
             case ast.BinOp():
                 return {"anyOf": [of(node.left), of(node.right)]}
-            case ast.Subscript(slice=ast.Tuple(elts=parts)) | ast.Subscript(slice=parts):
-                parts = parts if isinstance(parts, list) else [parts]
-                outer = ast.unparse(node.value)
-                if outer == "Literal":
-                    return {"enum": [ast.literal_eval(part) for part in parts]}
-                if outer in ("dict", "Mapping"):
-                    return {"type": "object", "additionalProperties": of(parts[-1])}
+            case ast.Subscript(value=ast.Name(id="Literal")):
+                values = ast.literal_eval(node.slice)
+                return {"enum": [*values] if isinstance(values, tuple) else [values]}
+            case ast.Subscript(value=ast.Name(id="dict" | "Mapping"), slice=ast.Tuple(elts=parts)):
+                return {"type": "object", "additionalProperties": of(parts[-1])}
+            case ast.Subscript(slice=ast.Tuple(elts=parts)):
                 return {"type": "array", "items": of(parts[0])}
+            case ast.Subscript():
+                return {"type": "array", "items": of(node.slice)}
             case ast.Name(id=name) if name in _PLAIN:
                 return _PLAIN[name]
             case ast.Name(id=name):
                 named = class_named(name, sys.modules[kind.__module__])
-                is_ours = named is not None and named.__module__.startswith("rag.")
-                return _described(named, schemas) if named and is_ours else {}
+                if named is not None and named.__module__.startswith("rag."):
+                    return _report(named, schemas)
         return {}
 
     return of(ast.parse(text, mode="eval").body)

@@ -7,22 +7,23 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
-from html import escape
 from importlib.resources import files
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
-from urllib.parse import urlencode
 
+from jinja2 import Environment, FunctionLoader
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from rag.app.index_state import FILE, OBSIDIAN, link_to
-from rag.app.notes import Limits, get_note
+from rag.app.notes import Limits, NoteReport, get_note
 from rag.app.related import related
 from rag.app.requests import RelatedRequest
 from rag.app.search import search
@@ -33,18 +34,13 @@ from rag.search.results import QueryFilters
 from rag.support.regular_files import open_file
 from rag.text.messages import visible
 from rag.web import requests
-from rag.web.markdown import PICTURES, Page, is_picture, note_address, render
+from rag.web.markdown import PICTURES, is_picture, note_address, render
 
 if TYPE_CHECKING:
-    from rag.app.notes import NoteReport
-    from rag.app.related import RelatedReport
-    from rag.app.search import SearchReport
-    from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
     from rag.search.results import SearchResult
     from rag.web.app import Api
 
-Texts = dict[str, str]
 _FILES = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self';"
@@ -52,10 +48,11 @@ _POLICY = (
 )
 _OF_PICTURES = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _SNIPPET = 220  # characters
-_MOST_TAGS, _FIRST_TAGS = 60, 8
 _LIMITS = Limits(lines=10_000, bytes=1 << 20)
 _LARGEST_PICTURE = 20 << 20  # bytes
 _NAMES_KEPT = 30.0  # seconds
+
+Part = Callable[["Workspace", Any], str]
 
 
 def page_routes(api: Api) -> list[Route]:
@@ -80,15 +77,9 @@ class _Pages:
 
     async def index(self, request: Request) -> Response:
         """Return the page, in the language of the browser."""
-        texts, nonce = _texts(request), secrets.token_urlsafe(16)
-        page = _read("index.html")
-        filled = {name: escape(text) for name, text in texts.items()} | {
-            "nonce": nonce,
-            "texts": json.dumps(texts, ensure_ascii=False).replace("<", "\\u003c"),
-        }
-        for name, text in filled.items():
-            page = page.replace(f"{{{{{name}}}}}", text)
-        return HTMLResponse(page, headers={"Content-Security-Policy": _POLICY.format(nonce=nonce)})
+        texts, nonce = _texts()[_language(request)], secrets.token_urlsafe(16)
+        html = _templates().get_template("index.html").render(texts, texts=texts, nonce=nonce)
+        return HTMLResponse(html, headers={"Content-Security-Policy": _POLICY.format(nonce=nonce)})
 
     async def file(self, request: Request) -> Response:
         """Return a file of the page."""
@@ -98,58 +89,64 @@ class _Pages:
         return Response(_read(name), media_type=_FILES[name])
 
     async def results(self, request: Request) -> Response:
-        """Return the results of a search."""
+        """Return the results of a search; without one, the newest notes."""
         asked = requests.from_query(requests.Search, request.query_params)
         if not asked.query.strip() and asked.filters is None:
-            asked = replace(asked, filters=QueryFilters(paths=["**"]))  # the newest of all
-        return await self._part(request, lambda one, texts: _results(search(one, asked), texts))
+            asked = replace(asked, filters=QueryFilters(paths=["**"]))
+        return await self._part(request, lambda one, parts: parts.results(search(one, asked)))
 
     async def note(self, request: Request) -> Response:
-        """Return a note."""
-        asked = request.query_params
-        line = int(asked["line"]) if asked.get("line", "").isdecimal() else 0
+        """Return a note, at the line that was named or that its name names."""
+        name, vault, line = (request.query_params.get(one, "") for one in ("note", "in", "line"))
 
-        def make(workspace: Workspace, texts: Texts) -> Iterator[str]:
-            report = _find(workspace, asked.get("note", ""), asked.get("in", ""))
+        def make(workspace: Workspace, parts: Any) -> str:
+            report = _find(workspace, name, vault)
             row = report.note.row
             whole = get_note(workspace.config, f"{row.vault}/{row.path}", limits=_LIMITS)
-            at = line or (report.line_start if report.part else 0)
-            return _note(whole, render(whole.lines, row.vault, row.path), at, workspace, texts)
+            at = int(line) if line.isdecimal() else report.line_start if report.part else 0
+            page = render(whole.lines, row.vault, row.path)
+            template = workspace.state.uri
+            if template in ("", FILE, OBSIDIAN):
+                template = "vscode://file{path}:{line}"
+            uris = {"obsidian": OBSIDIAN, "editor": template}
+            opens = {name: link_to(uri, whole.file, at or 1) for name, uri in uris.items()}
+            return str(parts.note(whole, page, at, opens))
 
         return await self._part(request, make)
 
     async def related(self, request: Request) -> Response:
         """Return the notes related to one."""
         asked = RelatedRequest(request.query_params.get("note", ""), top_k=6)
-        return await self._part(request, lambda one, texts: _related(related(one, asked), texts))
+        return await self._part(request, lambda one, parts: parts.related(related(one, asked)))
 
     async def filters(self, request: Request) -> Response:
         """Return the vaults, tags and times that can be chosen."""
 
-        def make(workspace: Workspace, texts: Texts) -> Iterator[str]:
+        def make(workspace: Workspace, parts: Any) -> str:
             vaults, tags = workspace.count_notes("vaults"), workspace.count_notes("tags")
-            return _filters([*vaults], [*tags][:_MOST_TAGS], texts)
+            return str(parts.filters([*vaults], [*tags]))
 
         return await self._part(request, make)
 
     async def status(self, request: Request) -> Response:
         """Return the state of the index."""
-        return await self._part(request, lambda one, texts: _status(read_status(one.config), texts))
+        return await self._part(request, lambda one, parts: parts.status(read_status(one.config)))
 
-    async def _part(
-        self, request: Request, make: Callable[[Workspace, Texts], Iterator[str]]
-    ) -> Response:
-        """Return a part of the page, made in a thread, in the language of the browser."""
-        texts = _texts(request)
-        return HTMLResponse(await self._api.read(lambda one: "".join(make(one, texts))))
+    async def _part(self, request: Request, make: Part) -> Response:
+        """Return a part of the page, made in a thread, in the language of the browser.
+
+        :param make: is given the macros of `parts.html`.
+        """
+        parts = _parts(_language(request))
+        return HTMLResponse(await self._api.read(lambda one: make(one, parts)))
 
     async def image(self, request: Request) -> Response:
         """Return a picture that a note shows."""
         note, name = request.query_params.get("note", ""), request.query_params.get("name", "")
 
         def work(workspace: Workspace) -> tuple[bytes, str]:
-            found = get_note(workspace.config, note, limits=Limits(0)).note
-            return self._picture(found.root, Path(found.row.path).parent, normalize("NFC", name))
+            holder = get_note(workspace.config, note, limits=Limits(0)).note
+            return self._picture(holder.root, Path(holder.row.path).parent, normalize("NFC", name))
 
         content, kind = await self._api.read(work)
         headers = {"Content-Security-Policy": _OF_PICTURES, "Cache-Control": "private, max-age=60"}
@@ -167,9 +164,9 @@ class _Pages:
         names = self._names(root)
         wanted = (os.path.normpath(folder / name), os.path.normpath(name), Path(name).name)
         path = next((names[one] for one in wanted if one in names), "")
-        file, base = root / path, root.resolve()
+        file = root / path
         try:
-            if not path or not file.resolve().is_relative_to(base):
+            if not path or not file.resolve().is_relative_to(root.resolve()):
                 raise missing
             with open_file(file) as stream:
                 content = stream.read(_LARGEST_PICTURE + 1)
@@ -182,17 +179,17 @@ class _Pages:
     def _names(self, root: Path) -> dict[str, str]:
         """Return where the pictures of a vault are, by path and by name; hidden folders have
         none."""
-        seen, names = self._pictures.get(root, (0.0, {}))
-        if names and time.monotonic() - seen < _NAMES_KEPT:
+        since, names = self._pictures.get(root, (0.0, {}))
+        if names and time.monotonic() - since < _NAMES_KEPT:
             return names
         names = {}
-        for folder, folders, found in os.walk(root):
+        for folder, folders, entries in os.walk(root):
             folders[:] = [one for one in folders if not one.startswith(".")]
-            for one in found:
-                if is_picture(one) and not one.startswith("."):
-                    path = os.path.relpath(Path(folder, one), root)
+            for name in entries:
+                if is_picture(name) and not name.startswith("."):
+                    path = os.path.relpath(Path(folder, name), root)
                     names[normalize("NFC", path)] = path
-                    names.setdefault(normalize("NFC", one), path)
+                    names.setdefault(normalize("NFC", name), path)
         self._pictures[root] = time.monotonic(), names
         return names
 
@@ -207,216 +204,61 @@ def _find(workspace: Workspace, name: str, vault: str) -> NoteReport:
     return get_note(workspace.config, name, limits=Limits(0))
 
 
+# -- templates -------------------------------------------------------------------------
+
+
 @cache
 def _read(name: str) -> str:
     return files("rag.web").joinpath("page", name).read_text("utf-8")
 
 
 @cache
-def _all_texts() -> dict[str, Texts]:
-    texts: dict[str, Texts] = json.loads(_read("texts.json"))
+def _texts() -> dict[str, dict[str, str]]:
+    texts: dict[str, dict[str, str]] = json.loads(_read("texts.json"))
     return texts
 
 
-def _texts(request: Request) -> Texts:
-    """Return the texts in the first language of a browser that there are texts in."""
-    for language in request.headers.get("accept-language", "").lower().split(","):
-        if (name := language.strip()[:2]) in _all_texts():
-            return _all_texts()[name]
-    return _all_texts()["en"]
+def _language(request: Request) -> str:
+    """Return the first language of a browser that there are texts in."""
+    accepted = request.headers.get("accept-language", "").lower().split(",")
+    return next((name for one in accepted if (name := one.strip()[:2]) in _texts()), "en")
 
 
-# -- parts of the page -----------------------------------------------------------------
-
-
-def _shown(text: str) -> str:
-    """Return a name as HTML, every character of it seen."""
-    return escape(visible(text))
-
-
-def _counted(texts: Texts, name: str, count: int) -> str:
-    return texts[name].replace("{n}", f"{count:,}")
-
-
-def _results(report: SearchReport, texts: Texts) -> Iterator[str]:
-    response = report.response
-    if not response.results:
-        yield f'<div class="empty"><p>{texts["none"]}</p><p>{texts["noneHint"]}</p></div>'
-    else:
-        count = len(response.results)
-        found = texts["foundOne"] if count == 1 else _counted(texts, "found", count)
-        heading = found if response.query.strip() else texts["recent"]
-        yield f'<h2 class="count" data-said="{escape(heading)}">{escape(heading)}</h2>'
-    own = [
-        texts["corrected"].replace("{meant}", meant).replace("{word}", word)
-        for word, meant in report.corrections.items()
-    ]
-    if report.missing:
-        own.append(texts["missing"].replace("{words}", ", ".join(report.missing)))
-    yield from (_notice(one, language=texts["lang"]) for one in own)
-    for notice in response.notices:
-        yield _notice(notice, texts["notice"])
-    yield "<ol>"
-    for result in response.results:
-        yield _result(result, response.searched, texts)
-    yield "</ol>"
-    if report.nearest:
-        yield f'<h2 class="count">{texts["nearest"]}</h2><ol class="near">'
-        yield from (_result(result, response.searched, texts) for result in report.nearest)
-        yield "</ol>"
-
-
-def _notice(text: str, label: str = "", language: str = "en") -> str:
-    """Return what there is to know as HTML, `code` of it as code.
-
-    :param label: in the language of the page, before what the program says.
-    """
-    told = re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
-    return f'<p class="notice">{label}<span lang="{language}">{told}</span></p>'
-
-
-def _result(result: SearchResult, searched: str, texts: Texts) -> str:
-    text, spans = excerpt(result, searched, _SNIPPET)
-    marked, at = [], 0
-    for start, end in spans:
-        marked += [escape(text[at:start]), f"<mark>{escape(text[start:end])}</mark>"]
-        at = end
-    marked.append(escape(text[at:]))
-    note = f"{result.vault}/{result.file_path}"
-    folder = "/".join([result.vault, *Path(result.file_path).parts[:-1]])
-    heading = [part for part in result.heading if part != result.title]
-    where = " › ".join([folder.replace("/", " / "), *heading])
-    tags = "".join(f"<i>#{_shown(tag)}</i>" for tag in result.tags[:3])
-    tags += f'<b class="stale">{texts["gone"]}</b>' if result.gone else ""
-    day = f"<time>{escape(result.created[:10])}</time>" if result.created else ""
-    return (
-        f'<li><a href="{escape(note_address(note, line=result.line))}">'
-        f"<strong>{_shown(result.title)}</strong>"
-        f'<span class="where">{_shown(where)}</span>'
-        f'<span class="snippet">{"".join(marked)}</span>'
-        f'<span class="facts">{tags}{day}</span></a></li>'
+@cache
+def _templates() -> Environment:
+    """Return the templates: what they write is escaped, and every character of it seen."""
+    made = Environment(
+        loader=FunctionLoader(_read),
+        autoescape=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+        trim_blocks=True,
     )
-
-
-def _note(
-    report: NoteReport, page: Page, line: int, workspace: Workspace, texts: Texts
-) -> Iterator[str]:
-    row = report.note.row
-    where = f"{row.vault} / {row.path.replace('/', ' / ')}"
-    yield (
-        f'<div class="bar"><button type="button" class="back quiet" aria-label="{texts["back"]}">'
-        f'<span aria-hidden="true">←</span></button><span class="where">{_shown(where)}</span>'
-        f'<span class="opens">{_opens(report, line, workspace, texts)}</span></div>'
-    )
-    has_title = any(one.level == 1 for one in page.headings[:1])
-    title = "" if has_title else f"<h1>{_shown(row.title)}</h1>"
-    facts = [
-        f'<a class="tag" href="/?{urlencode({"tag": tag})}">#{_shown(tag)}</a>' for tag in row.tags
-    ]
-    facts += [f"<time>{texts['created']} {escape(row.created[:10])}</time>"] if row.created else []
-    yield f'<div class="columns"><article data-line="{line}" data-title="{_shown(row.title)}">'
-    yield f'{title}<p class="facts">{"".join(facts)}</p>'
-    yield _properties(page, texts)
-    yield page.html
-    if report.notice or report.more:
-        yield f'<p class="notice">{escape(report.notice) or texts["tooLong"]}</p>'
-    yield "</article><aside>"
-    if len(page.headings) > 1:
-        yield f"<details open><summary>{texts['contents']}</summary><nav><ul>"
-        for one in page.headings[:100]:
-            target = f'<a href="#" data-to="{one.line}">{_shown(one.text)}</a>'
-            yield f'<li class="level-{one.level}">{target}</li>'
-        yield "</ul></nav></details>"
-    if report.backlinks:
-        yield f"<details open><summary>{texts['backlinks']}</summary><ul>"
-        for link in report.backlinks[:50]:
-            source = link.source
-            href = note_address(f"{source.vault}/{source.path}", line=link.line)
-            yield f'<li><a href="{escape(href)}">{_shown(source.title)}</a></li>'
-        yield "</ul></details>"
-    place = escape(f"{row.vault}/{row.path}")
-    yield f'<div class="related" data-note="{place}"></div></aside></div>'
-
-
-def _opens(report: NoteReport, line: int, workspace: Workspace, texts: Texts) -> str:
-    """Return the links that open a note elsewhere."""
-    file, template = report.note.file, workspace.state.uri
-    editor = template if template not in ("", FILE, OBSIDIAN) else "vscode://file{path}:{line}"
-    links = {"obsidian": OBSIDIAN, "editor": editor}
-    return "".join(
-        f'<a href="{escape(link_to(kind, file, line or 1))}">{texts[name]}</a>'
-        for name, kind in links.items()
-    )
-
-
-def _properties(page: Page, texts: Texts) -> str:
-    shown = {
-        name: value
-        for name, value in page.properties.items()
-        if value and name.lower() not in ("tags", "tag", "title", "created", "cssclasses")
+    made.globals["address"] = note_address
+    made.filters |= {
+        "coded": lambda text: Markup(
+            re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(text))))
+        ),
+        "count": lambda text, count: text.replace("{n}", f"{count:,}"),
+        "folders": lambda place: " / ".join([place[0], *Path(place[1]).parts[:-1]]),
+        "pairs": lambda names: [(one, one) for one in names],
+        "snippet": _snippet,
     }
-    if not shown:
-        return ""
-    rows = (f"<dt>{_shown(name)}</dt><dd>{_shown(value)}</dd>" for name, value in shown.items())
-    head = f'<details class="properties"><summary>{texts["properties"]}</summary>'
-    return f"{head}<dl>{''.join(rows)}</dl></details>"
+    return made
 
 
-def _related(report: RelatedReport, texts: Texts) -> Iterator[str]:
-    yield f"<details open><summary>{texts['related']}</summary>"
-    if not report.results:
-        yield f"<p>{texts['noRelated']}</p>"
-    yield "<ul>"
-    for one in report.results:
-        line = one.passages[0].line if one.passages else 0
-        href = note_address(f"{one.vault}/{one.path}", line=line)
-        why = _shown(", ".join(one.reasons.words[:4]))
-        yield f'<li><a href="{escape(href)}">{_shown(one.title)}</a><small>{why}</small></li>'
-    yield "</ul></details>"
+@cache
+def _parts(language: str) -> Any:
+    return _templates().get_template("parts.html").make_module({"t": _texts()[language]})
 
 
-def _filters(vaults: list[str], tags: list[str], texts: Texts) -> Iterator[str]:
-    if len(vaults) > 1:
-        yield from _buttons("vault", {vault: vault for vault in vaults})
-        yield "<hr>"
-    times = {"7": texts["week"], "30": texts["month"], "365": texts["year"]}
-    yield from _buttons("days", times)
-    if tags:
-        yield "<hr>"
-        yield from _buttons("tag", {tag: f"#{tag}" for tag in tags[:_FIRST_TAGS]})
-    if tags[_FIRST_TAGS:]:
-        yield f"<details><summary>{texts['moreTags']}</summary><div>"
-        yield from _buttons("tag", {tag: f"#{tag}" for tag in tags[_FIRST_TAGS:]})
-        yield "</div></details>"
+def _coded(text: str) -> Markup:
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
-def _buttons(kind: str, choices: dict[str, str]) -> Iterable[str]:
-    return (
-        f'<button type="button" data-filter="{kind}" data-value="{escape(value)}"'
-        f' aria-pressed="false">{_shown(shown)}</button>'
-        for value, shown in choices.items()
-    )
-
-
-def _status(report: StatusReport, texts: Texts) -> Iterator[str]:
-    index = report.index
-    changed, made = index.changed, index.embedding
-    age = texts["unknown"] if changed is None else texts["fresh"]
-    state = "stale" if changed or changed is None else "fresh"
-    if changed:
-        age = _counted(texts, "changed", changed)
-    facts = [
-        _counted(texts, "notes", index.notes),
-        f"{texts['indexed']} {index.indexed_at[:16].replace('T', ' ')}",
-        f'<b class="{state}">{age}</b>',
-        texts["byMeaning"] if made and made.embedded else texts["byWords"],
-    ]
-    if report.not_indexed:
-        names = ", ".join(map(_shown, report.not_indexed))
-        facts.append(texts["notIndexed"].replace("{names}", names))
-    if report.problems:
-        names = "\n".join(f"{one.vault}/{one.path}" for one in report.problems[:20])
-        said = _counted(texts, "problems", len(report.problems))
-        facts.append(f'<span title="{escape(names)}">{said}</span>')
-    yield from (f"<span>{fact}</span>" for fact in facts)
-    yield f'<button type="button" id="index-now" class="quiet">{texts["indexNow"]}</button>'
+def _snippet(hit: SearchResult, searched: str) -> Markup:
+    """Return the words of a result that match, marked, and those around them."""
+    text, spans = excerpt(hit, searched, _SNIPPET)
+    cuts: Iterable[int] = [0, *chain.from_iterable(spans), len(text)]
+    parts = [escape(text[start:end]) for start, end in pairwise(cuts)]
+    parts[1::2] = [Markup("<mark>{}</mark>").format(part) for part in parts[1::2]]
+    return Markup("").join(parts)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, cast
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
 
 from rag.app import arguments
 from rag.app.arguments import Arguments, Name, Text, check, model_of
@@ -31,7 +35,12 @@ class Search(arguments.Search):
 
 
 @dataclass(frozen=True)
-class Note(Arguments):
+class _OfNote:
+    note: str = ""  # from the address
+
+
+@dataclass(frozen=True)
+class Note(Arguments, _OfNote):
     """Read a note, or a part of it: `{id}` is its id, `vault/path`, a title or an alias, with
     `#heading` or `:10-20` behind it. A slash in it may be written `%2F`."""
 
@@ -91,24 +100,54 @@ class Index(Arguments, SyncRequest):
     prune: Annotated[bool, Field(description="forget notes of empty or missing folders")] = False
 
 
+@dataclass(frozen=True)
+class Operation:
+    """What a route takes and gives.
+
+    :param respond: is given the request.
+    :param is_streamed: whether it gives events, of which the last holds the report.
+    """
+
+    method: str
+    path: str
+    request: type
+    report: type
+    respond: Callable[[Any], Awaitable[Response]]
+    is_streamed: bool = False
+
+    async def handle(self, request: Request) -> Response:
+        """Answer a request."""
+        if self.method == "POST":
+            return await self.respond(from_body(self.request, await request.body()))
+        in_path = request.path_params
+        named = {"note": in_path["id"]} if in_path else {}
+        return await self.respond(from_query(self.request, request.query_params, **named))
+
+
 def from_query(kind: type[T], params: QueryParams, **more: Any) -> T:
     """Return the request that the query of an address is: `tags=a&tags=b` are two of a list.
 
     :param more: fields that are no arguments.
     :raises ArgumentError: where it is none.
     """
-    properties = model_of(cast("Any", kind)).model_json_schema().get("properties", {})
     given: dict[str, Any] = {}
     for name in params:
-        values, is_list = params.getlist(name), is_repeated(properties.get(name, {}))
+        values, is_list = params.getlist(name), name in _lists(kind)
         if len(values) > 1 and not is_list:
             raise ArgumentError(f"{name} is given more than once")
         given[name] = values if is_list else values[0]
     return check(kind, given, **more)
 
 
+@cache
+def _lists(kind: Any) -> frozenset[str]:
+    """Return the arguments of a request that may stand in an address several times."""
+    properties = model_of(kind).model_json_schema().get("properties", {})
+    return frozenset(name for name, schema in properties.items() if is_repeated(schema))
+
+
 def is_repeated(schema: dict[str, Any]) -> bool:
-    """Return whether an argument may stand in an address several times: a list, or conditions."""
+    """Return whether an argument is a list, or conditions."""
     kinds = {one.get("type") for one in schema.get("anyOf", [schema])}
     return bool(kinds & {"array", "object"})
 

@@ -19,18 +19,18 @@ from urllib.parse import quote
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
-from rag.mcp.library import Library
 from rag.support.memory_limits import limit_arenas
+from rag.support.process_exit import go_on
 from rag.web.access import Access, read_token, token_file
 from rag.web.app import Api, make_app
-from rag.web.gate import Gate, Limits
+from rag.web.gate import Gate, Limits, is_loopback
 from rag.web.pages import page_routes
 
 PORT = 7420
 _MOST = 256  # connections; of more, the one that has waited longest goes
-_HEADERS = 10.0  # seconds for the headers of a request
 _LAST_ANSWERS = 3  # seconds that requests have when the server ends
 
 
@@ -47,8 +47,13 @@ class Address:
         """What a browser opens; empty for a Unix socket."""
         if self.socket:
             return ""
-        name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
-        return f"http://{f'[{name}]' if ':' in name and name[0] != '[' else name}:{self.port}"
+        name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other machines reach it."""
+        return not self.socket and not is_loopback(self.host)
 
 
 class Server:
@@ -67,25 +72,19 @@ class Server:
         self.access = Access(read_token(config.data_dir))
         self.library = Library(lambda: config)
         cookie = f"rag_{address.port}"
-        api = Api(config, self.library, self.access, cookie)
+        api = Api(self.library, self.access, cookie)
         host = "" if address.socket else address.host
         gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
-        self._server = _Uvicorn(
-            uvicorn.Config(
-                gate,
-                http=_Protocol,
-                ws="none",
-                lifespan="off",
-                loop="asyncio",
-                log_config=None,
-                log_level="critical",
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=30,
-                timeout_graceful_shutdown=_LAST_ANSWERS,
-            )
-        )
+        how: dict[str, Any] = {
+            "http": _Protocol,
+            "ws": "none",
+            "lifespan": "off",
+            "loop": "asyncio",
+        }
+        how |= {"log_config": None, "log_level": "critical", "access_log": False}
+        how |= {"server_header": False, "proxy_headers": False, "timeout_keep_alive": 30}
+        how["timeout_graceful_shutdown"] = _LAST_ANSWERS
+        self._server = _Uvicorn(uvicorn.Config(gate, **how))
 
     @property
     def link(self) -> str:
@@ -98,6 +97,7 @@ class Server:
 
         :param on_start: is called once requests are answered.
         """
+        go_on()
         limit_arenas()
         self.library.load()
 
@@ -137,42 +137,36 @@ def _listen(address: Address) -> socket.socket:
         if address.socket is not None:
             return _listen_at(address.socket)
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address.host, address.port))
-        made.listen(_MOST)
-        return made
+        return socket.create_server((address.host, address.port), family=family, backlog=_MOST)
     except (OSError, OverflowError) as error:
-        where = str(address.socket or f"{address.host}:{address.port}")
+        hint = "Name an address of this machine with --host."
         if address.socket:
             hint = "Name another with --socket."
         elif isinstance(error, OSError) and error.errno == EADDRINUSE:
             hint = "If `rag serve` runs there, end it first; or name another port with --port."
-        else:
-            hint = "Name an address of this machine with --host."
+        where = address.socket or f"{address.host}:{address.port}"
         raise UsageError(f"cannot listen on {where}", str(error), hint=hint) from error
 
 
 def _listen_at(path: Path) -> socket.socket:
     """Return a Unix socket that only the user can reach; one that nobody listens on is replaced."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX) as other:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise FileExistsError(f"{path} is no socket")
-        with socket.socket(socket.AF_UNIX) as other:
-            try:
-                other.connect(str(path))
-            except ConnectionRefusedError:
-                path.unlink()
-            else:
-                raise FileExistsError("another server listens there")
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            other.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+        else:
+            raise FileExistsError("another server listens there")
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        made.bind(str(path))
+        listening.bind(str(path))
     finally:
         os.umask(before)
-    made.listen(_MOST)
-    return made
+    listening.listen(_MOST)
+    return listening
 
 
 class _Uvicorn(uvicorn.Server):
@@ -183,39 +177,13 @@ class _Uvicorn(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """A connection that is closed when it asks for nothing, or takes long to say what."""
-
-    _since = 0.0
-    _timer: asyncio.TimerHandle | None = None
-    _before: Any = None  # the request that was the last when it was looked at
+    """A connection; of too many, the one that has waited longest for a request is closed."""
 
     def connection_made(self, transport: Any) -> None:
-        """Take a connection; of too many, close the one that has waited longest."""
+        """Take a connection."""
         super().connection_made(transport)
         self._since = self.loop.time()
-        self._timer = self.loop.call_later(_HEADERS, self._look)
         if len(self.connections) > _MOST:
             others = [one for one in self.connections if isinstance(one, _Protocol)]
-            waiting = [one for one in others if one._is_waiting]
+            waiting = [one for one in others if one.cycle is None or one.cycle.response_complete]
             min(waiting or [self], key=lambda one: one._since).transport.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
-        if self._timer:
-            self._timer.cancel()
-        super().connection_lost(exc)
-
-    @property
-    def _is_waiting(self) -> bool:
-        """Whether no request is being answered."""
-        return self.cycle is None or self.cycle.response_complete
-
-    def _look(self) -> None:
-        """Close the connection where no headers have come since the last look; one that is kept
-        alive between two requests ends by itself."""
-        is_kept = self.timeout_keep_alive_task is not None
-        if self._is_waiting and self.cycle is self._before and not is_kept:
-            self.transport.close()
-            return
-        self._before = self.cycle
-        self._timer = self.loop.call_later(_HEADERS, self._look)

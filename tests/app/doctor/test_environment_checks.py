@@ -49,7 +49,7 @@ def test_another_index_is_a_failure(
     other = tmp_path / "other"
     shutil.copytree(indexed.data_dir, other)
     monkeypatch.setattr(
-        "rag.app.serving.program_start._environment", lambda config: {"RAG_DATA_DIR": str(other)}
+        "rag.app.program_start._environment", lambda config: {"RAG_DATA_DIR": str(other)}
     )
     result = agents(indexed)
     assert result.status == "fail" and f"not {indexed.index_dir}" in result.message
@@ -59,7 +59,7 @@ def test_another_index_is_a_failure(
 def test_a_server_that_does_not_answer_is_a_failure(
     indexed: RAGConfig, monkeypatch: pytest.MonkeyPatch, program: list[str]
 ) -> None:
-    monkeypatch.setattr("rag.app.serving.program_start._program", lambda: program)
+    monkeypatch.setattr("rag.app.program_start._program", lambda: program)
     result = agents(indexed)
     assert result.status == "fail" and "does not answer" in result.message and result.hint
 
