@@ -26,7 +26,7 @@ WRAPPED = (
     ("rag.cli.commands.search", "load_settings", "settings"),
     ("rag.app.workspace", "read_state", "state of the index"),
     ("rag.app.search", "create_search_pipeline", "pipeline made"),
-    ("rag.stores.edge.shard_points", "_load", "links to the index"),
+    ("rag.stores.edge.narrow_shard", "_make_folder", "links to the index"),
     ("rag.stores.edge.shard_points", "load_shard", "engine opens the index"),
     ("rag.app.search", "run_search", "search"),
     ("rag.cli.commands.search", "_print", "printing"),

@@ -112,7 +112,7 @@ class Answer:
 
     @property
     def is_traceback(self) -> bool:
-        return any(word in self.output + self.errors for word in ("Traceback", "panicked at"))
+        return "Traceback" in self.output + self.errors
 
 
 @dataclass

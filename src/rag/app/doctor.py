@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from urllib.parse import quote as quote_url
 
 from rag.app.index_state import count_changed, open_index
-from rag.app.service import how_often, read_service
 from rag.app.program_start import BARE, program_start
+from rag.app.service import how_often, read_service
 from rag.app.watch_state import read_watcher
 from rag.clients.factory import chat_provider, embedding_provider, resolved
 from rag.clients.protocols import ModelProvider, ModelView, ServerView

@@ -10,7 +10,7 @@ CONFIG = "edge_config.json"
 SEGMENT = "segment.json"  # the same of a segment
 SEGMENTS = "segments"
 TABLE = "indices_tracker.json"  # of the dimensions of a lexical space, by their places
-SORTED = "dimensions.sorted"  # the second form of it (`rag.stores.edge.layout.dimension_tables`)
+SORTED = "dimensions.sorted"  # the second form of it (`rag.stores.edge.narrow_shard`)
 # What a merged segment has beside its points, written with it.
 _FIXED = (
     *("inverted_index.dat", TABLE, SORTED, "id_tracker.mappings"),

@@ -90,7 +90,7 @@ def _nearness(
 ) -> dict[str, list[float]]:
     """Return, by document, how near each of its sentences is to the question: by how many standard
     deviations above the mean of a sample of the index."""
-    [sample] = store.score_each([([*embedding], store.sample.ids())])
+    [sample] = store.score_each([([*embedding], store.sample_ids())])
     cosines = [*sample.values()]
     if len(cosines) < 2 or (deviation := pstdev(cosines)) <= _ALIKE:
         return {}

@@ -104,7 +104,7 @@ class ChunkRetriever(OverStore):
         beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
         near: set[str] = set()
         if embedding is not None:
-            sample = [cosines[key] for key in store.sample.ids() if key in cosines]
+            sample = [cosines[key] for key in store.sample_ids() if key in cosines]
             nearness = Nearness(sample, full, query.share, covered)
             candidates, beside = (fuse(some, cosines, nearness) for some in (candidates, beside))
             near = {c.id for c in lists.nearest if c.score > 0}  # others are turned away from it
@@ -142,7 +142,7 @@ class ChunkRetriever(OverStore):
         unscored = [candidate.id for candidate in beside]
         asked: list[tuple[QueryVector, list[str]]] = [(lexical, unscored)]
         if embedding is not None:
-            ids = unscored + [c.id for c in candidates] + self.document_store.sample.ids()
+            ids = unscored + [c.id for c in candidates] + self.document_store.sample_ids()
             asked.append((embedding, ids))
         scores, cosines = [*self.document_store.score_each(asked), {}][:2]
         return scores, cosines

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import wraps
 from itertools import chain, islice
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from haystack import default_from_dict
 from haystack.dataclasses import Document
@@ -18,11 +19,12 @@ from rag.exceptions import UsageError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.batch import DocumentBatch
-from rag.stores.base.chunk_counts import ChunkCounts
 from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
-from rag.stores.base.index_points import IndexPoints
+from rag.stores.base.index_points import ChunkCounts, IndexPoints
 from rag.stores.base.points import (
     DENSE,
+    Fields,
+    Filter,
     Point,
     PointQuery,
     dense_vector,
@@ -41,14 +43,19 @@ _MATCHES = 10_000  # points asked for where all are wanted; more when there are 
 # Chunks of the sample that stands for all with an embedding; 100, 500 or all rank alike
 # (docs/ranking.md).
 SAMPLE_SIZE = 200
-_Result = TypeVar("_Result")
 _DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
 
 
-async def _in_thread(work: Callable[..., _Result], *arguments: Any) -> _Result:
-    import asyncio  # takes 15 ms, and most programs have no event loop
+def _off_the_event_loop(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the asynchronous form of a method: the same, in a thread."""
 
-    return await asyncio.to_thread(work, *arguments)
+    @wraps(method)
+    async def call(*arguments: Any, **named: Any) -> Any:
+        import asyncio  # takes 15 ms, and most programs have no event loop
+
+        return await asyncio.to_thread(method, *arguments, **named)
+
+    return call
 
 
 def own_store(store: object) -> BaseDocumentStore:
@@ -63,27 +70,6 @@ def own_store(store: object) -> BaseDocumentStore:
         f"{kind.__module__}.{kind.__qualname__} is no store that rag can index or search",
         hint="Make one with rag.stores.get_document_store(config).",
     )
-
-
-class EmbeddedSample:
-    """The chunks with an embedding whose points have the lowest ids, which are hashes: their
-    cosines tell what is near to a query in this index and by its model."""
-
-    def __init__(self, points: IndexPoints) -> None:
-        self._points = points
-        self._revision = -1
-        self._ids: list[str] = []
-
-    def ids(self) -> list[str]:
-        """Return the ids of the documents; asked for once for each revision of the index."""
-        with self._points.mutex:
-            manifest = self._points.manifest()
-            revision = manifest.revision if manifest else -1
-            if manifest is None or revision != self._revision:
-                page, _ = self._points.scroll(SAMPLE_SIZE, where=WITH_EMBEDDING, fields=["id"])
-                self._ids = [_document_id(point) for point in page]
-                self._revision = revision
-            return self._ids
 
 
 class BaseDocumentStore(ABC):
@@ -101,7 +87,7 @@ class BaseDocumentStore(ABC):
         self.path, self.similarity = str(path), similarity
         self.points: IndexPoints = points
         self.counts = ChunkCounts(points)
-        self.sample = EmbeddedSample(points)
+        self._sample: tuple[int, list[str]] = (-1, [])  # by the revision of the index
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # It stands for files, locks and connections; Haystack copies component inputs.
@@ -241,10 +227,10 @@ class BaseDocumentStore(ABC):
         if policy is DuplicatePolicy.OVERWRITE:
             return documents
         ids = [point_id(document.id) for document in documents]
-        known = {point.id for point in self.points.retrieve(ids, False)}
+        stored = {point.id for point in self.points.retrieve(ids, False)}
         fresh: dict[str, Document] = {}
         for identity, document in zip(ids, documents, strict=True):
-            if identity not in known and identity not in fresh:
+            if identity not in stored and identity not in fresh:
                 fresh[identity] = document
             elif policy is not DuplicatePolicy.SKIP:
                 raise DuplicateDocumentError(f"document {document.id!r} already exists")
@@ -259,23 +245,10 @@ class BaseDocumentStore(ABC):
         with self.points.mutex, self.counts.changing(ids):
             self.points.delete(ids)
 
-    async def count_documents_async(self) -> int:
-        """`count_documents`, off the event loop."""
-        return await _in_thread(self.count_documents)
-
-    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """`filter_documents`, off the event loop."""
-        return await _in_thread(self.filter_documents, filters)
-
-    async def write_documents_async(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
-    ) -> int:
-        """`write_documents`, off the event loop."""
-        return await _in_thread(self.write_documents, documents, policy)
-
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """`delete_documents`, off the event loop."""
-        await _in_thread(self.delete_documents, document_ids)
+    count_documents_async = _off_the_event_loop(count_documents)
+    filter_documents_async = _off_the_event_loop(filter_documents)
+    write_documents_async = _off_the_event_loop(write_documents)
+    delete_documents_async = _off_the_event_loop(delete_documents)
 
     # -- retrieval and ranking ---------------------------------------------------------
 
@@ -309,8 +282,6 @@ class BaseDocumentStore(ABC):
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
     ) -> list[Candidate]:
         """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
-        if not query.indices:
-            return []
         return self.find_lists([(query, top_k)], filters)[0]
 
     def find_lists(
@@ -321,13 +292,8 @@ class BaseDocumentStore(ABC):
         """Return the best chunks of each query, sparse or dense, as many as stand beside it; all
         are asked in one batch. A sparse query without words finds none."""
         where = convert_filters(filters)
-        asked = {
-            at: self.counts.query_for(query, limit, where, CANDIDATE_FIELDS)
-            for at, (query, limit) in enumerate(queries)
-            if _asks_anything(query)
-        }
-        found = dict(zip(asked, self._search(*asked.values()), strict=True))
-        return [[to_candidate(p) for p in found.get(at, [])] for at in range(len(queries))]
+        asked = [(query, limit, where) for query, limit in queries]
+        return [[*map(to_candidate, points)] for points in self._ask_all(asked, CANDIDATE_FIELDS)]
 
     def score_dimensions(
         self, query: SparseEmbedding, ids: Sequence[str]
@@ -341,27 +307,40 @@ class BaseDocumentStore(ABC):
 
     def score_among(self, queries: Sequence[Query], ids: Sequence[str]) -> list[dict[str, float]]:
         """Return, for each query, what which of some documents scores; see `score_each`."""
-        return self.score_each([(one, ids) for one in queries])
+        return self.score_each([(query, ids) for query in queries])
 
     def score_each(self, queries: Sequence[tuple[Query, Sequence[str]]]) -> list[dict[str, float]]:
         """Return, for each query, sparse or dense, what which of its documents scores; all in one
         batch. What shares no dimension with it, or has no embedding, scores nothing."""
-        wanted = [{point_id(identity): identity for identity in ids} for _, ids in queries]
+        names = [{point_id(identity): identity for identity in ids} for _, ids in queries]
+        asked = [
+            (query, max(len(ids), 1), has_id(ids))
+            for (query, _), ids in zip(queries, names, strict=True)
+        ]
+        return [
+            {ids[point.id]: point.score for point in points}
+            for ids, points in zip(names, self._ask_all(asked), strict=True)
+        ]
+
+    def _ask_all(
+        self, queries: Sequence[tuple[Query, int, Filter | None]], fields: Fields = False
+    ) -> list[list[Point]]:
+        """Return the hits of each query, as many as stand beside it; of one by no words, none."""
         asked = {
-            at: self.counts.query_for(query, len(ids), has_id(ids))
-            for at, ((query, _), ids) in enumerate(zip(queries, wanted, strict=True))
-            if ids and _asks_anything(query)
+            at: self.counts.query_for(query, limit, where, fields)
+            for at, (query, limit, where) in enumerate(queries)
+            if not isinstance(query, SparseEmbedding) or query.indices
         }
-        found = dict(zip(asked, self._search(*asked.values()), strict=True))
-        return [{ids[p.id]: p.score for p in found.get(at, ())} for at, ids in enumerate(wanted)]
+        hits = dict(zip(asked, self._search(*asked.values()), strict=True))
+        return [hits.get(at, []) for at in range(len(queries))]
 
     # -- reading documents -------------------------------------------------------------
 
     def get_documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents of these ids, in order, without vectors, as far as there are any."""
         wanted = [point_id(identity) for identity in ids]
-        found = {point.id: point for point in self.points.retrieve(wanted)}
-        return [to_document(found[key]) for key in wanted if key in found]
+        points = {point.id: point for point in self.points.retrieve(wanted)}
+        return [to_document(points[key]) for key in wanted if key in points]
 
     def pages(self, filters: dict[str, Any] | None = None) -> Iterator[list[Document]]:
         """Yield the documents that a filter selects, some at a time, with their vectors, in order
@@ -467,6 +446,18 @@ class BaseDocumentStore(ABC):
         points = self.points.retrieve([*wanted], fields=False, vectors=[DENSE])
         return {wanted[point.id]: point.embeddings for point in points if point.embeddings}
 
+    def sample_ids(self) -> list[str]:
+        """Return the ids of `SAMPLE_SIZE` documents with an embedding, those whose points have the
+        lowest ids, which are hashes: their cosines tell what is near to a query in this index and
+        by its model. They are asked for once for each revision of the index."""
+        with self.points.mutex:
+            manifest = self.points.manifest()
+            revision = manifest.revision if manifest else -1
+            if manifest is None or revision != self._sample[0]:
+                page, _ = self.points.scroll(SAMPLE_SIZE, where=WITH_EMBEDDING, fields=["id"])
+                self._sample = revision, [_document_id(point) for point in page]
+            return self._sample[1]
+
     def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
         """Give documents that are being written the embeddings of their sentences, by id; all
         else of them stays.
@@ -497,13 +488,8 @@ class BaseDocumentStore(ABC):
         """Return what each query finds; the engine returns equal scores in no certain order."""
         if any(query.limit < 1 for query in queries):
             raise ValueError(f"top_k must be at least 1, not {queries[0].limit}")
-        found = self.points.search(queries) if queries else []
-        return [sorted(points, key=lambda point: (-point.score, point.id)) for points in found]
-
-
-def _asks_anything(query: Query) -> bool:
-    """Whether a query can find anything: one by words has some."""
-    return not isinstance(query, SparseEmbedding) or bool(query.indices)
+        hits = self.points.search(queries) if queries else []
+        return [sorted(points, key=lambda point: (-point.score, point.id)) for points in hits]
 
 
 def _any_of(dimensions: Sequence[int]) -> SparseVector:

@@ -1,7 +1,8 @@
-"""The points of an index, with the manifest beside them: one writer, any number of readers.
+"""The points of an index, with its manifest and document frequencies beside them: one writer, any
+number of readers.
 
-Nothing here needs Haystack, which takes half a second to import: who will search begins to open
-the points before.
+Nothing here needs Haystack, which takes half a second to import: a search begins to open the points
+before.
 """
 
 from __future__ import annotations
@@ -10,13 +11,30 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rag.index.frequencies import FREQUENCIES, Frequencies
+from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.index.index_errors import damaged_index
 from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.stores.base.points import Fields, Filter, Point, PointQuery
+from rag.stores.base.points import (
+    SPARSE,
+    Fields,
+    Filter,
+    Point,
+    PointQuery,
+    dense_vector,
+    sparse_vector,
+)
+from rag.support.durable_files import replace_durably
+from rag.text.bm25 import SparseVector
+
+if TYPE_CHECKING:
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+_PAGE = 1000
 
 
 class IndexPoints(ABC):
@@ -27,8 +45,6 @@ class IndexPoints(ABC):
 
     :param directory: the folder of the index.
     """
-
-    is_synced = False  # whether what is written survives a power cut before it is published
 
     def __init__(self, directory: IndexDirectory) -> None:
         self.directory = directory
@@ -101,23 +117,16 @@ class IndexPoints(ABC):
         """Return the manifest of the snapshot being read; `None` when there is none: the index was
         made without one, or is being written here."""
         with self.mutex:
-            snapshot = self._published()
-            if snapshot is None:
-                return None
-            path = snapshot.path / MANIFEST
-            if self._manifest is None and path.exists():
-                self._manifest = Manifest.open_snapshot(path)
+            snapshot = None if self._writing is not None else self._hold()
+            if snapshot and self._manifest is None and (snapshot.path / MANIFEST).exists():
+                self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
             return self._manifest
 
     def snapshot_name(self) -> str | None:
         """Return the name of the snapshot being read; `None` when there is none."""
         with self.mutex:
-            snapshot = self._published()
+            snapshot = None if self._writing is not None else self._hold()
             return snapshot.name if snapshot else None
-
-    def _published(self) -> IndexSnapshot | None:
-        """Return the snapshot being read, `None` where what is written is read."""
-        return None if self._writing is not None else self._hold()
 
     def frequencies(self) -> Frequencies:
         """Return the document frequencies of the snapshot being read.
@@ -170,7 +179,7 @@ class IndexPoints(ABC):
 
     @abstractmethod
     def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
-        """Return what each query finds, the order of equal scores left open."""
+        """Return the hits of each query, the order of equal scores left open."""
 
     @abstractmethod
     def scroll(
@@ -185,17 +194,11 @@ class IndexPoints(ABC):
         """Return `limit` points in order of id, and the offset of the next, `None` at the end."""
 
     def pages(
-        self,
-        size: int,
-        offset: str | None = None,
-        where: Filter | None = None,
-        *,
-        fields: Fields = True,
-        vectors: bool = False,
+        self, size: int, offset: str | None = None, where: Filter | None = None, **how: Any
     ) -> Iterator[tuple[list[Point], str | None]]:
         """Yield what `scroll` returns, until the end."""
         while True:
-            points, offset = self.scroll(size, offset, where, fields=fields, vectors=vectors)
+            points, offset = self.scroll(size, offset, where, **how)
             yield points, offset
             if offset is None:
                 return
@@ -275,3 +278,153 @@ class IndexPoints(ABC):
             self.add_dense_space(sizes.pop())
         elif sizes != {size}:
             raise ValueError(f"embeddings of {sorted(sizes)} dimensions; the index holds {size}")
+
+
+class ChunkCounts:
+    """The document frequencies of a store: kept with every write, multiplied into every query.
+
+    A writer's are in a file of the staging index. It is removed before the first write, and written
+    again at the end: where a writer was killed there is none, and all points are counted anew.
+    """
+
+    def __init__(self, points: IndexPoints) -> None:
+        self.points = points
+        self._staged: Frequencies | None = None  # of the staging index, without `_changes`
+        self._changes = FrequencyChanges()
+        self._is_read = False  # whether the staging index was asked for them
+        self._is_written = True  # whether its file says the same
+
+    # -- reading -----------------------------------------------------------------------
+
+    def query_for(
+        self,
+        query: SparseEmbedding | list[float],
+        limit: int,
+        where: Filter | None,
+        fields: Fields = False,
+    ) -> PointQuery:
+        """Return the query for the points nearest to a vector; words are weighed by their IDF."""
+        if isinstance(query, list):
+            return PointQuery(dense_vector(query), limit, where, fields)
+        vector = sparse_vector(query)
+        with self.points.mutex:
+            return PointQuery(self._in_use().weigh(vector), limit, where, fields)
+
+    def rarity(self, dimension: int) -> float:
+        """Return the inverse document frequency of a dimension, 0 or more."""
+        with self.points.mutex:
+            return self._in_use().idf(dimension)
+
+    def holds(self, dimension: int) -> bool:
+        """Return whether any chunk has a dimension."""
+        with self.points.mutex:
+            return self._in_use().holds(dimension)
+
+    def _in_use(self) -> Frequencies:
+        return self.now() if self.points.reads_work else self.points.frequencies()
+
+    def now(self) -> Frequencies:
+        """Return those of the staging index."""
+        self._read()
+        frequencies, changes = self._staged, self._changes
+        if frequencies is not None and changes:
+            try:
+                frequencies = changes.applied_to(frequencies)
+            except ValueError:
+                frequencies = None
+        self._staged = self._counted() if frequencies is None else frequencies
+        self._changes = FrequencyChanges()
+        return self._staged
+
+    def _counted(self) -> Frequencies:
+        """Count all points."""
+        self._is_written = False
+        frequencies = Frequencies.empty()
+        for points, _ in self.points.pages(_PAGE, fields=False, vectors=True):
+            changes = FrequencyChanges()
+            changes.add(_vectors(points))
+            frequencies = changes.applied_to(frequencies)
+        return frequencies
+
+    # -- writing -----------------------------------------------------------------------
+
+    @contextmanager
+    def changing(self, ids: Sequence[str], written: Sequence[Point] = ()) -> Iterator[None]:
+        """Count no more the points of some ids, which are deleted or written over meanwhile.
+
+        :param written: the points that take their places.
+        """
+        self._begin()
+        replaced: list[Point] = []
+        if self._staged is not None and (self._staged.chunks or self._changes):
+            replaced = self.points.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
+        try:
+            yield
+        except BaseException:  # some of it may have been done
+            self._staged = None
+            raise
+        self._changes.remove(_vectors(replaced))
+        self._changes.add(_vectors({point.id: point for point in written}.values()))
+
+    def add(self, part: Path) -> None:
+        """Count the points of segments that are moved in; the file holds their frequencies."""
+        self._begin()
+        if self._staged is not None:
+            added = Frequencies.open(part)
+            self._staged = self.now().changed(added.chunks, *added.counts())
+            added.close()
+
+    def take(self, frequencies: Frequencies) -> None:
+        """Take over the counts of another store, whose points are those that will be published."""
+        self._begin()
+        self._staged = Frequencies.empty().changed(frequencies.chunks, *frequencies.counts())
+        self._changes = FrequencyChanges()
+
+    def _begin(self) -> None:
+        """Read the file, and remove it: from now on it would not be true."""
+        self.points.begin_writing()
+        self._read()
+        if self._is_written:
+            self.points.directory.begin_work()
+            self._file.unlink(missing_ok=True)
+            self._is_written = False
+
+    def _read(self) -> None:
+        if self._is_read:
+            return
+        self.points.directory.begin_work()
+        try:
+            self._staged = Frequencies.open(self._file)
+        except (OSError, ValueError):
+            self._staged = None if self.points.holds_points() else Frequencies.empty()
+            self._is_written = False
+        self._is_read, self._changes = True, FrequencyChanges()
+
+    # -- the end -----------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Write the file, if it does not say the same already."""
+        frequencies = self.now()
+        if not self._is_written:
+            self._file.parent.mkdir(exist_ok=True)
+            replace_durably(self._file, frequencies.to_bytes())
+            self._is_written = True
+
+    def keep(self) -> None:
+        """Write the file if all that was written here was counted; else leave it away."""
+        if self._is_read and self._staged is not None:
+            self.write()
+
+    def forget(self) -> None:
+        """Believe what the staging index says when it is asked next."""
+        if self._staged is not None:
+            self._staged.close()
+        self._staged, self._is_read, self._is_written = None, False, True
+
+    @property
+    def _file(self) -> Path:
+        return self.points.directory.work / FREQUENCIES
+
+
+def _vectors(points: Iterable[Point]) -> Iterator[SparseVector]:
+    return (point.sparse for point in points if point.sparse is not None)

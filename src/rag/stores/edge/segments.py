@@ -23,7 +23,7 @@ from rag.stores.base.points import DENSE, Point
 from rag.stores.edge.shard import edge_point, guard, index_fields, merge, shard_config
 
 if TYPE_CHECKING:
-    from rag.stores.base.chunk_counts import ChunkCounts
+    from rag.stores.base.index_points import ChunkCounts
     from rag.stores.edge.shard_points import ShardPoints
 
 # As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
@@ -86,7 +86,8 @@ class SegmentHome:
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
-        with self.points.mutex, self.counts.importing(folder / FREQUENCIES):
+        with self.points.mutex:
+            self.counts.add(folder / FREQUENCIES)
             # The one without points, for more to come, would have the others merged with it.
             segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(_POINTS))]
             self._count_to(max(map(_last_operation, segments), default=0))

@@ -11,8 +11,7 @@ import qdrant_edge as qe
 
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, RAGError
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
-from rag.stores.edge.layout.dimension_tables import without_tables
-from rag.stores.edge.panics import without_panics
+from rag.stores.edge.narrow_shard import without_tables
 from rag.support.disk_space import is_of_full_disk
 
 # Fields that filters select by; without an index a filter reads every payload.
@@ -48,8 +47,7 @@ class StoreError(IndexUnavailableError):
 def guard(what: str) -> Iterator[None]:
     """Turn the engine's failures, panics included, into a `StoreError`."""
     try:
-        with without_panics():
-            yield
+        yield
     except (RAGError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
@@ -153,9 +151,7 @@ def check_points(path: Path, expected: int) -> None:
         raise StoreError("the new index cannot be read", details, hint=REBUILD_INDEX)
 
 
-def add_dense_space(
-    shard: qe.EdgeShard, size: int, similarity: str, is_quantized: bool = False
-) -> None:
+def add_dense_space(shard: qe.EdgeShard, size: int, similarity: str, is_quantized: bool) -> None:
     """Make room for embeddings of `size` dimensions, any number a point.
 
     :param is_quantized: keep them in 8 bits a number; their cosines are at most .001 off.
@@ -165,9 +161,3 @@ def add_dense_space(
     with guard("add the embedding space"):
         create = qe.UpdateOperation.create_dense_vector
         shard.update(create(DENSE, size, _DISTANCES[similarity], nearest, kind))
-
-
-def drop_dense_space(shard: qe.EdgeShard) -> None:
-    """Forget all embeddings, and their size."""
-    with guard("drop the embedding space"):
-        shard.update(qe.UpdateOperation.delete_vector_name(DENSE))

@@ -1,13 +1,12 @@
 """The points of an index in the embedded engine: those of a published shard, or of the staging one.
 
-Haystack is not imported here: see `rag.stores.base.index_points`.
+No Haystack here either: see `rag.stores.base.index_points`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import qdrant_edge as qe
@@ -20,14 +19,12 @@ from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.index_points import IndexPoints
 from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
-from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
-from rag.stores.edge.layout.private_copy import openable
+from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
     StoreError,
     add_dense_space,
     check_points,
     create_shard,
-    drop_dense_space,
     edge_point,
     guard,
     load_shard,
@@ -65,7 +62,7 @@ class ShardPoints(IndexPoints):
         # The snapshot's shard, as often as it was opened; the last is read. Closing one takes
         # longer than reading, so that those before it stay as long as the snapshot does.
         self._readers: list[qe.EdgeShard] = []
-        self._known: frozenset[int] | None = frozenset()  # the last one's dimensions; None: all
+        self._dimensions: frozenset[int] | None = frozenset()  # of the last one; None: all
         self._may_open_whole = True  # until it is closed, perhaps before a thread gets to it
 
     # -- the staging shard -------------------------------------------------------------
@@ -120,10 +117,7 @@ class ShardPoints(IndexPoints):
             self.close_work()
             path = self.directory.work / SHARD
             self.directory.require_reserve()
-            try:
-                sort_tables(path)
-            except (AttributeError, LookupError, TypeError, ValueError) as error:
-                raise StoreError("the index is damaged", repr(error)) from error
+            sort_tables(path)
             check_points(path, points)
             self.directory.publish(number, points)
 
@@ -142,14 +136,14 @@ class ShardPoints(IndexPoints):
         :param dimensions: those of the lexical space that it will be asked for, all of them.
         """
         with self.mutex:
-            if self._work is not None:
-                return self._work
-            if self.reads_work:
+            if self._work is not None or self.reads_work:
                 return self.work()
             snapshot = self._hold()
             if snapshot is None:
                 return None
-            if not self._readers or not (self._known is None or dimensions <= self._known):
+            if not self._readers or not (
+                self._dimensions is None or dimensions <= self._dimensions
+            ):
                 self._open_reader(snapshot, dimensions)
             return self._readers[-1]
 
@@ -159,33 +153,28 @@ class ShardPoints(IndexPoints):
         :raises IndexUnavailableError: as for `shard`.
         """
         with self.mutex:
-            if not self._may_open_whole or self._readers:
-                return
-            if snapshot := self._hold():
+            if self._may_open_whole and not self._readers and (snapshot := self._hold()):
                 self._open_reader(snapshot, None)
-
-    def home(self) -> Path | None:
-        """Return the folder of the index that `shard` reads."""
-        with self.mutex:
-            if self.reads_work:
-                return self.directory.work
-            snapshot = self._hold()
-            return snapshot.path if snapshot else None
 
     def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
         """Open a snapshot's shard: for the dimensions asked for at first, then for all.
 
         :param dimensions: `None` are all.
         """
-        is_narrow = dimensions is not None and len(self._readers) < _NARROW
-        wanted = (dimensions or frozenset()).union(self._known or ()) if is_narrow else None
+        tables: dict[str, bytes] = {}
+        shard = snapshot.path / SHARD
+        if dimensions is not None and len(self._readers) < _NARROW:
+            dimensions = dimensions.union(self._dimensions or ())
+            tables = small_tables(shard, dimensions)
         try:
             if name := first_cut(snapshot.path):
                 raise ValueError(f"{snapshot.name}/{name}")
-            shard, self._known = _load(snapshot.path / SHARD, wanted)
-            self._readers.append(shard)
+            with openable(shard, tables) as folder:
+                is_narrow = tables and folder != shard.absolute()
+                self._dimensions = dimensions if is_narrow else None
+                self._readers.append(load_shard(folder))
             with guard("count"):
-                self._expect(shard, snapshot.points)
+                self._expect(self._readers[-1], snapshot.points)
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
@@ -214,7 +203,7 @@ class ShardPoints(IndexPoints):
     def _close_reader(self) -> None:
         for reader in self._readers:
             reader.close()
-        self._readers, self._known = [], frozenset()
+        self._readers, self._dimensions = [], frozenset()
         super()._close_reader()
 
     @contextmanager
@@ -239,7 +228,7 @@ class ShardPoints(IndexPoints):
                 return [[] for _ in queries]
             lists = shard.query_batch(qe.QueryBatchRequest(requests))
             return [
-                [Point(str(one.id), one.payload or {}, score=one.score) for one in hits]
+                [Point(str(hit.id), hit.payload or {}, score=hit.score) for hit in hits]
                 for hits in lists
             ]
 
@@ -288,7 +277,8 @@ class ShardPoints(IndexPoints):
 
     def dense_size(self) -> int | None:
         with self.mutex:
-            home = self.home()
+            snapshot = None if self.reads_work else self._hold()
+            home = self.directory.work if self.reads_work else snapshot and snapshot.path
             return dense_size(home / SHARD, DENSE) if home else None
 
     # -- writing points ----------------------------------------------------------------
@@ -321,22 +311,10 @@ class ShardPoints(IndexPoints):
 
     def drop_dense_space(self) -> None:
         with self.mutex:
-            drop_dense_space(self.work())
+            with guard("drop the embedding space"):
+                self.work().update(qe.UpdateOperation.delete_vector_name(DENSE))
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
-
-
-def _load(
-    shard: Path, dimensions: frozenset[int] | None
-) -> tuple[qe.EdgeShard, frozenset[int] | None]:
-    """Open a snapshot's shard for some dimensions; return with it those it then knows.
-
-    `None` are all.
-    """
-    tables = {} if dimensions is None else small_tables(shard, dimensions)
-    with openable(shard, tables) as folder:
-        is_shard = folder == shard.absolute()
-        return load_shard(folder), dimensions if tables and not is_shard else None
 
 
 def _from_record(record: Any) -> Point:
@@ -377,12 +355,12 @@ def edge_filter(where: Filter | None) -> qe.Filter | None:
 
 
 def _filter(where: Filter) -> qe.Filter:
-    lists: dict[str, Any] = {how: [_condition(one) for one in some] for how, some in where.items()}
+    lists: dict[str, Any] = {how: [*map(_condition, parts)] for how, parts in where.items()}
     return qe.Filter(**lists)
 
 
-def _condition(one: dict[str, Any]) -> Any:
-    match one:
+def _condition(condition: dict[str, Any]) -> Any:
+    match condition:
         case {"has_id": ids}:
             return qe.HasIdCondition({*ids})
         case {"has_vector": name}:
@@ -399,4 +377,4 @@ def _condition(one: dict[str, Any]) -> Any:
             is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
             kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
             return qe.FieldCondition(path, range=kind(**bounds))
-    return _filter(one)
+    return _filter(condition)

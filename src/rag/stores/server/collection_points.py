@@ -83,8 +83,6 @@ class CollectionPoints(IndexPoints):
     :param settings: the server and the collection.
     """
 
-    is_synced = True
-
     def __init__(self, directory: IndexDirectory, settings: StoreConfig) -> None:
         super().__init__(directory)
         self.settings = settings

@@ -16,8 +16,8 @@ from rag.index.shard_files import SORTED, TABLE
 from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.scored_chunk import Candidate
+from rag.stores.edge import narrow_shard
 from rag.stores.edge import shard_points as access
-from rag.stores.edge.layout import private_copy
 from rag.support.sparse_files import copy_tree
 
 Store = QdrantEdgeDocumentStore
@@ -250,7 +250,7 @@ def leads_to(folder: Path, index: Path) -> bool:
 def test_without_a_memory_to_write_to_the_shard_is_opened_whole(
     index: Path, opened: list[str], whole: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private_copy, "MEMORY", str(index / "missing"))
+    monkeypatch.setattr(narrow_shard, "MEMORY", str(index / "missing"))
     with Store(str(index)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
     assert opened == ["shard"]

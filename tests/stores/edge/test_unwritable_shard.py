@@ -12,8 +12,8 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.exceptions import DiskFullError, UsageError
 from rag.stores import QdrantEdgeDocumentStore as Store
+from rag.stores.edge import narrow_shard
 from rag.stores.edge import shard_points as access
-from rag.stores.edge.layout import private_copy as private_folder
 
 MAPPED = Path("/proc/self/maps")
 
@@ -62,7 +62,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def close(how: str, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the index lie on a disk that is full, or that may not be written."""
-    room, may = private_folder.free_room, os.access
+    room, may = narrow_shard.free_room, os.access
 
     def free_room(folder: str | Path) -> int:
         return 0 if Path(folder).is_relative_to(index) else room(folder)
@@ -71,7 +71,7 @@ def close(how: str, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return may(path, mode) and not Path(path).is_relative_to(index)
 
     if how == "full":
-        monkeypatch.setattr(private_folder, "free_room", free_room)
+        monkeypatch.setattr(narrow_shard, "free_room", free_room)
     else:
         monkeypatch.setattr(os, "access", may_be)
 
@@ -108,7 +108,7 @@ def test_nothing_is_left_of_such_a_folder(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     close(how, index, monkeypatch)
-    monkeypatch.setattr(private_folder, "_elsewhere", lambda: iter((str(tmp_path),)))
+    monkeypatch.setattr(narrow_shard, "_places", lambda: iter((str(tmp_path),)))
     before = sorted([*index.rglob("*"), *tmp_path.iterdir()])
     everything(index)
     assert sorted([*index.rglob("*"), *tmp_path.iterdir()]) == before
@@ -135,11 +135,11 @@ def test_the_first_place_with_room_is_taken(
     places = (tmp_path / "missing", tmp_path / "full", tmp_path / "roomy")
     for place in places[1:]:
         place.mkdir()
-    room = private_folder.free_room
+    room = narrow_shard.free_room
     monkeypatch.setattr(
-        private_folder, "free_room", lambda f: 0 if str(f).startswith(str(places[1])) else room(f)
+        narrow_shard, "free_room", lambda f: 0 if str(f).startswith(str(places[1])) else room(f)
     )
-    monkeypatch.setattr(private_folder, "_elsewhere", lambda: map(str, places))
+    monkeypatch.setattr(narrow_shard, "_places", lambda: map(str, places))
     with Store(str(index)) as store:
         assert store.count_documents() == 1502
     assert [path.parent for path in opened] == [places[2]]
@@ -151,7 +151,7 @@ def test_without_room_anywhere_it_is_the_disk_and_not_the_index(
     index: Path, monkeypatch: pytest.MonkeyPatch, how: str, error: type[Exception]
 ) -> None:
     close(how, index, monkeypatch)
-    monkeypatch.setattr(private_folder, "_elsewhere", lambda: iter(()))
+    monkeypatch.setattr(narrow_shard, "_places", lambda: iter(()))
     with Store(str(index)) as store, pytest.raises(error) as raised:
         store.count_documents()
     assert "damaged" not in str(raised.value) and "RAG_DATA_DIR" in raised.value.hint

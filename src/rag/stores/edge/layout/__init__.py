@@ -1,1 +1,0 @@
-"""All that depends on how the engine lays out its files."""

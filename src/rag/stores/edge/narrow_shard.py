@@ -1,0 +1,191 @@
+"""Opening a snapshot's shard through a folder of links: for the words of one query, or where the
+shard may not be written.
+
+The engine keeps, for each merged segment, a table of all dimensions of the lexical space, and
+parses it whenever it opens the segment: for 10,000 notes some 340,000 of them, which takes three
+times as long as the rest of the opening. A query has a dozen. So a snapshot holds each large
+table in a second form too, which is searched without reading it through, and a query opens a
+folder of links to the shard with tables of its own dimensions alone. To the engine the others are
+dimensions that no point has.
+
+The engine opens most files for writing even to read them, and reading a hole in one may take a
+block of the disk, for lack of which the system ends the process. Where the disk is full or read
+only, such a folder holds copies of all that the engine may write.
+
+This relies on how the engine lays out its files; the tests hold it to that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+from rag.exceptions import UsageError
+from rag.index.shard_files import CONFIG, SORTED, TABLE
+from rag.index.snapshots import LINKED, MEMORY
+from rag.support.disk_space import disk_full, free_room
+from rag.support.sparse_files import copy_file
+
+_POSTINGS = "inverted_index_config.json"
+_PLACE = (1 << 32) - 1
+_NO_DIMENSIONS = b'{"map": {}}'
+_LARGE = 1 << 18  # bytes of a table that are worth it: some 13,000 dimensions, parsed in 2 ms
+# The holes that the engine touches as it opens an index: 22 MB where there is a segment of points
+# that are not merged yet.
+_HOLES = 32 << 20
+# Files that the engine opens for reading only.
+_ONLY_READ = frozenset(
+    {
+        *("inverted_index.dat", TABLE, SORTED, "matrix.dat", "id_tracker.mappings", "data.bin"),
+        *("values_to_points.bin", "point_to_values.bin", "graph.bin", "links_compressed.bin"),
+    }
+)
+IsLinked = Callable[["os.DirEntry[str]"], bool]
+
+
+def sort_tables(shard: Path) -> None:
+    """Write the second form of each large table of a closed shard, unless it is there: dimensions
+    and their places, as 64-bit numbers in order."""
+    import numpy as np
+
+    for table in shard.glob(f"segments/*/vector_index-*/{TABLE}"):
+        target = table.with_name(SORTED)
+        if table.stat().st_size < _LARGE or target.exists():
+            continue
+        places = json.loads(table.read_bytes())["map"]
+        pairs = np.fromiter(map(int, places), np.uint64, len(places)) << np.uint64(32)
+        pairs |= np.fromiter(places.values(), np.uint64, len(places))
+        pairs.sort()
+        staged = target.with_suffix(".tmp")
+        staged.write_bytes(pairs.tobytes())
+        staged.replace(target)
+
+
+def small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
+    """Return tables of some dimensions to open a shard with, by the paths of those they replace.
+
+    None when no table of the shard is large.
+    """
+    with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
+        tables = shard.absolute().glob(f"segments/*/vector_index-*/{SORTED}")
+        return {str(table.with_name(TABLE)): _select(table, dimensions) for table in tables}
+    return {}
+
+
+def _select(table: Path, dimensions: Collection[int]) -> bytes:
+    """Return a table of those of some dimensions that there are, as the engine reads it.
+
+    :raises ValueError: when the table is not what it was written as.
+    """
+    expected = json.loads(table.with_name(_POSTINGS).read_bytes())["posting_count"]
+    with table.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        # The last of them is 0 where the machine went down before the file was on the disk.
+        if len(content) != 8 * expected or not any(content[-8:]):
+            raise ValueError(f"{table} does not hold {expected} dimensions")
+        with memoryview(content) as view, view.cast("Q") as pairs:
+            at = {d: bisect_left(pairs, d << 32) for d in dimensions}
+            near = {d: pairs[place] for d, place in at.items() if place < expected}
+            places = {d: pair & _PLACE for d, pair in near.items() if pair >> 32 == d}
+    return json.dumps({"map": places}).encode()
+
+
+@contextmanager
+def without_tables(shard: Path) -> Iterator[None]:
+    """Have the large tables of a shard replaced by empty ones, while nobody else reads it."""
+    whole = {Path(table): Path(f"{table}.tmp") for table in small_tables(shard, ())}
+    for table, aside in whole.items():
+        table.rename(aside)
+        table.write_bytes(_NO_DIMENSIONS)
+    try:
+        yield
+    finally:
+        for table, aside in whole.items():
+            aside.replace(table)
+
+
+@contextmanager
+def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
+    """Yield a folder that the engine can open as the shard; it lasts until it is open.
+
+    It is the shard itself where that may be written, its disk has room, and no table is another.
+
+    :param tables: files that shall hold something else, by their absolute paths.
+    :raises UsageError: when the shard may not be written, and there is no room elsewhere.
+    :raises DiskFullError: when its disk is full, and there is no room elsewhere.
+    """
+    shard = shard.absolute()
+    is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
+    is_writable = is_ours and free_room(shard) >= _HOLES
+    if is_writable and not tables:
+        yield shard
+        return
+    is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
+    for place in (MEMORY,) if is_writable else _places():
+        if folder := _make_folder(place, shard, tables, is_linked):
+            with folder:
+                yield Path(folder.name)
+            return
+    if not is_ours:
+        raise UsageError(
+            f"the index at {shard.parent} may not be written, and there is no room for a copy of"
+            " what the engine must write",
+            hint="Make its folder writable, free some room in /tmp, or copy the index and name the"
+            " copy with RAG_DATA_DIR.",
+        )
+    if not is_writable:
+        raise disk_full(shard.parent, _HOLES)
+    yield shard
+
+
+def _places() -> Iterator[str]:
+    """Yield folders that may have room, those in memory first: to make and remove some hundred
+    links takes many milliseconds on a disk."""
+    named = (os.environ.get(name) for name in ("XDG_RUNTIME_DIR", "TMPDIR"))
+    yield from filter(None, (MEMORY, *named, "/tmp", "/var/tmp"))
+
+
+def _make_folder(
+    place: str, shard: Path, tables: Mapping[str, bytes], is_linked: IsLinked
+) -> tempfile.TemporaryDirectory[str] | None:
+    """Return a folder in `place` that stands for the shard, `None` where there is no room."""
+    with suppress(OSError):
+        folder = tempfile.TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
+        with suppress(OSError):
+            _mirror(str(shard), folder.name, tables, is_linked)
+            if free_room(folder.name) >= _HOLES:
+                return folder
+        folder.cleanup()
+    return None
+
+
+def _mirror(source: str, target: str, tables: Mapping[str, bytes], is_linked: IsLinked) -> None:
+    with os.scandir(source) as entries:
+        for entry in entries:
+            twin = f"{target}/{entry.name}"
+            if (table := tables.get(entry.path)) is not None:
+                with open(twin, "wb") as file:
+                    file.write(table)
+            elif is_linked(entry):
+                os.symlink(entry.path, twin)
+            elif entry.is_dir():
+                os.mkdir(twin)
+                _mirror(entry.path, twin, tables, is_linked)
+            else:
+                copy_file(entry.path, twin)
+
+
+def _is_apart(shard: Path, tables: Mapping[str, bytes]) -> IsLinked:
+    """Link all but the folders that the engine lists and those of the tables."""
+    segments = f"{shard}/segments"
+    real = {segments, *(os.path.dirname(table) for table in tables)}
+    return lambda entry: entry.path not in real and os.path.dirname(entry.path) != segments
+
+
+def _is_only_read(entry: os.DirEntry[str]) -> bool:
+    return entry.name in _ONLY_READ
