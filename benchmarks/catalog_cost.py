@@ -27,9 +27,8 @@ from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.stores.server.catalog import Catalog, Head
+from rag.stores.server.catalog import Catalog, Head, refresh
 from rag.stores.server.identity import new_id
-from rag.stores.server.replica import refresh
 from rag.stores.server.rest import RestClient
 
 _CHUNKS = 8  # of a note

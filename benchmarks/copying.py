@@ -31,7 +31,7 @@ from rag.index.snapshots import MANIFEST
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.server.collection_points import point_requests
+from rag.stores.server.document_store import point_requests
 from vaults import BYTES, make_vault
 
 COLLECTION = "rag_benchmark_copying"

@@ -9,9 +9,8 @@ from rag.exceptions import LockedError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.stores.server.catalog import ChangedError, check_writer, open_catalog
+from rag.stores.server.catalog import ChangedError, check_writer, open_catalog, refresh
 from rag.stores.server.identity import Machine, ServerMark, moment
-from rag.stores.server.replica import refresh
 
 
 def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:

@@ -98,7 +98,7 @@ def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
     directory = IndexDirectory.of(config)
     if config.store.url:
         from rag.exceptions import StoreConnectionError
-        from rag.stores.server.replica import refresh
+        from rag.stores.server.catalog import refresh
 
         try:
             return refresh(config.store, directory)

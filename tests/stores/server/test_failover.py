@@ -114,7 +114,7 @@ def test_a_write_of_points_whose_connection_broke_is_made_again(
 def test_the_making_of_a_collection_is_not_repeated(
     nodes: list[QdrantServer], open_store: Callable[..., Store]
 ) -> None:
-    nodes[0].fail("cut", after=5)  # those of the catalog come before
+    nodes[0].fail("cut", after=6)  # those of the catalog come before
     with pytest.raises(StoreConnectionError, match="broke the connection"):
         open_store().begin_writing()
     assert nodes[0].paths()[-1] == "PUT /collections/obsidian_knowledge"

@@ -71,7 +71,7 @@ def test_a_store_that_stays_open_asks_again_after_two_seconds(
         first = store.manifest()
         desk.write("a", "b")
         assert store.manifest() is first
-        monkeypatch.setattr("rag.stores.server.collection_points._FRESH", 0.0)
+        monkeypatch.setattr("rag.stores.server.document_store._FRESH", 0.0)
         manifest = store.manifest()
         assert manifest is not None and manifest.totals() == (2, 2)
 
@@ -114,8 +114,6 @@ def test_a_catalog_that_lacks_a_part_is_not_read(
 def test_processes_that_fetch_at_once_have_one_snapshot(
     desk: Machine, laptop: Machine, other_address: str
 ) -> None:
-    desk.write("a")
-    laptop.notes()
     desk.write("a", "b")
     ways = [laptop, laptop.at(other_address)] * 3
     with ThreadPoolExecutor(len(ways)) as threads:
@@ -125,10 +123,9 @@ def test_processes_that_fetch_at_once_have_one_snapshot(
     assert len([*laptop.folder.glob("gen-*/points")]) == 1
 
 
-def test_while_another_process_fetches_the_catalog_here_is_read_after_a_while(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+def test_while_another_process_writes_here_the_snapshot_that_is_here_is_read(
+    desk: Machine, laptop: Machine
 ) -> None:
-    monkeypatch.setattr("rag.stores.server.replica._WAITING", 0.1)
     desk.write("a")
     laptop.directory()
     before = laptop.mark
@@ -295,7 +292,7 @@ def laptop_store(machine: Machine) -> QdrantServerDocumentStore:
 def test_an_unanswered_question_whether_there_is_a_newer_one_is_soon_given_up(
     desk: Machine, laptop: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.stores.server.replica._ASKING", 0.2)
+    monkeypatch.setattr("rag.stores.server.catalog._ASKING", 0.2)
     desk.write("a")
     server.fail("hang")
     slow = Machine(replace(laptop.config, store=replace(laptop.config.store, timeout=60)))

@@ -1,7 +1,6 @@
 """`QdrantServerDocumentStore`: the collection it makes, whose it is, and what is published."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST
 from rag.stores import QdrantServerDocumentStore, get_document_store
 from rag.stores.edge.retrievers import with_store
-from rag.stores.server.rest import RestClient
 
 Store = QdrantServerDocumentStore
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
@@ -121,18 +119,6 @@ def test_binary_quantization_is_scored_again_by_the_vectors(
     assert dense.params.quantization.rescore and dense.params.quantization.oversampling > 1
     assert sparse.params is None
     assert "binary" in server.created["obsidian_knowledge"]["quantization_config"]
-
-
-def test_a_collection_of_an_older_version_weighs_words_no_more(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
-    old = {"lexical": {"modifier": "idf"}}
-    with open_server() as store, closing(RestClient(store.settings)) as client:
-        path = f"/collections/{store.collection_name}"
-        client.request("PUT", path, {"vectors": {}, "sparse_vectors": old})
-        store.begin_writing()
-    changed = server.created["obsidian_knowledge"]["updated"]
-    assert changed["sparse_vectors"]["lexical"]["modifier"] == "none"
 
 
 def test_answers_are_asked_for_as_they_are(

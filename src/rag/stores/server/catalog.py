@@ -7,7 +7,8 @@ one after. The parts of the one before stay until the next is published: who beg
 end.
 
 A change of the head counts only where machine, version and whether a run goes on are still those
-that were read: of two machines that change it at once one is refused.
+that were read: of two machines that change it at once one is refused. A machine that only reads
+fetches the catalog whenever the head names another version than it has.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
@@ -25,12 +27,15 @@ from uuid import UUID, uuid5
 import httpx
 
 from rag.config import StoreConfig
-from rag.exceptions import IndexUnavailableError, UsageError
+from rag.config.servers import folder_name, note_folder
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.frequencies import FREQUENCIES
-from rag.index.snapshots import MANIFEST
+from rag.index.index_snapshot import POINTS
+from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.rest import RestClient
 from rag.support.http_transport import brief
+from rag.support.owned_folders import claim_data_folder
 
 FORMAT = 2
 FILES = (MANIFEST, FREQUENCIES)
@@ -45,6 +50,9 @@ _WAITED = {"wait": "true"}
 # while its machine is away.)
 _ORDERED = {**_WAITED, "ordering": "medium"}
 _PAUSES = (0.2, 1.0)  # seconds before a change is sent again
+_ASKING = 3.0  # seconds to find out whether there is a newer catalog
+_WAITING = 10.0  # seconds for another process that fetches it
+_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -82,17 +90,18 @@ class Head:
 
         :raises ValueError: when it is none.
         """
-        values: dict[str, Any] = {f.name: payload[f.name] for f in fields(cls) if f.name in payload}
-        head = replace(cls(""), **values)
         plain = asdict(cls(""))
-        if any(type(value) is not type(plain[name]) for name, value in asdict(head).items()):
-            raise ValueError("a field is wrong in the head of the catalog")
-        for parts in (head.parts, head.parts_before):
-            if not parts.keys() <= {*FILES} or not all(type(n) is int for n in parts.values()):
-                raise ValueError("the files are wrong in the head of the catalog")
-        if not 0 <= head.revision < 1 << 53:
+        values = {name: payload.get(name, value) for name, value in plain.items()}
+        is_whole = all(type(values[name]) is type(value) for name, value in plain.items())
+        parts = [values["parts"], values["parts_before"]] if is_whole else []
+        if not is_whole or any(
+            not {*counts} <= {*FILES} or not all(type(count) is int for count in counts.values())
+            for counts in parts
+        ):
+            raise ValueError("the head of the catalog is none")
+        if not 0 <= values["revision"] < 1 << 53:
             raise ValueError("the revision is wrong in the head of the catalog")
-        return replace(head, name=brief(head.name))
+        return cls(**values | {"name": brief(values["name"])})
 
     def mark(self, work: str) -> ServerMark:
         """Return what is kept of it in a folder whose snapshot is this catalog.
@@ -135,22 +144,28 @@ class Catalog:
 
     # -- the head ----------------------------------------------------------------------
 
-    def head(self) -> Head | None:
+    def head(self, seconds: float | None = None) -> Head | None:
         """Return the head, `None` when there is none.
 
+        :param seconds: the deadline of the request, where it is sooner than usual.
         :raises IndexUnavailableError: when it is damaged, or of a later version of the program.
         """
-        asked = {"ids": [_HEAD], "with_payload": True, "with_vector": False}
-        points = self._client.request("POST", f"{self._path}/points", asked, allowed=404)
-        if not points or not points[0]["payload"]:
+        payload = self._payload(_HEAD, seconds)
+        if not payload:
             return None
-        payload = points[0]["payload"]
         if payload.get("format") not in (*range(FORMAT + 1), None):
             raise self.other_version()
         try:
             return Head.from_payload(payload)
         except ValueError as error:
             raise self._damaged(error) from error
+
+    def _payload(self, identity: int | str, seconds: float | None = None) -> dict[str, Any] | None:
+        """Return the payload of a point, `None` when there is none."""
+        asked = {"ids": [identity], "with_payload": True, "with_vector": False}
+        path = f"{self._path}/points"
+        points = self._client.request("POST", path, asked, allowed=404, seconds=seconds)
+        return points[0]["payload"] if points else None
 
     def create(self, head: Head) -> Head:
         """Make the collection and its head; what is there stays.
@@ -165,18 +180,20 @@ class Catalog:
             "write_consistency_factor": self.settings.write_consistency_factor,
             "on_disk_payload": True,
         }
-        try:
-            self._client.request("PUT", self._path, layout)
-        except httpx.HTTPStatusError:
-            if not self._client.request("GET", f"{self._path}/exists")["exists"]:
-                raise
-            self._refuse_others()
+        if not self._client.request("GET", f"{self._path}/exists")["exists"]:
+            self._client.request("PUT", self._path, layout, allowed=httpx.codes.CONFLICT)
+        elif self._count({}) and self.head() is None:
+            raise UsageError(
+                f"the collection {self._name!r} at {self.settings.url} holds points that rag did"
+                " not write",
+                hint="Name another in store.collection, or delete that one first.",
+            )
         point = {"id": _HEAD, "vector": {}, "payload": asdict(head)}
         self._change_head("/points", {"points": [point], "update_mode": "insert_only"})
-        made = self.head()
-        if made is None:
+        created = self.head()
+        if created is None:
             raise ValueError("the head of the catalog was not kept")
-        return made
+        return created
 
     def change(self, head: Head, **values: Any) -> Head:
         """Change a head as it was read.
@@ -197,24 +214,14 @@ class Catalog:
 
     def _change_head(self, path: str, body: Any) -> None:
         """Change the head's point, again where a machine through which it went has just died."""
-        for pause in _PAUSES:
-            refused = httpx.codes.INTERNAL_SERVER_ERROR
-            done = self._client.request(
-                "PUT", self._path + path, body, allowed=refused, params=_ORDERED
-            )
-            if done is not None:
+        for pause in (*_PAUSES, None):
+            try:
+                self._client.request("PUT", self._path + path, body, params=_ORDERED)
                 return
-            time.sleep(pause)
-        self._client.request("PUT", self._path + path, body, params=_ORDERED)
-
-    def _refuse_others(self) -> None:
-        """:raises UsageError: when there are points, and no head among them."""
-        if self._count({}) and self.head() is None:
-            raise UsageError(
-                f"the collection {self._name!r} at {self.settings.url} holds points that rag did"
-                " not write",
-                hint="Name another in store.collection, or delete that one first.",
-            )
+            except httpx.HTTPStatusError as error:
+                if pause is None or not error.response.is_server_error:
+                    raise
+                time.sleep(pause)
 
     def _count(self, where: dict[str, Any]) -> int:
         asked = {"exact": True, "filter": where}
@@ -244,8 +251,8 @@ class Catalog:
 
     def send(self, head: Head, folder: Path, version: str) -> dict[str, Any]:
         """Send the files in a folder; return what the head says once they are the catalog."""
-        paths = {name: folder / name for name in FILES}
-        parts = {name: self._send(version, path) for name, path in paths.items() if path.exists()}
+        paths = [folder / name for name in FILES]
+        parts = {path.name: self._send(version, path) for path in paths if path.exists()}
         return {
             "version": version,
             "parts": parts,
@@ -281,9 +288,11 @@ class Catalog:
             inflate = zlib.decompressobj()
             with (folder / name).open("wb") as file:
                 for number in range(count):
-                    part = self._part(part_id(head.version, name, number))
+                    payload = self._payload(part_id(head.version, name, number))
+                    if payload is None:
+                        raise KeyError(name)
                     try:
-                        content = b64decode(part, validate=True)
+                        content = b64decode(str(payload.get("part")), validate=True)
                         while content:  # a little may hold more than fits in memory
                             file.write(inflate.decompress(content, _READ))
                             content = inflate.unconsumed_tail
@@ -291,13 +300,6 @@ class Catalog:
                         raise self._damaged(error) from error
             if not inflate.eof:
                 raise self._damaged(f"{name} ends too early")
-
-    def _part(self, identity: str) -> str:
-        asked = {"ids": [identity], "with_payload": True, "with_vector": False}
-        points = self._client.request("POST", f"{self._path}/points", asked)
-        if not points:
-            raise KeyError(identity)
-        return str((points[0]["payload"] or {}).get("part"))
 
 
 def part_id(version: str, name: str, number: int) -> str:
@@ -368,3 +370,93 @@ def _called(name: str, machine: Machine) -> str:
 
 def _to_the_minute(moment: str) -> str:
     return moment[:16].replace("T", " ")
+
+
+# -- the snapshot of an index that is written elsewhere ------------------------------------
+
+
+def refresh(settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
+    """Make the catalog on the server the current snapshot here, unless it is already.
+
+    :param directory: the folder of the index, as the settings name it.
+    :returns: the folder of the index, which may be another once the server was asked.
+    :raises StoreConnectionError: when the server does not answer.
+    :raises IndexUnavailableError: when another version of the program wrote it.
+    """
+    with open_catalog(settings) as catalog:
+        head = catalog.head(min(settings.timeout, _ASKING))
+        if head is not None and head.version:
+            directory = _folder_of(head, settings, directory)
+            if not _is_current(head, directory):
+                _fetch(catalog, head, directory)
+    return directory
+
+
+def _folder_of(head: Head, settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
+    """Return the folder of the index, whatever the address at which it was found."""
+    home, mark = directory.home, ServerMark.read(directory.path)
+    is_new = mark is None and directory.current() is None
+    if (mark and mark.index == head.index) or home is None:
+        return directory
+    marks = {path: ServerMark.read(path) for path in sorted(home.glob("index-*"))}
+    same = [path for path, other in marks.items() if other and other.index == head.index]
+    if not same and is_new:
+        return directory
+    folder = same[0] if same else home / folder_name(head.index)
+    claim_data_folder(home)
+    note_folder(home, settings.addresses, settings.collection, folder.name)
+    return IndexDirectory(folder, home)
+
+
+def _is_current(head: Head, directory: IndexDirectory) -> bool:
+    """Return whether a catalog is the current snapshot here, and nothing of it is gone."""
+    mark, name = ServerMark.read(directory.path), directory.current()
+    if not (mark and name and (mark.version, mark.machine) == (head.version, head.machine)):
+        return False
+    is_there = (directory.path / name / POINTS).exists()
+    return name == directory.announced() and is_there and not directory.damage()
+
+
+def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
+    """Make a catalog, or a newer one, the current snapshot. While another process of this machine
+    does, or where nothing can be written, that which is here must do; a first one is waited for."""
+    until = time.monotonic() + _WAITING
+    while True:
+        try:
+            with directory.writing():
+                return _fetch_newest(catalog, head, directory)
+        except (LockedError, UsageError, OSError) as error:
+            if directory.current() is not None:
+                return None
+            if not isinstance(error, LockedError) or time.monotonic() >= until:
+                raise
+        time.sleep(0.05)
+
+
+def _fetch_newest(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
+    for _ in range(_TRIES):  # each turn means that a newer one was published meanwhile
+        if _is_current(head, directory):
+            return
+        if head.format != FORMAT:
+            raise catalog.other_version()
+        mark = ServerMark.read(directory.path)
+        if mark is None:  # without it a folder without points is none
+            mark = ServerMark(head.index)
+            mark.write(directory.path)
+        # What is staged here goes on from a catalog only if it was published from here.
+        is_mine = head.version in mark.known() or not (directory.work / MANIFEST).exists()
+        number = max(directory.newest() + 1, head.revision)
+        try:
+            directory.import_files(number, head.points, partial(catalog.fetch, head))
+        except KeyError:
+            now = catalog.head()
+            if now is None or now.version == head.version:
+                break
+            head = now
+        else:
+            head.mark(head.version if is_mine else mark.work).write(directory.path)
+            return
+    raise IndexUnavailableError(
+        "the catalog of the index on the server lacks a part",
+        hint=f"Index again on {head.name}: that writes what is missing.",
+    )

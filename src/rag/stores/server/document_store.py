@@ -1,16 +1,496 @@
-"""`QdrantServerDocumentStore`: the same documents as in the embedded store, on a Qdrant server."""
+"""The document store on a Qdrant server: points in a collection, the manifest in a folder here."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 from haystack import default_to_dict
 
 from rag.config import StoreConfig
-from rag.index.snapshots import IndexDirectory
+from rag.exceptions import (
+    INDEX_MISSING,
+    IndexingError,
+    LockedError,
+    StoreConnectionError,
+    UsageError,
+)
+from rag.index.index_snapshot import IndexSnapshot
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.server.collection_points import CollectionPoints
+from rag.stores.base.index_points import IndexPoints
+from rag.stores.base.points import (
+    DENSE,
+    SPARSE,
+    Fields,
+    Filter,
+    Point,
+    PointQuery,
+    checked_json,
+)
+from rag.stores.edge.shard import FILTERED
+from rag.stores.server.catalog import (
+    TAKE_OVER,
+    Catalog,
+    ChangedError,
+    Head,
+    check_writer,
+    refresh,
+    written_elsewhere,
+)
+from rag.stores.server.identity import Machine, ServerMark, moment, new_id
+from rag.stores.server.rest import RestClient, encoded, to_json
+from rag.text.bm25 import SparseVector
+
+_FRESH = 2.0  # seconds for which it is not asked again whether there is a newer catalog
+_PAGE = 10_000
+_WAITED = {"wait": "true"}
+# A server takes 32 MB a request unless told otherwise; a point of 1,024 numbers is 20 KB of JSON.
+_BATCH = 100
+_BATCH_BYTES = 4_000_000
+_OVERSAMPLING = 3.0
+_QUANTIZATIONS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "scalar": {"quantization_config": {"scalar": {"type": "int8", "always_ram": True}}},
+    "binary": {"quantization_config": {"binary": {"always_ram": True}}},
+}
+
+Json = dict[str, Any]
+
+
+class Layout(NamedTuple):
+    """The layout of a collection: the size of its embeddings, `None` without any, and the fields
+    that have an index."""
+
+    size: int | None
+    indexed: frozenset[str]
+
+
+class CollectionPoints(IndexPoints):
+    """The points of a collection.
+
+    They change as they are written, and count when the server says that they are applied; the
+    manifest that belongs to them appears, whole, when a run is published. Every call may fail as
+    `rag.stores.server.rest.answering` says.
+
+    :param directory: the folder of the index here.
+    :param settings: the server and the collection.
+    """
+
+    def __init__(self, directory: IndexDirectory, settings: StoreConfig) -> None:
+        super().__init__(directory)
+        self.settings = settings
+        self._rest = RestClient(settings)
+        self._catalog = Catalog(self._rest)
+        self._head: Head | None = None  # of the catalog, where this machine writes
+        self._refreshed = -_FRESH
+        self._layout: Layout | None = None  # of the pinned snapshot
+
+    # -- asking ------------------------------------------------------------------------
+
+    def _ask(self, method: str, path: str, body: Any = None, **how: Any) -> Any:
+        """Return the result of a request; `path` is below the collection's own."""
+        own = f"/collections/{self.settings.collection}{path}"
+        return self._rest.request(method, own, body, **how)
+
+    def _write(self, method: str, path: str, body: Any = None) -> None:
+        """Change points, and wait until that is applied.
+
+        :raises LockedError: when another process or machine is writing.
+        """
+        with self.mutex:
+            self._begin_step()
+            with self._rest.answering():
+                result = self._ask(method, path, body, params=_WAITED)
+                if not isinstance(result, dict) or "status" not in result:
+                    raise ValueError("no status of a write")
+
+    @contextmanager
+    def _reading(self) -> Iterator[bool]:
+        """Tell whether anything was ever written."""
+        with self.mutex, self._rest.answering():
+            yield self.is_readable
+
+    # -- the writer --------------------------------------------------------------------
+
+    def _prepare_writing(self) -> None:
+        """Claim the index for this machine, and make its collection if need be.
+
+        :raises UsageError: when another machine writes the index, or the collection holds what
+            nobody's index wrote.
+        """
+        with self._rest.answering():
+            layout = self._find_layout()
+            self._head = self._claim(layout)
+            self._complete_collection(layout)
+
+    def _claim(self, layout: Layout | None) -> Head:
+        folder, machine = self.directory.path, Machine.of(self.directory)
+        mark, head = ServerMark.read(folder), self._catalog.head()
+        check_writer(head, mark, machine)
+        owner: Json = {"machine": machine.id, "name": machine.name, "since": moment()}
+        if head is None:
+            is_used = layout is not None and self._count() > 0
+            if mark is None and is_used:
+                place = f"the collection {self.settings.collection!r} at {self.settings.url}"
+                raise UsageError(
+                    f"{place} holds points, and no catalog says whose they are",
+                    hint="Index on the machine that wrote them, or name another in"
+                    " store.collection.",
+                )
+            index = mark.index if mark and mark.index else new_id()
+            ServerMark(index).write(folder)
+            head = self._catalog.create(Head(index, **owner, unfinished=is_used))
+        elif head.machine != machine.id:
+            try:
+                head = self._catalog.change(head, **owner)
+            except ChangedError as error:
+                raise written_elsewhere(error.head or head, machine) from error
+        if head.machine != machine.id:  # it was faster
+            raise written_elsewhere(head, machine)
+        if mark is None or mark.index != head.index:
+            ServerMark(head.index).write(folder)
+        return head
+
+    def _begin_step(self) -> None:
+        """Make ready for a write: the catalog must know of it, and be still this machine's.
+
+        :raises LockedError: when another process or machine is writing.
+        """
+        self.begin_writing()
+        own = self._own_head()
+        with self._rest.answering():
+            head = self._catalog.head()
+            # A copy of the catalog on another node may still have the version before.
+            versions = (own.version, own.before)
+            if head is None or head.machine != own.machine or head.version not in versions:
+                raise _taken_over(head)
+            if not own.unfinished:
+                self._head = self._change(own, unfinished=True)
+
+    def _own_head(self) -> Head:
+        assert self._head is not None, "`begin_writing` claims the index"
+        return self._head
+
+    def _change(self, head: Head, **values: Any) -> Head:
+        try:
+            return self._catalog.change(head, **values)
+        except ChangedError as error:
+            raise _taken_over(error.head) from error
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the server has the catalog of the current snapshot."""
+        with self._rest.answering():
+            head, mark = self._head, ServerMark.read(self.directory.path)
+            if not (head and mark and head.version and head.version == mark.version):
+                return False
+            return not head.unfinished and self._catalog.is_whole(head)
+
+    def publish(self, number: int) -> None:
+        """Make the writer's files the catalog, once the server holds what they say.
+
+        :raises IndexingError: when the server holds less.
+        :raises LockedError: when another machine has taken over.
+        """
+        with self.mutex:
+            self.begin_writing()
+            directory, head = self.directory, self._own_head()
+            directory.work.mkdir(exist_ok=True)
+            points, expected = self.count(), self._expected()
+            if expected is not None and points != expected:
+                raise IndexingError(
+                    f"the server holds {points:,} of {expected:,} chunks",
+                    hint=INDEX_MISSING,
+                )
+            version = new_id()
+            mark = ServerMark.read(directory.path) or ServerMark(head.index)
+            replace(mark, coming=version).write(directory.path)
+            with self._rest.answering():
+                head = self._change(
+                    head,
+                    **self._catalog.send(head, directory.work, version),
+                    points=points,
+                    revision=number,
+                    published=moment(),
+                    unfinished=False,
+                )
+                self._catalog.sweep(head)
+            directory.publish(number, points)
+            head.mark(head.version).write(directory.path)
+            self._head = head
+
+    def _expected(self) -> int | None:
+        """Return how many points the manifest knows, `None` without one."""
+        path = self.directory.work / MANIFEST
+        if not path.exists():
+            return None
+        with Manifest.open_work(path) as manifest:
+            return manifest.expected_points() or 0
+
+    def holds_points(self) -> bool:
+        return self.count() > 0
+
+    def unknown_points(self) -> list[str]:
+        """Return the ids of the points of an index that was rebuilt since."""
+        expected = self._expected()
+        if expected is None or self.count() <= expected:
+            return []
+        with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
+            named = {key.id for note in manifest.notes() for key in note.chunks}
+        pages = self.pages(_PAGE, fields=False)
+        return [point.id for points, _ in pages for point in points if point.id not in named]
+
+    def _close_points(self) -> None:
+        self._head = None
+        self._rest.close()
+
+    # -- the collection ----------------------------------------------------------------
+
+    def _find_layout(self) -> Layout | None:
+        """Return the layout of the collection, `None` when there is none; a reader asks once for
+        each pinned snapshot."""
+        if self._layout and not self.reads_work:
+            return self._layout
+        described = self._ask("GET", "", allowed=404)
+        if described is None:
+            return None
+        params = described["config"]["params"]
+        space = (params.get("vectors") or {}).get(DENSE)
+        layout = Layout(
+            space["size"] if space else None,
+            frozenset(described.get("payload_schema") or {}),
+        )
+        self._layout = layout if self._pins else None
+        return layout
+
+    def _complete_collection(self, layout: Layout | None) -> None:
+        """Make the collection, or what is missing of it."""
+        settings = self.settings
+        if layout is None:
+            wanted: Json = {
+                "vectors": {},
+                "sparse_vectors": {SPARSE: {"index": {"on_disk": settings.on_disk}}},
+                "replication_factor": settings.replication_factor,
+                "write_consistency_factor": settings.write_consistency_factor,
+                "on_disk_payload": True,
+                "hnsw_config": {"m": settings.hnsw_m},
+                **_QUANTIZATIONS[settings.quantization],
+            }
+            if settings.shard_number:
+                wanted["shard_number"] = settings.shard_number
+            self._ask("PUT", "", wanted, allowed=409)  # another process was faster
+        for name, kind in FILTERED.items():
+            if layout is None or name not in layout.indexed:
+                index = {"field_name": name, "field_schema": kind}
+                self._ask("PUT", "/index", index, params=_WAITED)
+
+    def dense_size(self) -> int | None:
+        with self._reading() as is_there:
+            if not is_there:
+                return None
+            layout = self._find_layout()
+            return layout.size if layout else None
+
+    def add_dense_space(self, size: int) -> None:
+        """Make room for embeddings of that size, any number a point, kept in 16 bits a number."""
+        space = {
+            "size": size,
+            "distance": "Cosine",
+            "datatype": "float16",
+            "multivector_config": {"comparator": "max_sim"},
+        }
+        self._write("PUT", f"/vectors/{DENSE}", {"dense": space})
+        if self.settings.on_disk:
+            with self._rest.answering():
+                self._ask("PATCH", "", {"vectors": {DENSE: {"on_disk": True}}})
+
+    def drop_dense_space(self) -> None:
+        self._write("DELETE", f"/vectors/{DENSE}")
+
+    # -- reading points ----------------------------------------------------------------
+
+    @property
+    def is_readable(self) -> bool:
+        return self.reads_work or self._hold() is not None
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        try:
+            with super().pinned():
+                yield
+        finally:
+            with self.mutex:
+                if not self._pins:
+                    self._layout = None
+
+    def _hold(self) -> IndexSnapshot | None:
+        """Return the snapshot to read, once the server was asked whether there is a newer one."""
+        is_held = self._pins and self._snapshot
+        if not is_held and time.monotonic() - self._refreshed >= _FRESH:
+            try:
+                self.directory = refresh(self.settings, self.directory)
+            except StoreConnectionError:
+                if self.directory.current() is None:
+                    raise
+            self._refreshed = time.monotonic()
+        return super()._hold()
+
+    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+        searches = [self._request(query) for query in queries]
+        with self._reading() as is_there:
+            if not (is_there and searches):
+                return [[] for _ in queries]
+            answers = self._ask("POST", "/points/query/batch", {"searches": searches})
+            if len(answers) != len(searches):
+                raise ValueError("answers for other queries")
+            return [[*map(_from_json, answer["points"])] for answer in answers]
+
+    def _request(self, query: PointQuery) -> Json:
+        request: Json = {"limit": query.limit, "with_payload": query.fields}
+        if query.where is not None:
+            request["filter"] = query.where
+        vector = query.vector
+        if isinstance(vector, SparseVector):
+            nearest = {"indices": vector.indices, "values": vector.values}
+            return request | {"query": {"nearest": nearest}, "using": SPARSE}
+        # What quantization found roughly is scored again by the vectors themselves.
+        if self.settings.quantization != "none":
+            rescored = {"rescore": True, "oversampling": _OVERSAMPLING}
+            request["params"] = {"quantization": rescored}
+        return request | {"query": {"nearest": [vector]}, "using": DENSE}
+
+    def scroll(
+        self,
+        limit: int,
+        offset: str | None = None,
+        where: Filter | None = None,
+        *,
+        fields: Fields = True,
+        vectors: bool = False,
+    ) -> tuple[list[Point], str | None]:
+        body = {"filter": where, "limit": limit, "offset": offset}
+        with self._reading() as is_there:
+            if not is_there:
+                return [], None
+            answer = self._ask(
+                "POST", "/points/scroll", body | {"with_payload": fields, "with_vector": vectors}
+            )
+            following = answer.get("next_page_offset")
+            points = [*map(_from_json, answer["points"])]
+            return points, None if following is None else str(following)
+
+    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
+        body: Json = {"filter": where, "limit": limit, "with_payload": fields}
+        body["order_by"] = {"key": "meta.created", "direction": "desc"}
+        with self._reading() as is_there:
+            if not is_there:
+                return []
+            return [*map(_from_json, self._ask("POST", "/points/scroll", body)["points"])]
+
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
+    ) -> list[Point]:
+        body = {"ids": [*ids], "with_payload": fields, "with_vector": [*vectors] or False}
+        with self._reading() as is_there:
+            if not (is_there and ids):
+                return []
+            return [*map(_from_json, self._ask("POST", "/points", body))]
+
+    def count(self, where: Filter | None = None) -> int:
+        with self._reading() as is_there:
+            return self._count(where) if is_there else 0
+
+    def _count(self, where: Filter | None = None) -> int:
+        answer = self._ask("POST", "/points/count", {"filter": where, "exact": True})
+        return int(answer["count"])
+
+    # -- writing points ----------------------------------------------------------------
+
+    def reserve(self, size: int) -> None:
+        self.begin_writing()
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        for request in point_requests(points):
+            self._write("PUT", "/points", request)
+
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
+        changes = ((key, {DENSE: _rounded(rows)}) for key, rows in vectors.items())
+        for request in _requests(to_json({"id": key, "vector": v}) for key, v in changes):
+            self._write("PUT", "/points/vectors", request)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), _PAGE):
+            self._write("POST", "/points/delete", {"points": [*ids[start : start + _PAGE]]})
+
+
+def _taken_over(head: Head | None) -> LockedError:
+    return LockedError(
+        f"{head.name if head else 'somebody'} has taken over the index while it was written here",
+        "nothing more is written from here, and nothing of it was published",
+        hint=TAKE_OVER,
+    )
+
+
+def point_requests(points: Iterable[Point]) -> Iterator[bytes]:
+    """Yield, in JSON, the requests by which points are written.
+
+    :raises ValueError: for what cannot be sent, such as text that is no Unicode.
+    """
+    return _requests(map(_to_json, points))
+
+
+def _requests(points: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield requests, in JSON, of as many points as a server takes at once."""
+    batch: list[bytes] = []
+    size = 0
+    for point in points:
+        batch.append(point)
+        size += len(point)
+        if len(batch) == _BATCH or size > _BATCH_BYTES:
+            yield b'{"points":[%b]}' % b",".join(batch)
+            batch, size = [], 0
+    if batch:
+        yield b'{"points":[%b]}' % b",".join(batch)
+
+
+def _to_json(point: Point) -> bytes:
+    """Return what is sent of a point.
+
+    :raises ValueError: for what cannot be sent, such as text that is no Unicode.
+    """
+    named: Json = {}
+    if point.embeddings:
+        named[DENSE] = _rounded(point.embeddings)
+    if point.sparse is not None:
+        words = point.sparse
+        named[SPARSE] = {"indices": words.indices, "values": _rounded(words.values)}
+    body = {"id": point.id, "vector": named, "payload": point.payload}
+    try:
+        return to_json(body)
+    except TypeError:
+        checked_json(point.payload.get("id", point.id), point.payload)
+        return encoded(body)  # it is a number of over 64 bits, which the server rounds
+
+
+def _rounded(numbers: Any) -> Any:
+    """Return numbers as an array of the 32 bits that the server keeps of each."""
+    import numpy as np  # a search does without
+
+    return np.asarray(numbers, np.float32)
+
+
+def _from_json(point: Any) -> Point:
+    """Convert a point of the server, with its vectors where they were asked for."""
+    vectors = point.get("vector") or {}
+    words = vectors.get(SPARSE)
+    sparse = None if words is None else SparseVector(words["indices"], words["values"])
+    identity, payload = str(point["id"]), point.get("payload") or {}
+    return Point(identity, payload, vectors.get(DENSE), sparse, point.get("score", 0.0))
 
 
 class QdrantServerDocumentStore(BaseDocumentStore):
@@ -52,5 +532,5 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
         More of them are no harm: those that no note has are deleted when a run is published.
         """
-        found = self.count_documents()
-        return f"the server held {found} of {expected} chunks" if found < expected else ""
+        count = self.count_documents()
+        return f"the server held {count} of {expected} chunks" if count < expected else ""

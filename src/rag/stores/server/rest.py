@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -23,19 +22,13 @@ from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnecti
 from rag.stores.edge.shard import StoreError
 from rag.support.disk_space import is_of_full_disk
 from rag.support.failover import FailoverTransport, asked_last
-from rag.support.http_transport import (
-    DeadlineExceeded,
-    DeadlineTransport,
-    brief,
-    is_caused_by,
-    unusable_proxy,
-)
+from rag.support.http_transport import DeadlineTransport, brief, unusable_proxy
 
 _CONNECT_SECONDS = 5.0
 _PORT = 6333
 _REPEATABLE = re.compile(r"/collections/[^/]+/(points(/|$)|index$)")
 _BUSY = (408, 425, 429, 503)
-_MOST_SAID = 4000  # bytes of an answer that is not Qdrant's that are looked at
+_LONGEST_REASON = 4000  # bytes of an answer that is not Qdrant's that are looked at
 _NO_POINT = re.compile(r"no point with id", re.IGNORECASE)
 _NO_COLLECTION = re.compile(r"collection .*(doesn't exist|not found)", re.IGNORECASE | re.DOTALL)
 
@@ -66,23 +59,28 @@ class RestClient:
         *,
         allowed: int = 0,
         params: Mapping[str, str] | None = None,
+        seconds: float | None = None,
     ) -> Any:
         """Return the `result` of an answer.
 
         :param path: below the server's address, such as "/collections/notes/points".
         :param body: what is sent in JSON, or JSON itself.
         :param allowed: the status of a refusal for which the result is `None`.
+        :param seconds: the deadline, where it is not that of the settings.
         :raises httpx.HTTPStatusError: when the server refuses.
         :raises httpx.HTTPError: when it does not answer.
         :raises ValueError: when the answer is not Qdrant's.
         :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
         """
         sent = body if body is None or isinstance(body, bytes) else encoded(body)
-        answer = self._opened().request(method, path, content=sent, params=params)
+        extensions = {} if seconds is None else {"seconds": seconds}
+        answer = self._opened().request(
+            method, path, content=sent, params=params, extensions=extensions
+        )
         if answer.status_code == allowed:
             return None
         answer.raise_for_status()
-        content = _parsed(answer.content)
+        content = orjson.loads(answer.content)
         if not isinstance(content, dict) or "result" not in content:
             raise ValueError("no result")
         return content["result"]
@@ -133,13 +131,6 @@ def encoded(body: Any) -> bytes:
         return to_json(body)
     except TypeError:
         return json.dumps(body, default=lambda array: array.tolist()).encode()
-
-
-def _parsed(content: bytes) -> Any:
-    try:
-        return orjson.loads(content)
-    except ValueError as error:
-        raise ValueError("no JSON") from error
 
 
 def _base_url(address: str) -> httpx.URL:
@@ -197,40 +188,37 @@ def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and (error.filename or is_of_full_disk(error)):
             raise  # a file here
-        found = _explain(error, settings)
+        explained = _explain(error, settings)
         if key:
-            found.details = found.details.replace(key, "…")
-        raise found from error
+            explained.details = explained.details.replace(key, "…")
+        raise explained from error
 
 
 def _explain(error: Exception, settings: StoreConfig) -> RAGError:
-    url = _address_in_use(settings)
+    url, details = _address_in_use(settings), brief(f"{type(error).__name__}: {error}")
+    hint = "Check store.url, and that the server runs."
     if isinstance(error, httpx.HTTPStatusError):
-        return _refusal(error.response.status_code, error.response.content, settings)
-    if isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
-        return _silence(error, settings)
-    return StoreConnectionError(
-        f"{url} answered with something that is not Qdrant's",
-        url,
-        details=brief(f"{type(error).__name__}: {error}"),
-        hint="Check store.url: is another program, or a proxy, at this address?",
-    )
+        return _refusal(error.response.status_code, error.response.content, url, settings)
+    if isinstance(error, (httpx.ConnectError, httpx.ProxyError, httpx.ConnectTimeout)):
+        url = ", ".join(settings.addresses)
+        message = f"no Qdrant server answers at {url}"
+    elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        message, hint = f"{url} took too long to answer", "Raise store.timeout."
+    elif isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
+        message, hint = f"{url} broke the connection", "See the server's log."
+    else:
+        message = f"{url} answered with something that is not Qdrant's"
+        hint = "Check store.url: is another program, or a proxy, at this address?"
+    return StoreConnectionError(message, url, details=details, hint=hint)
 
 
-def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
-    said, url = _said_in(content), _address_in_use(settings)
-    if status == 404 and _NO_COLLECTION.search(said):
-        return StoreError(
-            f"{url} has no collection {settings.collection!r}",
-            said,
-            hint=REBUILD_INDEX,
-        )
-    if status == 404 and _NO_POINT.search(said):
-        return StoreError(
-            f"the collection {settings.collection!r} at {url} lacks a chunk",
-            said,
-            hint=INDEX_MISSING,
-        )
+def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RAGError:
+    details, collection = _reason_in(content), repr(settings.collection)
+    if status == 404 and _NO_COLLECTION.search(details):
+        return StoreError(f"{url} has no collection {collection}", details, hint=REBUILD_INDEX)
+    if status == 404 and _NO_POINT.search(details):
+        message = f"the collection {collection} at {url} lacks a chunk"
+        return StoreError(message, details, hint=INDEX_MISSING)
     message = f"{url} answered with error {status}"
     if status in (401, 403):
         message = f"{url} does not accept the API key"
@@ -245,32 +233,12 @@ def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
         hint = "Raise service.max_request_size_mb of the server."
     else:
         hint = "See the server's log; its disk or memory may be full."
-    return StoreConnectionError(message, url, details=said, hint=hint)
+    return StoreConnectionError(message, url, details=details, hint=hint)
 
 
-def _silence(error: Exception, settings: StoreConfig) -> RAGError:
-    url, all_addresses = _address_in_use(settings), ", ".join(settings.addresses)
-    check = "Check store.url, and that the server runs."
-    if isinstance(error, DeadlineExceeded):
-        message, check = f"{url} took too long to answer", "Raise store.timeout."
-    elif isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
-        url = all_addresses
-        message = f"{url} does not answer"
-    elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        message, check = f"{url} said nothing for too long", "Raise store.timeout."
-    elif is_caused_by(error, socket.gaierror) and url == all_addresses:
-        message = f"no host of the name {httpx.URL(url).host} was found"
-    elif isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
-        url = all_addresses
-        message = f"no Qdrant server answers at {url}"
-    else:
-        message, check = f"{url} broke the connection", "See the server's log."
-    return StoreConnectionError(message, url, details=brief(str(error)), hint=check)
-
-
-def _said_in(content: bytes) -> str:
+def _reason_in(content: bytes) -> str:
     """Return the message in an answer of Qdrant's, or what `brief` leaves of another's."""
     try:
         return brief(str(json.loads(content)["status"]["error"]))
     except (ValueError, LookupError, TypeError, RecursionError):
-        return brief(content[:_MOST_SAID].decode("utf-8", "replace"))
+        return brief(content[:_LONGEST_REASON].decode("utf-8", "replace"))
