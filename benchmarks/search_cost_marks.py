@@ -27,7 +27,7 @@ WRAPPED = (
     ("rag.app.workspace", "read_state", "state of the index"),
     ("rag.app.search", "create_search_pipeline", "pipeline made"),
     ("rag.stores.edge.narrow_shard", "_make_folder", "links to the index"),
-    ("rag.stores.edge.shard_points", "load_shard", "engine opens the index"),
+    ("rag.stores.edge.document_store", "load_shard", "engine opens the index"),
     ("rag.app.search", "run_search", "search"),
     ("rag.cli.commands.search", "_print", "printing"),
 )

@@ -40,7 +40,7 @@ def index(config: RAGConfig, **vaults: Path) -> None:
 def ask(config: RAGConfig, questions: list[Question]) -> list[Outcome]:
     """Ask questions of an index that holds all the notes they name."""
     with get_document_store(config) as store:
-        manifest = store.points.manifest()
+        manifest = store.manifest()
         assert manifest
         judge = Judge((vault, path) for vault, path, *_ in manifest.names())
         run = run_questions(create_search_pipeline(store, config), questions, judge)

@@ -420,7 +420,7 @@ def test_an_index_that_still_has_room_for_embeddings_takes_no_segments(
     with IndexRun(config) as run:
         run.writer.prepare()
         assert run.writer.takes_segments
-        run.writer.store.points.add_dense_space(3)  # type: ignore[attr-defined]
+        run.writer.store.add_dense_space(3)  # type: ignore[attr-defined]
         assert not run.writer.takes_segments
         run.index_vault("v", vault)
         run.publish()

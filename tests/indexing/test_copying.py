@@ -68,7 +68,7 @@ def kept_in(store: BaseDocumentStore) -> list[Any]:
             point.sparse.indices if point.sparse else None,
             np.float32(point.sparse.values if point.sparse else []).tolist(),
         )
-        for points, _ in store.points.pages(100, vectors=True)
+        for points, _ in store.point_pages(100, vectors=True)
         for point in points
     ]
 
@@ -88,7 +88,7 @@ def test_the_server_weighs_words_as_the_embedded_index_does(
 ) -> None:
     copy_to_server(remote)
     with get_document_store(config) as one, get_document_store(remote) as other:
-        assert other.points.frequencies().to_bytes() == one.points.frequencies().to_bytes()
+        assert other.frequencies().to_bytes() == one.frequencies().to_bytes()
     # They came with the copy: not a point was read to count them.
     assert not [
         path

@@ -253,7 +253,7 @@ class TestKilledRuns:
                 monkeypatch.setattr(owner, where, die)
                 with (
                     pytest.raises(Killed),
-                    IndexRun(config, store.points.directory, pipeline) as index,
+                    IndexRun(config, store.directory, pipeline) as index,
                 ):
                     index.index_vault(vault, folder)
                     index.publish()

@@ -42,7 +42,7 @@ def asked(opened, monkeypatch):
     """Count what the index is asked for."""
     store, _, _ = opened
     counts: Counter[str] = Counter()
-    really = store.points.search
+    really = store.search_points
 
     def counted(asks):
         counts["asks"] += len(asks)
@@ -50,7 +50,7 @@ def asked(opened, monkeypatch):
         counts["dimensions"] += max((len(vector.indices) for vector in vectors), default=0)
         return really(asks)
 
-    monkeypatch.setattr(store.points, "search", counted)
+    monkeypatch.setattr(store, "search_points", counted)
     return counts
 
 

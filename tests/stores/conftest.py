@@ -45,7 +45,7 @@ def quick_shards(
         return load_shard(path)
 
     if "slow_shards" not in request.fixturenames:
-        monkeypatch.setattr("rag.stores.edge.shard_points.create_shard", copied)
+        monkeypatch.setattr("rag.stores.edge.document_store.create_shard", copied)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def publish() -> Callable[[Store, str], None]:
 
     def published(store: Store, made: str) -> None:
         store.begin_writing()
-        with Manifest.open_work(store.points.directory.begin_work() / MANIFEST) as manifest:
+        with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
             manifest.set(made=made)
         store.publish()
 

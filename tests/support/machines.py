@@ -80,7 +80,7 @@ class Machine:
             manifest = store.manifest()
             assert manifest is not None
             found = {row.path for row in manifest.notes()}
-            store.points.frequencies()
+            store.frequencies()
             assert found == {document.content for document in store.filter_documents()}
             return found
 

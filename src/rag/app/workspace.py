@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rag.index.lookup import FoundNote
     from rag.index.manifest import Manifest
     from rag.stores.base.document_store import BaseDocumentStore
-    from rag.stores.edge.shard_points import ShardPoints
 
 
 class NoteName(NamedTuple):
@@ -47,12 +46,12 @@ class Workspace:
     All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
     lets it go.
 
-    :param points: what has begun to open it, from `rag.stores.begin_opening`.
+    :param store: the one that has begun to open it, from `rag.stores.begin_opening`.
     """
 
-    def __init__(self, config: RAGConfig, points: ShardPoints | None = None) -> None:
+    def __init__(self, config: RAGConfig, store: BaseDocumentStore | None = None) -> None:
         self.config = config
-        self._points = points  # what has begun to open it, until the store is made
+        self._store = store
         self._opened = ExitStack()
         self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
         self._changed: int | None = None  # how many notes did since, where somebody just looked
@@ -69,7 +68,7 @@ class Workspace:
 
         if not self.is_open:
             return True
-        return self.store.points.snapshot_name() == IndexDirectory.of(self.config).current()
+        return self.store.snapshot_name() == IndexDirectory.of(self.config).current()
 
     def note_changes(self, changed: int | None) -> None:
         """Take note of how many notes changed since it was made."""
@@ -89,8 +88,7 @@ class Workspace:
         """The document store, which reads one snapshot."""
         from rag.stores import get_document_store
 
-        points, self._points = self._points, None
-        store = self._opened.enter_context(get_document_store(self.config, points=points))
+        store = self._opened.enter_context(self._store or get_document_store(self.config))
         self._opened.enter_context(store.pinned())
         return store
 
@@ -176,8 +174,8 @@ class Workspace:
 
     def close(self) -> None:
         """Release the index and the models' connections."""
-        if self._points is not None:
-            self._points.close()
+        if self._store is not None:
+            self._store.close()
         self._opened.close()
 
     def __enter__(self) -> Workspace:

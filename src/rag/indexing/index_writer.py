@@ -229,7 +229,7 @@ class IndexWriter:
 
         if self._home is None:
             store: Any = self.store
-            self._home = SegmentHome(store.points, store.counts)
+            self._home = SegmentHome(store)
         self.manifest.begin_write(built.rows)
         self._home.import_segments(built.folder)
         self.remember_words(built.words)
@@ -313,7 +313,7 @@ class IndexWriter:
         name = f"gen-{self.manifest.revision}"
         if self.is_rebuilding or self._is_suspect or self.directory.announced() != name:
             return False
-        return self._prepared and self.store.points.is_shared
+        return self._prepared and self.store.is_shared
 
     def publish(self) -> None:
         """Make it the snapshot that readers see."""

@@ -96,17 +96,17 @@ def _copy_points(
     done, offset = _resume(target, snapshot)
     resumed, total = done, source.count_documents()
     with ThreadPoolExecutor(1, "copying") as sender:
-        sent, size = sender.submit(target.points.upsert, ()), 0
-        for points, following in source.points.pages(_PAGE, offset, vectors=True):
+        sent, size = sender.submit(target.upsert, ()), 0
+        for points, following in source.point_pages(_PAGE, offset, vectors=True):
             sent.result()
             done += size
             state = {"generation": snapshot, "done": done, "next": offset}
             (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")
             progress(done, total)
-            sent = sender.submit(target.points.upsert, points)
+            sent = sender.submit(target.upsert, points)
             size, offset = len(points), following
         sent.result()
-    target.counts.take(source.points.frequencies())
+    target.counts.take(source.frequencies())
     progress(total, total)
     return resumed
 
@@ -119,7 +119,7 @@ def _fit_embeddings(source: BaseDocumentStore, target: BaseDocumentStore) -> Non
         target.drop_embeddings()
         found = None
     if wanted and not found:
-        target.points.add_dense_space(wanted)
+        target.add_dense_space(wanted)
 
 
 def _forget_what_was_there(target: BaseDocumentStore) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.index.snapshots import IndexDirectory
     from rag.stores.base.document_store import BaseDocumentStore
-    from rag.stores.edge.shard_points import ShardPoints
 
 COLLECTION_NAME = StoreConfig.collection
 
@@ -37,14 +36,11 @@ __all__ = [
 
 
 def get_document_store(
-    config: RAGConfig | None = None,
-    directory: IndexDirectory | None = None,
-    points: ShardPoints | None = None,
+    config: RAGConfig | None = None, directory: IndexDirectory | None = None
 ) -> BaseDocumentStore:
     """Return the store of the configured index; nothing is opened or contacted yet.
 
     :param directory: the index's folder, where the caller holds its lock already.
-    :param points: from `begin_opening`.
     """
     from rag.config import load_config
     from rag.index.snapshots import IndexDirectory
@@ -58,32 +54,26 @@ def get_document_store(
         return QdrantServerDocumentStore(path, config.store, directory)
     from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
-    store = QdrantEdgeDocumentStore(path, is_quantized=True, points=points)
-    store.points.directory = directory
-    return store
+    return QdrantEdgeDocumentStore(path, is_quantized=True, directory=directory)
 
 
-def begin_opening(config: RAGConfig) -> ShardPoints | None:
-    """Begin to open the configured index in a thread, for all words: it is open sooner than what
-    else a search needs is imported, and who asks often would open it for all in the end.
-
-    :returns: what the store is made with; `None` where the index is on a server.
+def begin_opening(config: RAGConfig) -> BaseDocumentStore | None:
+    """Return the store of the configured index, which a thread begins to open for all words: it is
+    open sooner than what else a search needs is imported, and who asks often would open it for all
+    in the end. `None` where the index is on a server.
     """
     if config.store.url:
         return None
     from threading import Thread
 
-    from rag.index.snapshots import IndexDirectory
-    from rag.stores.edge.shard_points import ShardPoints
-
-    points = ShardPoints(IndexDirectory.of(config), is_quantized=True)
+    store = get_document_store(config)
 
     def open_it() -> None:
         with suppress(RAGError, OSError):  # the store meets it again, and tells
-            points.open_whole()
+            store.open_whole()
 
     Thread(target=open_it, name="open", daemon=True).start()
-    return points
+    return store
 
 
 def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:

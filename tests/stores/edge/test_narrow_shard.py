@@ -16,8 +16,8 @@ from rag.index.shard_files import SORTED, TABLE
 from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.scored_chunk import Candidate
+from rag.stores.edge import document_store as access
 from rag.stores.edge import narrow_shard
-from rag.stores.edge import shard_points as access
 from rag.support.sparse_files import copy_tree
 
 Store = QdrantEdgeDocumentStore

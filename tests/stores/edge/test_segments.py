@@ -47,7 +47,7 @@ def store(path: str) -> Iterator[Store]:
 
 @pytest.fixture
 def home(store: Store) -> SegmentHome:
-    return SegmentHome(store.points, store.counts)
+    return SegmentHome(store)
 
 
 def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) -> None:
@@ -74,9 +74,7 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, oper
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        SegmentHome(store.points, store.counts).import_segments(
-            build(tmp_path / "one", range(30), size=1)
-        )
+        SegmentHome(store).import_segments(build(tmp_path / "one", range(30), size=1))
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
@@ -109,7 +107,7 @@ def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) ->
     [built] = [s.parent.name for s in (tmp_path / "p").glob("segments/*/id_tracker.mappings")]
     home.import_segments(tmp_path / "p")
     store.publish()
-    snapshot = Path(store.points.directory.path) / (store.points.directory.current() or "")
+    snapshot = Path(store.directory.path) / (store.directory.current() or "")
     assert (snapshot / "shard/segments" / built / "id_tracker.mappings").exists()
 
 

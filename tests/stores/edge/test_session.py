@@ -36,7 +36,7 @@ def doc(name: str) -> Document:
 
 def made(store: Store) -> str | None:
     """Return what the manifest that a store hands out says of its snapshot."""
-    manifest = store.points.manifest()
+    manifest = store.manifest()
     return manifest.get("made") if manifest else None
 
 
@@ -44,7 +44,7 @@ def made(store: Store) -> str | None:
 
 
 def test_an_index_that_was_never_written_has_no_manifest(store: Store, path: str) -> None:
-    assert store.points.manifest() is None
+    assert store.manifest() is None
     assert not Path(path).exists()
 
 
@@ -76,7 +76,7 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
     publish(store, "first")
     (Path(store.path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
     with pytest.raises(IndexUnavailableError) as caught:
-        reader.points.manifest()
+        reader.manifest()
     assert "`rag index`" in caught.value.hint
 
 
@@ -114,7 +114,7 @@ def test_a_reader_that_was_closed_before_its_index_was_open_holds_no_file(
     publish(store, "first")
     store.close()
     reader.close()
-    reader.points.open_whole()
+    reader.open_whole()
     assert open_files(path) == []
 
 
@@ -173,7 +173,7 @@ def test_a_writer_that_cannot_flush_holds_no_file(
     store.close()
     assert store.count_documents() == 0
     store.begin_writing()
-    store.points._work = BrokenShard()  # type: ignore[assignment]
+    store._work = BrokenShard()  # type: ignore[assignment]
     with pytest.raises(IndexUnavailableError, match="flush"):
         store.close()
     assert open_files(path) == []
@@ -209,23 +209,23 @@ def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with reader.points.pinned():
+    with reader.pinned():
         assert made(reader) == "first"
         store.write_documents([doc("a")])
         publish(store, "second")
         assert (reader.count_documents(), made(reader)) == (0, "first")
-        assert reader.points.snapshot_name() == "gen-1"
+        assert reader.snapshot_name() == "gen-1"
         assert (Path(store.path) / "gen-1").exists()
     assert (reader.count_documents(), made(reader)) == (1, "second")
-    assert reader.points.snapshot_name() == "gen-2"
+    assert reader.snapshot_name() == "gen-2"
 
 
 def test_pins_within_pins_hold_until_the_last_is_let_go(
     store: Store, reader: Store, publish: Publish
 ) -> None:
     publish(store, "first")
-    with reader.points.pinned():
-        with suppress(ZeroDivisionError), reader.points.pinned():
+    with reader.pinned():
+        with suppress(ZeroDivisionError), reader.pinned():
             assert made(reader) == "first"
             publish(store, "second")
             raise ZeroDivisionError
@@ -235,7 +235,7 @@ def test_pins_within_pins_hold_until_the_last_is_let_go(
 
 def test_a_pinned_reader_may_be_closed(store: Store, reader: Store, publish: Publish) -> None:
     publish(store, "first")
-    with reader.points.pinned():
+    with reader.pinned():
         assert made(reader) == "first"
         reader.close()
         publish(store, "second")
@@ -326,16 +326,16 @@ def test_a_publish_in_the_middle_of_a_search_changes_nothing(
 
 @pytest.fixture
 def merge_every_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.stores.edge.shard_points._MERGE_EVERY", 10)
+    monkeypatch.setattr("rag.stores.edge.document_store._MERGE_EVERY", 10)
 
 
 def test_the_working_copy_is_merged_and_closed_when_enough_was_written(
     store: Store, merge_every_10: None
 ) -> None:
     store.write_documents([doc(str(n)) for n in range(9)])
-    opened = store.points.work()
+    opened = store.work()
     store.write_documents([doc("ninth")])
-    assert store.points.work() is not opened
+    assert store.work() is not opened
 
 
 def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_every_10: None) -> None:

@@ -12,8 +12,8 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.exceptions import DiskFullError, UsageError
 from rag.stores import QdrantEdgeDocumentStore as Store
+from rag.stores.edge import document_store as access
 from rag.stores.edge import narrow_shard
-from rag.stores.edge import shard_points as access
 
 MAPPED = Path("/proc/self/maps")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from haystack.dataclasses import Document
+if TYPE_CHECKING:
+    from haystack.dataclasses import Document  # noqa: F401
 
 T = TypeVar("T")
 
@@ -35,5 +36,5 @@ class Batch(Sequence[T]):
         return self
 
 
-class DocumentBatch(Batch[Document]):
+class DocumentBatch(Batch["Document"]):
     """Documents that Haystack does not copy."""

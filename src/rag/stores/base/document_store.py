@@ -1,26 +1,22 @@
-"""A Haystack document store over the points of an index, with a manifest of notes beside it."""
+"""A Haystack document store over the points of an index.
+
+Haystack, which takes half a second to import, is imported when documents are made: a front-end
+begins to open the index before.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from itertools import chain, islice
-from typing import Any, Self
-
-from haystack import default_from_dict
-from haystack.dataclasses import Document
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from haystack.document_stores.errors import DuplicateDocumentError
-from haystack.document_stores.types import DuplicatePolicy
+from typing import TYPE_CHECKING, Any, Self
 
 from rag.exceptions import UsageError
-from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
-from rag.stores.base.index_points import ChunkCounts, IndexPoints
+from rag.stores.base.index_points import IndexPoints
 from rag.stores.base.points import (
     DENSE,
     Fields,
@@ -29,13 +25,16 @@ from rag.stores.base.points import (
     PointQuery,
     dense_vector,
     point_id,
-    sparse_vector,
     to_document,
     to_point,
-    weight,
 )
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, Query, to_candidate
 from rag.text.bm25 import SparseVector
+
+if TYPE_CHECKING:
+    from haystack.dataclasses import Document
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
+    from haystack.document_stores.types import DuplicatePolicy
 
 _PAGE = 1000
 _IDS = 10_000  # ids read together
@@ -44,18 +43,6 @@ _MATCHES = 10_000  # points asked for where all are wanted; more when there are 
 # (docs/ranking.md).
 SAMPLE_SIZE = 200
 _DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
-
-
-def _off_the_event_loop(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the asynchronous form of a method: the same, in a thread."""
-
-    @wraps(method)
-    async def call(*arguments: Any, **named: Any) -> Any:
-        import asyncio  # takes 15 ms, and most programs have no event loop
-
-        return await asyncio.to_thread(method, *arguments, **named)
-
-    return call
 
 
 def own_store(store: object) -> BaseDocumentStore:
@@ -72,21 +59,32 @@ def own_store(store: object) -> BaseDocumentStore:
     )
 
 
-class BaseDocumentStore(ABC):
+def _off_the_event_loop(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the asynchronous form of a method: the same, in a thread."""
+
+    @wraps(method)
+    async def call(*arguments: Any, **named: Any) -> Any:
+        import asyncio  # takes 15 ms, and most programs have no event loop
+
+        return await asyncio.to_thread(method, *arguments, **named)
+
+    return call
+
+
+class BaseDocumentStore(IndexPoints):
     """The documents of an index, with one writer and any number of readers.
 
-    The embedded engine and a server answer alike; they differ in `points`.
+    The embedded engine and a server answer alike: both are asked for points.
 
-    :param path: the folder of the index's files.
+    :param directory: the folder of the index's files.
     :param similarity: how embeddings are compared.
     """
 
     collection_name: str
 
-    def __init__(self, path: str, similarity: str, points: IndexPoints) -> None:
-        self.path, self.similarity = str(path), similarity
-        self.points: IndexPoints = points
-        self.counts = ChunkCounts(points)
+    def __init__(self, directory: IndexDirectory, similarity: str) -> None:
+        super().__init__(directory)
+        self.path, self.similarity = str(directory.path), similarity
         self._sample: tuple[int, list[str]] = (-1, [])  # by the revision of the index
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -100,10 +98,10 @@ class BaseDocumentStore(ABC):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Make a store from what `to_dict` gave."""
+        from haystack import default_from_dict
+
         store: Self = default_from_dict(cls, data)
         return store
-
-    # -- opening and closing -----------------------------------------------------------
 
     def __enter__(self) -> Self:
         return self
@@ -111,81 +109,22 @@ class BaseDocumentStore(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def directory(self) -> IndexDirectory:
-        """The folder of the index."""
-        return self.points.directory
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether there is anything to read: something published, or being written here."""
-        return self.points.is_readable
-
-    def begin_writing(self, wait: bool = False) -> None:
-        """Become the one writer of the index, until `close`.
-
-        :raises LockedError: when another process of this machine is.
-        :raises UsageError: when a server's collection holds what this index did not write.
-        :raises ConnectionError: when a server does not answer.
-        """
-        self.points.begin_writing(wait)
-
     @abstractmethod
     def missing_points(self, expected: int) -> str:
         """Return what is wrong with an index that should hold so many points, or ""."""
-
-    def publish(self, number: int | None = None) -> None:
-        """Make what was written what readers see.
-
-        :param number: the snapshot's number; by default the next one.
-        :raises IndexingError: when the disk has no room, or a server holds less.
-        """
-        with self.points.mutex:
-            self.points.begin_writing()
-            unknown = self.points.unknown_points()
-            for start in range(0, len(unknown), _PAGE):
-                self._delete(unknown[start : start + _PAGE])
-            self.counts.write()
-            self.points.publish(number or self.directory.newest() + 1)
-
-    def release(self) -> None:
-        """Release the staging index, which may then be removed; the lock is kept."""
-        try:
-            self.points.close_work()
-        finally:
-            self.counts.forget()
-
-    def close(self) -> None:
-        """Release files and connections; unpublished writes are lost, save those on a server."""
-        with self.points.mutex:
-            try:
-                self.points.close_work()
-                self.counts.keep()
-            finally:
-                self.counts.forget()
-                self.points.close()
-
-    def pinned(self) -> AbstractContextManager[None]:
-        """Go on reading the snapshot that is current now, whatever is published meanwhile."""
-        return self.points.pinned()
-
-    def manifest(self) -> Manifest | None:
-        """Return the manifest of the snapshot being read; `None` when there is none: the index was
-        made without one, or is being written here."""
-        return self.points.manifest()
 
     # -- the DocumentStore protocol ----------------------------------------------------
 
     def count_documents(self) -> int:
         """Return how many documents there are."""
-        return self.points.count()
+        return self.count_points()
 
     def count_documents_by_filter(self, filters: dict[str, Any] | None) -> int:
         """Return how many documents a filter selects.
 
         :raises FilterError: when the filter is malformed.
         """
-        return self.points.count(convert_filters(filters))
+        return self.count_points(convert_filters(filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """Return the documents that a filter selects, with their vectors, in order of point id.
@@ -195,31 +134,30 @@ class BaseDocumentStore(ABC):
         return [*chain.from_iterable(self.pages(filters))]
 
     def write_documents(
-        self,
-        documents: list[Document] | DocumentBatch,
-        policy: DuplicatePolicy = DuplicatePolicy.NONE,
+        self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy | None = None
     ) -> int:
         """Write documents.
 
-        :param policy: what to do about ids that are there already; `NONE` means `FAIL`.
+        :param policy: what to do about ids that are there already; without one, `FAIL`.
         :returns: how many were written.
         :raises ValueError: when the input is no list of documents, or one cannot be stored.
         :raises DuplicateDocumentError: under `FAIL`, before anything is written.
         :raises LockedError: when another process is writing.
         """
-        with self.points.mutex:
+        with self.mutex:
             points = [to_point(document) for document in self._allowed(documents, policy)]
             if points:
-                self.points.reserve(sum(map(weight, points)))
-                self.points.fit_dense_space(row for p in points for row in p.embeddings or ())
-                with self.counts.changing([point.id for point in points], points):
-                    self.points.upsert(points)
+                self.write_points(points)
         return len(points)
 
     def _allowed(
-        self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy
+        self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy | None
     ) -> Sequence[Document]:
         """Return the documents that a policy lets be written: all, or those whose ids are new."""
+        from haystack.dataclasses import Document
+        from haystack.document_stores.errors import DuplicateDocumentError
+        from haystack.document_stores.types import DuplicatePolicy
+
         if not isinstance(documents, (list, DocumentBatch)) or not all(
             isinstance(document, Document) for document in documents
         ):
@@ -227,7 +165,7 @@ class BaseDocumentStore(ABC):
         if policy is DuplicatePolicy.OVERWRITE:
             return documents
         ids = [point_id(document.id) for document in documents]
-        stored = {point.id for point in self.points.retrieve(ids, False)}
+        stored = {point.id for point in self.retrieve(ids, False)}
         fresh: dict[str, Document] = {}
         for identity, document in zip(ids, documents, strict=True):
             if identity not in stored and identity not in fresh:
@@ -239,11 +177,7 @@ class BaseDocumentStore(ABC):
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
         if document_ids:
-            self._delete([*map(point_id, document_ids)])
-
-    def _delete(self, ids: Sequence[str]) -> None:
-        with self.points.mutex, self.counts.changing(ids):
-            self.points.delete(ids)
+            self.delete_points([*map(point_id, document_ids)])
 
     count_documents_async = _off_the_event_loop(count_documents)
     filter_documents_async = _off_the_event_loop(filter_documents)
@@ -259,10 +193,8 @@ class BaseDocumentStore(ABC):
 
         Documents that share no dimension with the query are not returned.
         """
-        if not query.indices:
-            return []
-        asked = self.counts.query_for(query, top_k, convert_filters(filters), True)
-        return [to_document(point, point.score) for point in self._search(asked)[0]]
+        [points] = self._search_vectors([(query, top_k, convert_filters(filters))], True)
+        return [to_document(point, point.score) for point in points]
 
     def query_dense(
         self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
@@ -271,12 +203,12 @@ class BaseDocumentStore(ABC):
 
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
-        asked = self.counts.query_for(query, top_k, convert_filters(filters), True)
-        with self.points.mutex:
+        with self.mutex:
             size = self.embedding_dim
             if size != len(query):
                 raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
-            return [to_document(point, point.score) for point in self._search(asked)[0]]
+            [points] = self._search_vectors([(query, top_k, convert_filters(filters))], True)
+            return [to_document(point, point.score) for point in points]
 
     def find_candidates(
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
@@ -285,15 +217,15 @@ class BaseDocumentStore(ABC):
         return self.find_lists([(query, top_k)], filters)[0]
 
     def find_lists(
-        self,
-        queries: Sequence[tuple[Query, int]],
-        filters: dict[str, Any] | None = None,
+        self, queries: Sequence[tuple[Query, int]], filters: dict[str, Any] | None = None
     ) -> list[list[Candidate]]:
         """Return the best chunks of each query, sparse or dense, as many as stand beside it; all
         are asked in one batch. A sparse query without words finds none."""
         where = convert_filters(filters)
         asked = [(query, limit, where) for query, limit in queries]
-        return [[*map(to_candidate, points)] for points in self._ask_all(asked, CANDIDATE_FIELDS)]
+        return [
+            [*map(to_candidate, points)] for points in self._search_vectors(asked, CANDIDATE_FIELDS)
+        ]
 
     def score_dimensions(
         self, query: SparseEmbedding, ids: Sequence[str]
@@ -303,7 +235,7 @@ class BaseDocumentStore(ABC):
         The engine computes each, so that they add up to what `find_candidates` says.
         """
         single = zip(query.indices, query.values, strict=True)
-        return self.score_among([SparseEmbedding([i], [value]) for i, value in single], ids)
+        return self.score_among([type(query)([i], [value]) for i, value in single], ids)
 
     def score_among(self, queries: Sequence[Query], ids: Sequence[str]) -> list[dict[str, float]]:
         """Return, for each query, what which of some documents scores; see `score_each`."""
@@ -319,27 +251,34 @@ class BaseDocumentStore(ABC):
         ]
         return [
             {ids[point.id]: point.score for point in points}
-            for ids, points in zip(names, self._ask_all(asked), strict=True)
+            for ids, points in zip(names, self._search_vectors(asked), strict=True)
         ]
 
-    def _ask_all(
+    def _search_vectors(
         self, queries: Sequence[tuple[Query, int, Filter | None]], fields: Fields = False
     ) -> list[list[Point]]:
         """Return the hits of each query, as many as stand beside it; of one by no words, none."""
         asked = {
             at: self.counts.query_for(query, limit, where, fields)
             for at, (query, limit, where) in enumerate(queries)
-            if not isinstance(query, SparseEmbedding) or query.indices
+            if isinstance(query, list) or query.indices
         }
         hits = dict(zip(asked, self._search(*asked.values()), strict=True))
         return [hits.get(at, []) for at in range(len(queries))]
+
+    def _search(self, *queries: PointQuery) -> list[list[Point]]:
+        """Return the hits of each query; the engine returns equal scores in no certain order."""
+        if any(query.limit < 1 for query in queries):
+            raise ValueError(f"top_k must be at least 1, not {queries[0].limit}")
+        hits = self.search_points(queries) if queries else []
+        return [sorted(points, key=lambda point: (-point.score, point.id)) for points in hits]
 
     # -- reading documents -------------------------------------------------------------
 
     def get_documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents of these ids, in order, without vectors, as far as there are any."""
         wanted = [point_id(identity) for identity in ids]
-        points = {point.id: point for point in self.points.retrieve(wanted)}
+        points = {point.id: point for point in self.retrieve(wanted)}
         return [to_document(points[key]) for key in wanted if key in points]
 
     def pages(self, filters: dict[str, Any] | None = None) -> Iterator[list[Document]]:
@@ -348,7 +287,7 @@ class BaseDocumentStore(ABC):
 
         :raises FilterError: when the filter is malformed.
         """
-        for points, _ in self.points.pages(_PAGE, where=convert_filters(filters), vectors=True):
+        for points, _ in self.point_pages(_PAGE, where=convert_filters(filters), vectors=True):
             yield [to_document(point) for point in points]
 
     def all_documents(self, most: int | None = None) -> list[Document]:
@@ -357,7 +296,7 @@ class BaseDocumentStore(ABC):
         :param most: return no more than these, the first by id.
         """
         size = _PAGE if most is None else min(_PAGE, max(most, 1))
-        points = chain.from_iterable(page for page, _ in self.points.pages(size))
+        points = chain.from_iterable(page for page, _ in self.point_pages(size))
         return [to_document(point) for point in islice(points, most)]
 
     # -- words and dates ---------------------------------------------------------------
@@ -377,20 +316,12 @@ class BaseDocumentStore(ABC):
 
         It is for many: a point's id alone is read in a tenth of the time of its fields.
         """
-        points = self.points.search([PointQuery(_any_of(dimensions), most + 1)])[0]
+        points = self.search_points([PointQuery(_any_of(dimensions), most + 1)])[0]
         return {point.id: point.score for point in points} if len(points) <= most else None
 
     def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
         """Return whether any document that a filter selects has a dimension."""
         return bool(self._search(PointQuery(_any_of([dimension]), 1, convert_filters(filters)))[0])
-
-    def expect(self, dimensions: Iterable[int]) -> None:
-        """Make ready for queries with these dimensions.
-
-        The embedded engine opens an index for those that a query has, and again for others: who
-        is going to ask several queries says so, and it is opened once for all.
-        """
-        self.points.expect(dimensions)
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
         """Return chunks of the notes created last, those of a note beside each other, score 0; then
@@ -402,12 +333,12 @@ class BaseDocumentStore(ABC):
             return []
         where = convert_filters(filters)
         limit = 4 * top_k
-        points = self.points.newest(limit, where, _DATED_FIELDS)
+        points = self.newest_points(limit, where, _DATED_FIELDS)
         while limit == len(points) and _created(points[-1]) == _created(points[top_k - 1]):
             limit *= 4
-            points = self.points.newest(limit, where, _DATED_FIELDS)
+            points = self.newest_points(limit, where, _DATED_FIELDS)
         if len(points) < limit:  # all with a date; the engine knows no order of the others
-            page, _ = self.points.scroll(2 * limit, None, where, fields=_DATED_FIELDS)
+            page, _ = self.scroll(2 * limit, None, where, fields=_DATED_FIELDS)
             points += [point for point in page if not _created(point)][:limit]
         # The engine returns those of one moment in no certain order.
         last = _created(points[top_k - 1]) if top_k < len(points) else ""
@@ -422,19 +353,14 @@ class BaseDocumentStore(ABC):
 
     # -- embeddings: those of a document's sentences, several a document ---------------
 
-    @property
-    def embedding_dim(self) -> int | None:
-        """The size of the embeddings, or `None` when the index holds none."""
-        return self.points.dense_size()
-
     def count_embedded(self) -> int:
         """Return how many documents have an embedding."""
-        return self.points.count(WITH_EMBEDDING) if self.embedding_dim else 0
+        return self.count_points(WITH_EMBEDDING) if self.embedding_dim else 0
 
     def without_embedding(self) -> set[str]:
         """Return the ids of the documents that have no embedding."""
         where = WITHOUT_EMBEDDING if self.embedding_dim else None
-        pages = self.points.pages(_IDS, where=where, fields=["id"])
+        pages = self.point_pages(_IDS, where=where, fields=["id"])
         return {_document_id(point) for points, _ in pages for point in points}
 
     def embeddings_of(self, ids: Sequence[str]) -> dict[str, list[list[float]]]:
@@ -443,18 +369,18 @@ class BaseDocumentStore(ABC):
         wanted = {point_id(identity): identity for identity in ids}
         if not wanted or self.embedding_dim is None:
             return {}
-        points = self.points.retrieve([*wanted], fields=False, vectors=[DENSE])
+        points = self.retrieve([*wanted], fields=False, vectors=[DENSE])
         return {wanted[point.id]: point.embeddings for point in points if point.embeddings}
 
     def sample_ids(self) -> list[str]:
         """Return the ids of `SAMPLE_SIZE` documents with an embedding, those whose points have the
         lowest ids, which are hashes: their cosines tell what is near to a query in this index and
         by its model. They are asked for once for each revision of the index."""
-        with self.points.mutex:
-            manifest = self.points.manifest()
+        with self.mutex:
+            manifest = self.manifest()
             revision = manifest.revision if manifest else -1
             if manifest is None or revision != self._sample[0]:
-                page, _ = self.points.scroll(SAMPLE_SIZE, where=WITH_EMBEDDING, fields=["id"])
+                page, _ = self.scroll(SAMPLE_SIZE, where=WITH_EMBEDDING, fields=["id"])
                 self._sample = revision, [_document_id(point) for point in page]
             return self._sample[1]
 
@@ -467,34 +393,27 @@ class BaseDocumentStore(ABC):
         """
         if not embeddings:
             return
-        with self.points.mutex:
+        with self.mutex:
             vectors = {
                 point_id(key): [dense_vector(row, f"document {key}") for row in rows]
                 for key, rows in embeddings.items()
             }
             every = [row for rows in vectors.values() for row in rows]
-            self.points.reserve(8 * sum(map(len, every)))
-            self.points.fit_dense_space(every)
-            self.points.update_vectors(vectors)
+            self.reserve(8 * sum(map(len, every)))
+            self.fit_dense_space(every)
+            self.update_vectors(vectors)
 
     def drop_embeddings(self) -> None:
         """Take all embeddings out of what is being written; those of another size may follow."""
-        with self.points.mutex:
-            self.points.reserve(0)
+        with self.mutex:
+            self.reserve(0)
             if self.embedding_dim is not None:
-                self.points.drop_dense_space()
-
-    def _search(self, *queries: PointQuery) -> list[list[Point]]:
-        """Return what each query finds; the engine returns equal scores in no certain order."""
-        if any(query.limit < 1 for query in queries):
-            raise ValueError(f"top_k must be at least 1, not {queries[0].limit}")
-        hits = self.points.search(queries) if queries else []
-        return [sorted(points, key=lambda point: (-point.score, point.id)) for points in hits]
+                self.drop_dense_space()
 
 
 def _any_of(dimensions: Sequence[int]) -> SparseVector:
     """Return the vector that finds each point with one of these dimensions."""
-    return sparse_vector(SparseEmbedding(list(dimensions), [1.0] * len(dimensions)))
+    return SparseVector([*dimensions], [1.0] * len(dimensions))
 
 
 def _document_id(point: Point) -> str:

@@ -19,8 +19,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from haystack.errors import FilterError
-
 from rag.stores.base.batch import Batch
 from rag.stores.base.points import DENSE, FALSE_FIELDS, TRUE_FIELDS, Filter
 
@@ -50,17 +48,19 @@ def convert_filters(filters: dict[str, Any] | None) -> Filter | None:
     try:
         return _convert(filters)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        from haystack.errors import FilterError
+
         raise FilterError(f"a filter that cannot be understood: {error}") from error
 
 
 def _convert(node: Any) -> Filter:
     if not isinstance(node, dict) or "operator" not in node:
-        raise FilterError(f"a filter needs an 'operator': {node!r}")
+        raise ValueError(f"it needs an 'operator': {node!r}")
     if "field" in node:
         return _comparison(node)
     operator, conditions = node["operator"], node.get("conditions")
     if not isinstance(conditions, list):
-        raise FilterError(f"a filter needs a 'field' or a list of 'conditions': {node!r}")
+        raise ValueError(f"it needs a 'field' or a list of 'conditions': {node!r}")
     nested = [_convert(condition) for condition in conditions]
     match operator:
         case "AND":
@@ -69,41 +69,36 @@ def _convert(node: Any) -> Filter:
             return {"should": nested} if nested else has_id(())
         case "NOT":
             return {"must_not": nested if len(nested) == 1 else [{"must": nested}]}
-    raise FilterError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
+    raise ValueError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
 
 
 def _comparison(node: dict[str, Any]) -> Filter:
     if "value" not in node:
-        raise FilterError(f"a comparison needs a 'value': {node!r}")
-    operator, value = node["operator"], node["value"]
-    key = _field_key(node["field"])
-    if operator in ("==", "!="):
-        equal = _equal(key, value)
-        return equal if operator == "==" else {"must_not": [equal]}
+        raise ValueError(f"a comparison needs a 'value': {node!r}")
+    operator, value, field = node["operator"], node["value"], node["field"]
+    if not isinstance(field, str):
+        raise TypeError(f"a field is a name, not {field!r}")
+    # A bare name means a meta field.
+    key = field if field.startswith("meta.") or field in _TOP_LEVEL else f"meta.{field}"
+    if operator == "==":
+        return _equal(key, value)
+    if operator == "!=":
+        return {"must_not": [_equal(key, value)]}
     if operator in ("in", "not in"):
         if not isinstance(value, (list, Batch)):
-            raise FilterError(f"'{operator}' needs a list, not {value!r}")
+            raise TypeError(f"'{operator}' needs a list, not {value!r}")
         member = _any_of(key, list(value))
         return member if operator == "in" else {"must_not": [member]}
     if operator in _RANGES:
         return _range(key, operator, value)
-    raise FilterError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
-
-
-def _field_key(field: Any) -> str:
-    """Return the payload path of a Haystack field; a bare name means a meta field."""
-    if not isinstance(field, str):
-        raise FilterError(f"a field is a name, not {field!r}")
-    if field.startswith("meta.") or field in _TOP_LEVEL:
-        return field
-    return f"meta.{field}"
+    raise ValueError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
 
 
 def _path(key: str) -> str:
     """Quote what the engine's paths cannot name bare, such as `date created`."""
     parts = _text(key).split(".")
     if '"' in key or not all(parts):
-        raise FilterError(f"a field of no possible name: {key}")
+        raise ValueError(f"a field of no possible name: {key}")
     return ".".join(part if _BARE_NAME.match(part) else f'"{part}"' for part in parts)
 
 
@@ -122,10 +117,10 @@ def _equal(key: str, value: Any) -> Filter:
     if isinstance(value, (int, float)):
         return _numbers(path, gte=float(value), lte=float(value))
     if isinstance(value, list):
-        number = len(value)
-        counted = _field(path, values_count={"gte": number, "lte": number})
-        return {"must": [counted, *(_equal(key, item) for item in value)]}
-    raise FilterError(f"cannot compare {key} with a {type(value).__name__}")
+        count = {"gte": len(value), "lte": len(value)}
+        members = [_equal(key, item) for item in value]
+        return {"must": [_field(path, values_count=count), *members]}
+    raise TypeError(f"cannot compare {key} with a {type(value).__name__}")
 
 
 def _any_of(key: str, values: list[Any]) -> Filter:
@@ -143,15 +138,10 @@ def _range(key: str, operator: str, value: Any) -> Filter:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _numbers(_path(key), **{bound: float(value)})
     if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise FilterError(
-                f"'{operator}' needs a number or an ISO date, not {value!r}"
-            ) from None
+        value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
         return _field(_path(key), range={bound: value.isoformat()})
-    raise FilterError(f"'{operator}' needs a number or an ISO date, not {value!r}")
+    raise TypeError(f"'{operator}' needs a number or an ISO date, not {value!r}")
 
 
 def _numbers(path: str, **bounds: float) -> Filter:

@@ -1,9 +1,5 @@
 """The points of an index, with its manifest and document frequencies beside them: one writer, any
-number of readers.
-
-Nothing here needs Haystack, which takes half a second to import: a search begins to open the points
-before.
-"""
+number of readers."""
 
 from __future__ import annotations
 
@@ -27,6 +23,7 @@ from rag.stores.base.points import (
     PointQuery,
     dense_vector,
     sparse_vector,
+    weight,
 )
 from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
@@ -48,6 +45,7 @@ class IndexPoints(ABC):
 
     def __init__(self, directory: IndexDirectory) -> None:
         self.directory = directory
+        self.counts = ChunkCounts(self)
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None
         self._snapshot: IndexSnapshot | None = None
@@ -60,7 +58,9 @@ class IndexPoints(ABC):
     def begin_writing(self, wait: bool = False) -> None:
         """Become the one writer of the index, until `close`.
 
-        :raises LockedError: when another process is.
+        :raises LockedError: when another process of this machine is.
+        :raises UsageError: when a server's collection holds what this index did not write.
+        :raises ConnectionError: when a server does not answer.
         """
         with self.mutex:
             if self._writing is not None:
@@ -144,26 +144,48 @@ class IndexPoints(ABC):
                     raise damaged_index(self.directory.path, str(error)) from error
             return self._frequencies
 
-    @abstractmethod
-    def publish(self, number: int) -> None:
-        """Make what was written the current snapshot, of that number.
+    def publish(self, number: int | None = None) -> None:
+        """Make what was written what readers see.
 
+        :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room, or a server holds less.
         """
+        with self.mutex:
+            self.begin_writing()
+            unknown = self.unknown_points()
+            for start in range(0, len(unknown), _PAGE):
+                self.delete_points(unknown[start : start + _PAGE])
+            self.counts.write()
+            self._publish(number or self.directory.newest() + 1)
+
+    @abstractmethod
+    def _publish(self, number: int) -> None:
+        """Make the staging index the current snapshot, of that number."""
 
     def close_work(self) -> None:  # noqa: B027
         """Flush and close the staging index; the lock is kept."""
 
+    def release(self) -> None:
+        """Release the staging index, which may then be removed; the lock is kept."""
+        try:
+            self.close_work()
+        finally:
+            self.counts.forget()
+
     def close(self) -> None:
         """Release files and connections; unpublished writes are lost, save those on a server."""
-        with self.mutex:
-            try:
-                self._close_points()
-            finally:
-                self._close_reader()
-                if self._writing is not None:
-                    self._writing.close()
-                    self._writing = None
+        with self.mutex, ExitStack() as stack:
+            stack.callback(self._end_writing)
+            stack.callback(self._close_reader)
+            stack.callback(self._close_points)
+            stack.callback(self.counts.forget)
+            self.close_work()
+            self.counts.keep()
+
+    def _end_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
 
     @abstractmethod
     def _close_points(self) -> None:
@@ -178,7 +200,7 @@ class IndexPoints(ABC):
     # -- reading points ----------------------------------------------------------------
 
     @abstractmethod
-    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
         """Return the hits of each query, the order of equal scores left open."""
 
     @abstractmethod
@@ -193,7 +215,7 @@ class IndexPoints(ABC):
     ) -> tuple[list[Point], str | None]:
         """Return `limit` points in order of id, and the offset of the next, `None` at the end."""
 
-    def pages(
+    def point_pages(
         self, size: int, offset: str | None = None, where: Filter | None = None, **how: Any
     ) -> Iterator[tuple[list[Point], str | None]]:
         """Yield what `scroll` returns, until the end."""
@@ -204,7 +226,7 @@ class IndexPoints(ABC):
                 return
 
     @abstractmethod
-    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
+    def newest_points(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
         """Return the points that were created last."""
 
     @abstractmethod
@@ -217,15 +239,23 @@ class IndexPoints(ABC):
         """
 
     @abstractmethod
-    def count(self, where: Filter | None = None) -> int:
+    def count_points(self, where: Filter | None = None) -> int:
         """Return how many points a filter selects."""
 
+    @property
     @abstractmethod
-    def dense_size(self) -> int | None:
-        """Return the size of embeddings, `None` where there is no place for any."""
+    def embedding_dim(self) -> int | None:
+        """The size of the embeddings, or `None` when the index holds none."""
 
     def expect(self, dimensions: Iterable[int]) -> None:  # noqa: B027
-        """Make ready for queries with these dimensions of the lexical space."""
+        """Make ready for queries with these dimensions of the lexical space.
+
+        The embedded engine opens an index for those that a query has, and again for others: who
+        is going to ask several queries says so, and it is opened once for all.
+        """
+
+    def open_whole(self) -> None:  # noqa: B027
+        """Open the current snapshot for all dimensions, for who will ask for many."""
 
     @abstractmethod
     def holds_points(self) -> bool:
@@ -249,9 +279,22 @@ class IndexPoints(ABC):
     def upsert(self, points: Sequence[Point]) -> None:
         """Write points, over those of the same id."""
 
+    def write_points(self, points: Sequence[Point]) -> None:
+        """Write points, over those of the same id, and count them."""
+        with self.mutex:
+            self.reserve(sum(map(weight, points)))
+            self.fit_dense_space(row for point in points for row in point.embeddings or ())
+            with self.counts.changing([point.id for point in points], points):
+                self.upsert(points)
+
+    def delete_points(self, ids: Sequence[str]) -> None:
+        """Delete points, and count them no more; unknown ids are passed over."""
+        with self.mutex, self.counts.changing(ids):
+            self._delete(ids)
+
     @abstractmethod
-    def delete(self, ids: Sequence[str]) -> None:
-        """Delete points; unknown ids are passed over."""
+    def _delete(self, ids: Sequence[str]) -> None:
+        """Delete points."""
 
     @abstractmethod
     def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
@@ -273,7 +316,7 @@ class IndexPoints(ABC):
         sizes = {len(embedding) for embedding in embeddings}
         if not sizes:
             return
-        size = self.dense_size()
+        size = self.embedding_dim
         if size is None and len(sizes) == 1:
             self.add_dense_space(sizes.pop())
         elif sizes != {size}:
@@ -340,7 +383,7 @@ class ChunkCounts:
         """Count all points."""
         self._is_written = False
         frequencies = Frequencies.empty()
-        for points, _ in self.points.pages(_PAGE, fields=False, vectors=True):
+        for points, _ in self.points.point_pages(_PAGE, fields=False, vectors=True):
             changes = FrequencyChanges()
             changes.add(_vectors(points))
             frequencies = changes.applied_to(frequencies)

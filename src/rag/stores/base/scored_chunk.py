@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from rag.stores.base.batch import Batch
 from rag.stores.base.points import Point
 
-Query = SparseEmbedding | list[float]  # by words, or by meaning
+if TYPE_CHECKING:
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+Query = Union["SparseEmbedding", list[float]]  # by words, or by meaning
 CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
 

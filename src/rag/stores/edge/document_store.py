@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from haystack import default_to_dict
+import qdrant_edge as qe
 
 from rag.config import StoreConfig
-from rag.index.snapshots import IndexDirectory
+from rag.exceptions import IndexUnavailableError
+from rag.index.checksums import first_cut
+from rag.index.index_errors import damaged_index
+from rag.index.index_snapshot import POINTS, IndexSnapshot
+from rag.index.shard_files import dense_size
+from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.edge.shard import StoreError
-from rag.stores.edge.shard_points import ShardPoints
-from rag.support.disk_space import is_of_full_disk
+from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
+from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
+from rag.stores.edge.shard import (
+    DISTANCES,
+    StoreError,
+    add_dense_space,
+    check_points,
+    create_shard,
+    edge_point,
+    guard,
+    load_shard,
+    merge,
+)
+from rag.support.disk_space import disk_full, is_of_full_disk
+from rag.support.process_exit import keep
+from rag.support.regular_files import read_file
+from rag.text.bm25 import SparseVector
+
+_BATCH = 1000
+# Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
+# engine gives back what it mapped and allocated only when the shard is closed: merging and
+# reopening as points come keeps the writer's memory low.
+_MERGE_EVERY = 8_000
+# To open a shard for all words takes four times as long as for those of a query; who has asked as
+# often as this will go on asking.
+_NARROW = 3
 
 
 class QdrantEdgeDocumentStore(BaseDocumentStore):
@@ -34,37 +64,355 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     :param path: the folder of the index.
     :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
     :param is_quantized: keep embeddings in 8 bits a number: a quarter of the disk.
-    :param points: those of the index, where it is being opened already.
+    :param directory: the folder, where the caller holds its lock already.
     """
 
     collection_name = StoreConfig.collection
-    points: ShardPoints
 
     def __init__(
         self,
         path: str,
         similarity: str = "cosine",
         is_quantized: bool = False,
-        points: ShardPoints | None = None,
+        directory: IndexDirectory | None = None,
     ) -> None:
-        if similarity not in ("cosine", "dot_product", "l2"):
+        if similarity not in DISTANCES:
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
-        points = points or ShardPoints(IndexDirectory(path), similarity, is_quantized)
-        super().__init__(path, similarity, points)
+        super().__init__(directory or IndexDirectory(path), similarity)
+        self.is_quantized = is_quantized
+        self._work: qe.EdgeShard | None = None
+        self._unmerged = 0
+        # The snapshot's shard, as often as it was opened; the last is read. Closing one takes
+        # longer than reading, so that those before it stay as long as the snapshot does.
+        self._readers: list[qe.EdgeShard] = []
+        self._dimensions: frozenset[int] | None = frozenset()  # of the last one; None: all
+        self._may_open_whole = True  # until it is closed, perhaps before a thread gets to it
 
     def to_dict(self) -> dict[str, Any]:
+        from haystack import default_to_dict
+
         return default_to_dict(
-            self,
-            path=self.path,
-            similarity=self.similarity,
-            is_quantized=self.points.is_quantized,
+            self, path=self.path, similarity=self.similarity, is_quantized=self.is_quantized
         )
 
     def missing_points(self, expected: int) -> str:
         try:
-            held = self.count_documents()
+            count = self.count_points()
         except StoreError as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
             return "the staging index could not be opened"
-        return "" if held == expected else f"the staging index held {held} of {expected} chunks"
+        return "" if count == expected else f"the staging index held {count} of {expected} chunks"
+
+    # -- the staging shard -------------------------------------------------------------
+
+    def work(self) -> qe.EdgeShard:
+        """Return the staging shard, opened for writing.
+
+        :raises LockedError: when another process is writing.
+        """
+        with self.mutex:
+            if self._work is None:
+                self.begin_writing()
+                self.directory.require_reserve()
+                self._close_reader()
+                work = self.directory.begin_work()
+                path, points = work / SHARD, work / POINTS
+                self._work = load_shard(path) if path.exists() else create_shard(path)
+                if points.exists():  # as the former snapshot had it
+                    with guard("count"):
+                        self._expect(self._work, int(read_file(points)))
+                    points.unlink()
+            return self._work
+
+    def _count_written(self, points: int) -> None:
+        """Merge when enough points were written."""
+        self._unmerged += points
+        if self._unmerged >= _MERGE_EVERY:
+            merge(self.work(), self._unmerged)
+            self._unmerged = 0
+            self.close_work()
+
+    def close_work(self) -> None:
+        with self.mutex:
+            if self._work is not None:
+                shard, self._work = self._work, None
+                with guard("flush the index"):
+                    shard.flush()  # close() swallows what goes wrong here
+                    shard.close()
+
+    def _publish(self, number: int) -> None:
+        """Make the staging shard the current snapshot, if it can be read as one.
+
+        :raises StoreError: when it cannot.
+        """
+        shard = self.work()
+        merge(shard, self._unmerged)
+        self._unmerged = 0
+        with guard("count"):
+            points = shard.info().points_count
+        self.close_work()
+        path = self.directory.work / SHARD
+        self.directory.require_reserve()
+        sort_tables(path)
+        check_points(path, points)
+        self.directory.publish(number, points)
+
+    @property
+    def reads_work(self) -> bool:
+        return self._writing is not None and self.directory.has_work
+
+    def holds_points(self) -> bool:
+        return (self.directory.work / SHARD).exists()
+
+    # -- the shard to read -------------------------------------------------------------
+
+    def shard(self, dimensions: frozenset[int] = frozenset()) -> qe.EdgeShard | None:
+        """Return the shard to read, or `None` when nothing was ever written.
+
+        :param dimensions: those of the lexical space that it will be asked for, all of them.
+        """
+        with self.mutex:
+            if self._work is not None or self.reads_work:
+                return self.work()
+            snapshot = self._hold()
+            if snapshot is None:
+                return None
+            if not self._readers or not (
+                self._dimensions is None or dimensions <= self._dimensions
+            ):
+                self._open_reader(snapshot, dimensions)
+            return self._readers[-1]
+
+    def open_whole(self) -> None:
+        """Open the current snapshot for all dimensions, for who will ask for many.
+
+        :raises IndexUnavailableError: as for `shard`.
+        """
+        with self.mutex:
+            if self._may_open_whole and not self._readers and (snapshot := self._hold()):
+                self._open_reader(snapshot, None)
+
+    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
+        """Open a snapshot's shard: for the dimensions asked for at first, then for all.
+
+        :param dimensions: `None` are all.
+        """
+        tables: dict[str, bytes] = {}
+        shard = snapshot.path / SHARD
+        if dimensions is not None and len(self._readers) < _NARROW:
+            dimensions = dimensions.union(self._dimensions or ())
+            tables = small_tables(shard, dimensions)
+        try:
+            if name := first_cut(snapshot.path):
+                raise ValueError(f"{snapshot.name}/{name}")
+            with openable(shard, tables) as folder:
+                is_narrow = tables and folder != shard.absolute()
+                self._dimensions = dimensions if is_narrow else None
+                self._readers.append(load_shard(folder))
+            with guard("count"):
+                self._expect(self._readers[-1], snapshot.points)
+        except (IndexUnavailableError, OSError, ValueError) as error:
+            self._close_reader()
+            if is_of_full_disk(error):
+                raise disk_full(self.directory.path, details=str(error)) from error
+            if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
+                raise
+            raise damaged_index(self.directory.path, str(error)) from error
+
+    def _expect(self, shard: qe.EdgeShard, points: int) -> None:
+        """Make sure that a shard holds what was published.
+
+        :raises IndexUnavailableError: when it holds fewer points, or more.
+        """
+        count = shard.info().points_count
+        if count != points:
+            raise damaged_index(self.directory.path, f"{count} of {points} points")
+
+    def _close_points(self) -> None:
+        self._may_open_whole = False
+        try:
+            self.close_work()
+        finally:
+            if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
+                self._readers = []
+
+    def _close_reader(self) -> None:
+        for reader in self._readers:
+            reader.close()
+        self._readers, self._dimensions = [], frozenset()
+        super()._close_reader()
+
+    @contextmanager
+    def _reading(
+        self, what: str, dimensions: frozenset[int] = frozenset()
+    ) -> Iterator[qe.EdgeShard | None]:
+        with self.mutex, guard(what):
+            yield self.shard(dimensions)
+
+    # -- reading points ----------------------------------------------------------------
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        with self._reading("open the index", frozenset(dimensions)):
+            pass
+
+    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+        requests = [_request(query) for query in queries]
+        words = [query.vector for query in queries if isinstance(query.vector, SparseVector)]
+        dimensions = frozenset(dimension for vector in words for dimension in vector.indices)
+        with self._reading("search", dimensions) as shard:
+            if shard is None or not requests:
+                return [[] for _ in queries]
+            lists = shard.query_batch(qe.QueryBatchRequest(requests))
+            return [
+                [Point(str(hit.id), hit.payload or {}, score=hit.score) for hit in hits]
+                for hits in lists
+            ]
+
+    def scroll(
+        self,
+        limit: int,
+        offset: str | None = None,
+        where: Filter | None = None,
+        *,
+        fields: Fields = True,
+        vectors: bool = False,
+    ) -> tuple[list[Point], str | None]:
+        request = qe.ScrollRequest(
+            offset=offset,
+            limit=limit,
+            filter=edge_filter(where),
+            with_payload=fields,
+            with_vector=vectors,
+        )
+        with self._reading("read documents") as shard:
+            records, following = shard.scroll(request) if shard else ([], None)
+            return [*map(_from_record, records)], None if following is None else str(following)
+
+    def newest_points(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
+        request = qe.ScrollRequest(
+            limit=limit,
+            filter=edge_filter(where),
+            with_payload=fields,
+            order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
+        )
+        with self._reading("list documents") as shard:
+            return [*map(_from_record, shard.scroll(request)[0])] if shard else []
+
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
+    ) -> list[Point]:
+        with self._reading("read documents") as shard:
+            if shard is None or not ids:
+                return []
+            return [*map(_from_record, shard.retrieve([*ids], fields, [*vectors] or False))]
+
+    def count_points(self, where: Filter | None = None) -> int:
+        request = qe.CountRequest(filter=edge_filter(where))
+        with self._reading("count") as shard:
+            return shard.count(request) if shard else 0
+
+    @property
+    def embedding_dim(self) -> int | None:
+        with self.mutex:
+            snapshot = None if self.reads_work else self._hold()
+            home = self.directory.work if self.reads_work else snapshot and snapshot.path
+            return dense_size(home / SHARD, DENSE) if home else None
+
+    # -- writing points ----------------------------------------------------------------
+
+    def reserve(self, size: int) -> None:
+        with self.mutex:
+            self.work()
+            self.directory.require_reserve(size)
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        converted = [edge_point(point) for point in points]
+        with self.mutex, guard("write documents"):
+            for start in range(0, len(converted), _BATCH):
+                batch = converted[start : start + _BATCH]
+                self.work().update(qe.UpdateOperation.upsert_points(batch))
+                self._count_written(len(batch))
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        with self.mutex, guard("delete documents"):
+            self.work().update(qe.UpdateOperation.delete_points([*ids]))
+
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
+        changes = [qe.PointVectors(key, {DENSE: rows}) for key, rows in vectors.items()]
+        with self.mutex, guard("write embeddings"):
+            self.work().update(qe.UpdateOperation.update_vectors(changes))
+            self._count_written(len(changes))
+
+    def add_dense_space(self, size: int) -> None:
+        add_dense_space(self.work(), size, self.similarity, self.is_quantized)
+
+    def drop_dense_space(self) -> None:
+        with self.mutex:
+            with guard("drop the embedding space"):
+                self.work().update(qe.UpdateOperation.delete_vector_name(DENSE))
+            # Its files go with the next merge, its size only when the shard is closed.
+            self.close_work()
+
+
+def _from_record(record: Any) -> Point:
+    vectors = record.vector or {}
+    words = vectors.get(SPARSE)
+    sparse = None if words is None else SparseVector(words.indices, words.values)
+    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), sparse)
+
+
+def _request(query: PointQuery) -> qe.QueryRequest:
+    vector = query.vector
+    if isinstance(vector, SparseVector):
+        words = qe.SparseVector(vector.indices, vector.values)
+        nearest = qe.Query.Nearest(words, using=SPARSE)
+    else:
+        nearest = qe.Query.Nearest(vector, using=DENSE)
+    return qe.QueryRequest(
+        limit=query.limit,
+        query=nearest,
+        filter=edge_filter(query.where),
+        with_payload=query.fields,
+    )
+
+
+def edge_filter(where: Filter | None) -> qe.Filter | None:
+    """Return a filter in JSON as the engine takes it.
+
+    :raises FilterError: when the engine does not.
+    """
+    if where is None:
+        return None
+    try:
+        return _filter(where)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        from haystack.errors import FilterError
+
+        raise FilterError(f"a filter that cannot be understood: {error}") from error
+
+
+def _filter(where: Filter) -> qe.Filter:
+    lists: dict[str, Any] = {how: [*map(_condition, parts)] for how, parts in where.items()}
+    return qe.Filter(**lists)
+
+
+def _condition(condition: dict[str, Any]) -> Any:
+    match condition:
+        case {"has_id": ids}:
+            return qe.HasIdCondition({*ids})
+        case {"has_vector": name}:
+            return qe.HasVectorCondition(name)
+        case {"is_empty": {"key": path}}:
+            return qe.IsEmptyCondition(path)
+        case {"key": path, "match": {"value": value}}:
+            return qe.FieldCondition(path, match=qe.MatchValue(value))
+        case {"key": path, "match": {"any": values}}:
+            return qe.FieldCondition(path, match=qe.MatchAny(values))
+        case {"key": path, "values_count": bounds}:
+            return qe.FieldCondition(path, values_count=qe.ValuesCount(**bounds))
+        case {"key": path, "range": bounds}:
+            is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
+            kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
+            return qe.FieldCondition(path, range=kind(**bounds))
+    return _filter(condition)

@@ -23,8 +23,7 @@ from rag.stores.base.points import DENSE, Point
 from rag.stores.edge.shard import edge_point, guard, index_fields, merge, shard_config
 
 if TYPE_CHECKING:
-    from rag.stores.base.index_points import ChunkCounts
-    from rag.stores.edge.shard_points import ShardPoints
+    from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
 # As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
 _MOST_POINTS = 40_000
@@ -72,13 +71,10 @@ def has_embeddings(directory: IndexDirectory) -> bool:
 
 
 class SegmentHome:
-    """Takes segments into the staging shard of an index.
+    """Takes segments into the staging shard of a store."""
 
-    :param counts: of its points.
-    """
-
-    def __init__(self, points: ShardPoints, counts: ChunkCounts) -> None:
-        self.points, self.counts = points, counts
+    def __init__(self, store: QdrantEdgeDocumentStore) -> None:
+        self.store = store
         self._counted = 0
 
     def import_segments(self, folder: Path) -> None:
@@ -86,14 +82,15 @@ class SegmentHome:
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
-        with self.points.mutex:
-            self.counts.add(folder / FREQUENCIES)
+        store = self.store
+        with store.mutex:
+            store.counts.add(folder / FREQUENCIES)
             # The one without points, for more to come, would have the others merged with it.
             segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(_POINTS))]
             self._count_to(max(map(_last_operation, segments), default=0))
-            self.points.close_work()
+            store.close_work()
             for segment in segments:
-                segment.rename(self.points.directory.work / SHARD / SEGMENTS / segment.name)
+                segment.rename(store.directory.work / SHARD / SEGMENTS / segment.name)
         shutil.rmtree(folder)
 
     def _count_to(self, number: int) -> None:
@@ -105,7 +102,7 @@ class SegmentHome:
         nothing = qe.UpdateOperation.delete_points([_NOBODY])
         with guard("write documents"):
             for _ in range(number - self._counted):
-                self.points.work().update(nothing)
+                self.store.work().update(nothing)
         self._counted = max(self._counted, number)
 
 

@@ -32,7 +32,7 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
 _SEGMENT_KB = 24_000
 # Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
 _FEW_POINTS = 8_000
-_DISTANCES = {
+DISTANCES = {
     "cosine": qe.Distance.Cosine,
     "dot_product": qe.Distance.Dot,
     "l2": qe.Distance.Euclid,
@@ -160,4 +160,4 @@ def add_dense_space(shard: qe.EdgeShard, size: int, similarity: str, is_quantize
     nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
     with guard("add the embedding space"):
         create = qe.UpdateOperation.create_dense_vector
-        shard.update(create(DENSE, size, _DISTANCES[similarity], nearest, kind))
+        shard.update(create(DENSE, size, DISTANCES[similarity], nearest, kind))

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from haystack import default_to_dict
-
 from rag.config import StoreConfig
 from rag.exceptions import (
     INDEX_MISSING,
@@ -22,7 +20,6 @@ from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.index_points import IndexPoints
 from rag.stores.base.points import (
     DENSE,
     SPARSE,
@@ -70,25 +67,55 @@ class Layout(NamedTuple):
     indexed: frozenset[str]
 
 
-class CollectionPoints(IndexPoints):
-    """The points of a collection.
+class QdrantServerDocumentStore(BaseDocumentStore):
+    """A document store in a collection of a Qdrant server, with its manifest in a folder here.
 
-    They change as they are written, and count when the server says that they are applied; the
-    manifest that belongs to them appears, whole, when a run is published. Every call may fail as
+    It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does. They
+    change as they are written, and count when the server says that they are applied; the manifest
+    that belongs to them appears, whole, when a run is published. Every call may fail as
     `rag.stores.server.rest.answering` says.
 
-    :param directory: the folder of the index here.
-    :param settings: the server and the collection.
+    ```python
+    from rag.config import StoreConfig
+    from rag.stores import QdrantServerDocumentStore
+
+    store = QdrantServerDocumentStore("/tmp/my-index", StoreConfig(url="http://127.0.0.1:6333"))
+    store.write_documents([Document(content="a note")])
+    ```
+
+    :param path: the folder of the index here; one for each collection.
+    :param settings: the server and the collection; as a mapping when it is read from YAML. The
+        API key is read from the environment when it is needed, and kept nowhere.
+    :param directory: the folder, where the caller holds its lock already.
     """
 
-    def __init__(self, directory: IndexDirectory, settings: StoreConfig) -> None:
-        super().__init__(directory)
-        self.settings = settings
+    def __init__(
+        self,
+        path: str,
+        settings: StoreConfig | dict[str, Any],
+        directory: IndexDirectory | None = None,
+    ) -> None:
+        super().__init__(directory or IndexDirectory(path), "cosine")
+        settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
+        self.settings, self.collection_name = settings, settings.collection
         self._rest = RestClient(settings)
         self._catalog = Catalog(self._rest)
         self._head: Head | None = None  # of the catalog, where this machine writes
         self._refreshed = -_FRESH
         self._layout: Layout | None = None  # of the pinned snapshot
+
+    def to_dict(self) -> dict[str, Any]:
+        from haystack import default_to_dict
+
+        return default_to_dict(self, path=self.path, settings=asdict(self.settings))
+
+    def missing_points(self, expected: int) -> str:
+        """Return what is wrong with a collection that should hold so many points, or "".
+
+        More of them are no harm: those that no note has are deleted when a run is published.
+        """
+        count = self.count_points()
+        return f"the server held {count} of {expected} chunks" if count < expected else ""
 
     # -- asking ------------------------------------------------------------------------
 
@@ -191,38 +218,31 @@ class CollectionPoints(IndexPoints):
                 return False
             return not head.unfinished and self._catalog.is_whole(head)
 
-    def publish(self, number: int) -> None:
+    def _publish(self, number: int) -> None:
         """Make the writer's files the catalog, once the server holds what they say.
 
         :raises IndexingError: when the server holds less.
         :raises LockedError: when another machine has taken over.
         """
-        with self.mutex:
-            self.begin_writing()
-            directory, head = self.directory, self._own_head()
-            directory.work.mkdir(exist_ok=True)
-            points, expected = self.count(), self._expected()
-            if expected is not None and points != expected:
-                raise IndexingError(
-                    f"the server holds {points:,} of {expected:,} chunks",
-                    hint=INDEX_MISSING,
-                )
-            version = new_id()
-            mark = ServerMark.read(directory.path) or ServerMark(head.index)
-            replace(mark, coming=version).write(directory.path)
-            with self._rest.answering():
-                head = self._change(
-                    head,
-                    **self._catalog.send(head, directory.work, version),
-                    points=points,
-                    revision=number,
-                    published=moment(),
-                    unfinished=False,
-                )
-                self._catalog.sweep(head)
-            directory.publish(number, points)
-            head.mark(head.version).write(directory.path)
-            self._head = head
+        directory, head = self.directory, self._own_head()
+        directory.work.mkdir(exist_ok=True)
+        points, expected = self.count_points(), self._expected()
+        if expected is not None and points != expected:
+            raise IndexingError(
+                f"the server holds {points:,} of {expected:,} chunks",
+                hint=INDEX_MISSING,
+            )
+        version = new_id()
+        mark = ServerMark.read(directory.path) or ServerMark(head.index)
+        replace(mark, coming=version).write(directory.path)
+        with self._rest.answering():
+            files = self._catalog.send(head, directory.work, version)
+            facts = {"points": points, "revision": number, "published": moment()}
+            head = self._change(head, **files, **facts, unfinished=False)
+            self._catalog.sweep(head)
+        directory.publish(number, points)
+        head.mark(head.version).write(directory.path)
+        self._head = head
 
     def _expected(self) -> int | None:
         """Return how many points the manifest knows, `None` without one."""
@@ -233,16 +253,16 @@ class CollectionPoints(IndexPoints):
             return manifest.expected_points() or 0
 
     def holds_points(self) -> bool:
-        return self.count() > 0
+        return self.count_points() > 0
 
     def unknown_points(self) -> list[str]:
         """Return the ids of the points of an index that was rebuilt since."""
         expected = self._expected()
-        if expected is None or self.count() <= expected:
+        if expected is None or self.count_points() <= expected:
             return []
         with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
             named = {key.id for note in manifest.notes() for key in note.chunks}
-        pages = self.pages(_PAGE, fields=False)
+        pages = self.point_pages(_PAGE, fields=False)
         return [point.id for points, _ in pages for point in points if point.id not in named]
 
     def _close_points(self) -> None:
@@ -289,7 +309,8 @@ class CollectionPoints(IndexPoints):
                 index = {"field_name": name, "field_schema": kind}
                 self._ask("PUT", "/index", index, params=_WAITED)
 
-    def dense_size(self) -> int | None:
+    @property
+    def embedding_dim(self) -> int | None:
         with self._reading() as is_there:
             if not is_there:
                 return None
@@ -340,7 +361,7 @@ class CollectionPoints(IndexPoints):
             self._refreshed = time.monotonic()
         return super()._hold()
 
-    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
         searches = [self._request(query) for query in queries]
         with self._reading() as is_there:
             if not (is_there and searches):
@@ -384,7 +405,7 @@ class CollectionPoints(IndexPoints):
             points = [*map(_from_json, answer["points"])]
             return points, None if following is None else str(following)
 
-    def newest(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
+    def newest_points(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
         body: Json = {"filter": where, "limit": limit, "with_payload": fields}
         body["order_by"] = {"key": "meta.created", "direction": "desc"}
         with self._reading() as is_there:
@@ -401,7 +422,7 @@ class CollectionPoints(IndexPoints):
                 return []
             return [*map(_from_json, self._ask("POST", "/points", body))]
 
-    def count(self, where: Filter | None = None) -> int:
+    def count_points(self, where: Filter | None = None) -> int:
         with self._reading() as is_there:
             return self._count(where) if is_there else 0
 
@@ -423,7 +444,7 @@ class CollectionPoints(IndexPoints):
         for request in _requests(to_json({"id": key, "vector": v}) for key, v in changes):
             self._write("PUT", "/points/vectors", request)
 
-    def delete(self, ids: Sequence[str]) -> None:
+    def _delete(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), _PAGE):
             self._write("POST", "/points/delete", {"points": [*ids[start : start + _PAGE]]})
 
@@ -491,46 +512,3 @@ def _from_json(point: Any) -> Point:
     sparse = None if words is None else SparseVector(words["indices"], words["values"])
     identity, payload = str(point["id"]), point.get("payload") or {}
     return Point(identity, payload, vectors.get(DENSE), sparse, point.get("score", 0.0))
-
-
-class QdrantServerDocumentStore(BaseDocumentStore):
-    """A document store in a collection of a Qdrant server, with its manifest in a folder here.
-
-    It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does.
-    Readers see a writer's points as they are written, and its manifest when it is published.
-
-    ```python
-    from rag.config import StoreConfig
-    from rag.stores import QdrantServerDocumentStore
-
-    store = QdrantServerDocumentStore("/tmp/my-index", StoreConfig(url="http://127.0.0.1:6333"))
-    store.write_documents([Document(content="a note")])
-    ```
-
-    :param path: the folder of the index here; one for each collection.
-    :param settings: the server and the collection; as a mapping when it is read from YAML. The
-        API key is read from the environment when it is needed, and kept nowhere.
-    :param directory: the folder, where the caller holds its lock already.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        settings: StoreConfig | dict[str, Any],
-        directory: IndexDirectory | None = None,
-    ) -> None:
-        self.settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
-        self.collection_name = self.settings.collection
-        directory = directory or IndexDirectory(path)
-        super().__init__(path, "cosine", CollectionPoints(directory, self.settings))
-
-    def to_dict(self) -> dict[str, Any]:
-        return default_to_dict(self, path=self.path, settings=asdict(self.settings))
-
-    def missing_points(self, expected: int) -> str:
-        """Return what is wrong with a collection that should hold so many points, or "".
-
-        More of them are no harm: those that no note has are deleted when a run is published.
-        """
-        count = self.count_documents()
-        return f"the server held {count} of {expected} chunks" if count < expected else ""
