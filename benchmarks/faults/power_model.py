@@ -4,8 +4,8 @@
 
 A file or a folder counts as on the disk as it was when our program last synced it; of what changed
 since, any part may be. That is harsher than any file system: one that keeps a journal brings names
-there in order, and what the engine and SQLite sync themselves is not even counted. So it needs no
-rights, and whatever survives it survives elsewhere.
+there in order, and of what the engine and SQLite sync themselves only the engine's settings are
+counted. So it needs no rights, and whatever survives it survives elsewhere.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rag.index.shard_files import is_settings
 from rag.support.sparse_files import copy_file
 
 # What survives of that which was not synced: nothing; every name and no content; some of all.
@@ -123,9 +124,13 @@ class Disk:
             before, after = synced.get(name), now.get(name)
             survives = luck == "names" or (luck == "some" and chance.random() < 0.5)
             entry = after if survives else before
-            if entry is None:
+            if is_settings(name) and after in tree:
+                # Whoever opens a shard has the engine replace them, and it syncs the new file
+                # before the rename and the folder after it.
+                copy_file(tree[after], target / name)
+            elif entry is None:
                 continue
-            if entry.is_folder:
+            elif entry.is_folder:
                 self._put_folder(entry, tree, target / name, chance, luck)
             else:
                 self._put_file(entry, tree, target / name, chance, luck)

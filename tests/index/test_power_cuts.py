@@ -95,6 +95,21 @@ def test_what_was_published_stays_published(
             assert (snapshot.path / VECTORS).read_text() == "first"
 
 
+@pytest.mark.parametrize("luck", LUCK)
+def test_what_the_engine_replaces_and_syncs_when_a_shard_is_opened_is_on_the_disk(
+    index: IndexDirectory, tmp_path: Path, luck: str
+) -> None:
+    publish_whole(index, 1, "first")
+    (tmp_path / "room").mkdir()
+    disk = Disk(index.path, tmp_path / "room")
+    config = index.path / f"gen-1/{SHARD}/edge_config.json"
+    replacement = config.with_name("replacement")
+    replacement.write_text('{"opened": true}')
+    replacement.replace(config)
+    disk.cut(tmp_path / "left", random.Random(1), luck)
+    assert (tmp_path / f"left/gen-1/{SHARD}/edge_config.json").read_text() == '{"opened": true}'
+
+
 @pytest.mark.parametrize("pointer", ["", "\0\0\0\0\0", "gen-9", "../gen-1", "gen-2"])
 def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_is_read(
     index: IndexDirectory, pointer: str
