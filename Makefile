@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full browser picture integration lint types bench peers crash embedding-crash faults warm warm-load watch-burst wheel try-wheel index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full browser picture integration lint types bench peers crash faults warm watch-burst wheel try-wheel index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -81,14 +81,11 @@ bench: install
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/right_first.py
 	$(BIN)/python benchmarks/hostile_replies.py
-	$(BIN)/python benchmarks/tokenizing.py
-	$(BIN)/python benchmarks/context.py
-	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/answers.py
+	$(BIN)/python benchmarks/related.py
 	$(BIN)/python benchmarks/peers.py --sizes $(SIZES)
-	$(BIN)/python benchmarks/index_cost.py
-	$(BIN)/python benchmarks/planning.py
 
-# The searches that `make bench` compares with, and what draws its plots: 250 MB.
+# The searches that `make bench` compares with: 230 MB.
 peers: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 
@@ -100,14 +97,10 @@ browser: install
 
 # The session of docs/search.md as a picture of a terminal, in docs/images/.
 picture: install
-	$(BIN)/python benchmarks/session_picture.py
+	$(BIN)/python tests/support/session_picture.py
 
 crash: install
 	$(BIN)/python benchmarks/crash.py
-
-# The same while the built-in model embeds: some ten minutes.
-embedding-crash: install
-	$(BIN)/python benchmarks/embedding_crash.py
 
 # Attackers, power cuts, damage, full disks: tries and failures of each, in under 20 minutes.
 faults: install
@@ -116,10 +109,6 @@ faults: install
 # The command-line suite in the warm process and cold, byte for byte: some ten minutes.
 warm: install
 	$(BIN)/python tests/support/both_ways.py
-
-# Two hundred commands at once in the warm process, and kill -9 of any part of it.
-warm-load: install
-	$(BIN)/python benchmarks/warm_load.py
 
 # What `rag watch` makes of edits one by one, of 10,000 in a minute, of 50,000 files touched at once.
 watch-burst: install

@@ -1,7 +1,6 @@
 """How well `rag ask` answers without a model, on questions with the lines that answer them.
 
     python benchmarks/answers.py [--set front-matter] [--meaning FOLDER] [--failures]
-        [--json FILE]
 
 The questions are those of questions/answers.jsonl, or of another set in that folder;
 benchmarks/questions/README.md says how they were made. Each vault is indexed by itself and asked as
@@ -23,9 +22,8 @@ With --failures every question that went wrong is listed, with what was quoted i
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -77,7 +75,6 @@ def main() -> None:
     parser.add_argument("--set", default="answers", help="answers (default) or front-matter")
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
     parser.add_argument("--failures", action="store_true", help="list what went wrong")
-    parser.add_argument("--json", type=Path, help="write what every question found to this file")
     arguments = parser.parse_args()
     asked: list[Asked] = []
     questions = read_set(QUESTIONS / f"{arguments.set}.jsonl")
@@ -89,9 +86,6 @@ def main() -> None:
     _print_rates(asked)
     if arguments.failures:
         _print_failures(asked)
-    if arguments.json:
-        lines = [asdict(one) | {"rank": one.rank, "failed": one.failed} for one in asked]
-        arguments.json.write_text(json.dumps(lines, ensure_ascii=False, indent=1), "utf-8")
 
 
 def ask(

@@ -43,7 +43,6 @@ class Competitor:
     :ivar reads: the languages whose queries it is asked.
     :ivar indexes: whether it has an index at all.
     :ivar updates: whether it can bring its index up to date.
-    :ivar most: how many notes its makers recommend it for, at most; 0 for no bound.
     :ivar nothing_found: the exit code of a search that finds nothing.
     :ivar version: of the program, or of what it is made of.
     """
@@ -52,7 +51,6 @@ class Competitor:
     reads: tuple[str, ...] = ("en", "ja")
     indexes = True
     updates = False
-    most = 0
     nothing_found = 0
     version: str
 
@@ -89,15 +87,14 @@ class Script(Competitor):
     """A program of benchmarks/programs."""
 
     def __init__(
-        self, program: str, variant: str, reads: tuple[str, ...], *packages: str, most: int = 0
+        self, program: str, variant: str, reads: tuple[str, ...], package: str = ""
     ) -> None:
-        self.reads, self.most, self._variant = reads, most, variant
+        self.reads, self._variant = reads, variant
         self._line = [sys.executable, str(HERE / "programs" / f"peer_{program}.py")]
         try:
-            versions = [version(package) for package in packages]
+            self.version = version(package) if package else sqlite3.sqlite_version
         except PackageNotFoundError as error:
             raise PeerMissing(f"the package {error.name} is not installed") from error
-        self.version = versions[0] if versions else sqlite3.sqlite_version
 
     def index(self, vault: Path, home: Path) -> Command:
         return self._command(home, "load", self._variant, str(vault), str(home))
@@ -200,10 +197,6 @@ class Qmd(Competitor):
     def search(self, vault: Path, home: Path, query: str) -> Command:
         return self._command(home, "search", query)
 
-    def server(self, home: Path) -> Command:
-        """Return what serves its index to agents."""
-        return self._command(home, "mcp")
-
     def notes(self, home: Path, printed: str) -> int:
         found = re.search(r"Total:\s+(\d+)", _output("qmd", self._command(home, "status")))
         return int(found[1]) if found else 0
@@ -225,11 +218,6 @@ _MAKERS: dict[str, Callable[[], Competitor]] = {
     "SQLite FTS5, trigram": partial(Script, "fts5", "trigram", _BOTH),
     "tantivy, stemmed": partial(Script, "tantivy", "stem", _ENGLISH, "tantivy"),
     "tantivy, bigrams": partial(Script, "tantivy", "bigram", _JAPANESE, "tantivy"),
-    "bm25s, Snowball": partial(Script, "bm25s", "snowball", _ENGLISH, "bm25s"),
-    "bm25s, Sudachi": partial(
-        Script, "bm25s", "sudachi", _BOTH, "bm25s", "sudachipy", "sudachidict_core"
-    ),
-    "qdrant-client, local": partial(Script, "qdrant", "words", _BOTH, "qdrant-client", most=20_000),
 }
 
 

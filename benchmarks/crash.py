@@ -5,7 +5,8 @@
 Each round edits the vault (new, changed, deleted and renamed notes), starts `rag index`, kills
 it with SIGKILL after a random time, and goes on. Meanwhile a reader process searches the index
 again and again. In the end one run must complete, the index must hold exactly what a fresh
-index of the same folder holds, and no search may have failed. Exit code 1 if not.
+index of the same folder holds and take little more room, and no search may have failed. Exit code 1
+if not.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from typing import Any
 from rag.config import load_config
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
+from rag.support.sparse_files import disk_usage
 from vaults import make_vault
 
+_MOST = 1.5  # times the room of a fresh index
 _READER = """
 import sys
 from rag.config import load_config
@@ -74,8 +77,10 @@ def main() -> None:
         searches, empty = (int(n) for n in lines[-1].split())
         print(f"{killed} kills, {searches} searches by the reader, {empty} without a result")
         state = "whole" if same else "WRONG"
-        print(f"the last run: exit code {last.returncode}; the index is {state}")
-        if last.returncode or not same or empty or reader.returncode:
+        growth = disk_usage(base / "data") / disk_usage(base / "fresh")
+        print(f"the last run: exit code {last.returncode}; the index is {state}", end=", ")
+        print(f"{growth:.2f} times as large as a fresh one")
+        if last.returncode or not same or empty or reader.returncode or growth > _MOST:
             sys.exit("\n".join([*lines[-20:], last.stderr]))
 
 

@@ -1,9 +1,10 @@
 """What the checker of a model's sentences lets pass, on scripted replies with labels.
 
-    python benchmarks/hostile_replies.py [--half tune|report] [--show] [--json FILE]
+    python benchmarks/hostile_replies.py [--half tune|report] [--show]
 
 The replies are `questions/hostile-replies.jsonl`. Each is judged as `rag ask` judges a model's:
-the notes are cleaned of prompt injections, and the reply is verified by what is left of them.
+the notes are cleaned of prompt injections, and the reply is verified by what is left of them. Then
+`questions/paraphrases.jsonl`: sentences in other words than the notes, by notes in both languages.
 Aims: false sentences shown as verified <= .03, true ones struck <= .05, planted orders obeyed 0.
 """
 
@@ -14,6 +15,7 @@ import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,22 @@ def verify(reply: dict[str, Any]) -> Verification:
     return verifier.end()[1]
 
 
+def paraphrases() -> dict[str, list[Judged]]:
+    """Return the paraphrases, judged by their note in each language: `en of ja notes` and so on."""
+    groups: dict[str, list[Judged]] = {}
+    for line in (REPLIES.parent / "paraphrases.jsonl").read_text("utf-8").splitlines():
+        note = json.loads(line)
+        for language, of, label in product(LANGUAGES, LANGUAGES, ("true", "false")):
+            source = {"title": note["title"][of], "text": note["text"][of]}
+            for pair in note[label]:
+                sentence = {"says": pair[language], "label": label}
+                facts = dict.fromkeys(("id", "kind", "half"), "paraphrase")
+                reply = {"language": language, "question": note["question"][language], **facts}
+                reply |= {"sources": [source], "reply": [sentence]}
+                groups.setdefault(f"{language} of {of} notes", []).extend(judge(reply))
+    return groups
+
+
 def text_of(reply: dict[str, Any]) -> str:
     """Return a reply as the model wrote it; a list of sources is a paragraph of its own."""
     between = "\n\n" if reply["kind"] == "source-list" else _SPACE[reply["language"]]
@@ -121,7 +139,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=HALVES, help="only one half of the set")
     parser.add_argument("--show", action="store_true", help="print the sentences judged wrongly")
-    parser.add_argument("--json", type=Path, help="keep what became of every sentence")
     options = parser.parse_args()
     began = time.process_time()
     judged = [sentence for reply in read() for sentence in judge(reply)]
@@ -133,11 +150,10 @@ def main() -> None:
             for s in chosen:
                 if s.verified != s.true:
                     print(f"  {s.reply:24}{'struck' if s.true else 'PASSED'}  {s.text}")
+    print(f"\n{'paraphrases':16}{'false, verified':>24}{'true, struck':>24}")
+    for group, said in paraphrases().items():
+        _line(group, rates(said))
     print(f"\n{1000 * seconds / len(judged):.2f} ms a sentence")
-    if options.json:
-        options.json.write_text(
-            json.dumps([vars(s) for s in judged], ensure_ascii=False, indent=1), "utf-8"
-        )
 
 
 def _print(half: str, judged: list[Judged]) -> None:

@@ -1,12 +1,9 @@
-"""The HTTP server: searches of several clients at once, and how soon the page shows what is typed.
+"""The HTTP server under load: searches of several clients at once.
 
     python benchmarks/http_server.py [--notes 10000] [--seconds 60] [--rate 50] [--clients 8]
-    python benchmarks/http_server.py --keystrokes 300      in chromium; needs the extra `browser`
 
 The server runs by itself, as `rag serve --http` does. A latency counts from the moment at which a
-search was due, so that a server which falls behind shows it. Keystrokes are typed 90 ms apart, each
-into a page of results; the time is from the event of the key to the frame after its results stand
-in the page, on the page's own clock. Exit code 1 when a request failed.
+search was due, so that a server which falls behind shows it. Exit code 1 when a request failed.
 """
 
 from __future__ import annotations
@@ -31,18 +28,6 @@ from vaults import make_vault, title_query
 
 _MB = 1 << 20
 _WARM_UP = 5  # seconds' worth of searches that are not counted
-# Notes each key, and the first frame after the results of its words are in the page.
-_WATCH = """() => {
-  const query = document.getElementById('query'), results = document.getElementById('results');
-  window.taken = []; window.typed = 0;
-  query.addEventListener('input', () => { window.typed = performance.now(); });
-  results.addEventListener('painted', () => {
-    const since = window.typed;
-    requestAnimationFrame(() => setTimeout(() => {
-      if (since) { window.taken.push(performance.now() - since); window.typed = 0; }
-    }));
-  });
-}"""
 
 
 def main() -> int:
@@ -52,7 +37,6 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=50.0, help="searches a second of all")
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--keystrokes", type=int, default=0)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -63,9 +47,6 @@ def main() -> int:
         index = [sys.executable, "-m", "rag", "index", str(home / "vault"), "--quiet"]
         subprocess.run(index, env=environment, check=True)
         with _server(environment, home) as (process, port, token):
-            if asked.keystrokes:
-                _measure_page(port, home / "data", asked.notes, asked.keystrokes)
-                return 0
             return _measure_load(process, port, token, asked)
 
 
@@ -119,31 +100,6 @@ def _search(connection: HTTPConnection, token: str, query: str, failed: list[str
     found = json.loads(answer.read())
     if answer.status != 200 or not found["results"]:
         failed.append(query)
-
-
-def _measure_page(port: int, data: Path, notes: int, keystrokes: int) -> None:
-    from playwright.sync_api import sync_playwright
-
-    from rag.web.access import Access, read_token
-
-    link = f"http://127.0.0.1:{port}/open?once={Access(read_token(data)).make_link()}"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        page = browser.new_page()
-        page.goto(link)
-        page.wait_for_selector("#results li")
-        page.evaluate(_WATCH)
-        number = 0
-        while len(page.evaluate("window.taken")) < keystrokes:
-            page.locator("#query").fill("")
-            page.locator("#query").press_sequentially(title_query(number % notes), delay=90)
-            number += 1
-        taken = page.evaluate("window.taken")
-        browser.close()
-    cuts = quantiles(taken, n=100)
-    print(f"{len(taken)} keystrokes: median {cuts[49]:.0f} ms  p95 {cuts[94]:.0f} ms")
 
 
 if __name__ == "__main__":

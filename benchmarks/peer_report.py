@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
-
-from verdicts import verdicts
 
 Record = dict[str, Any]
 
@@ -15,44 +13,46 @@ _HEAD = """\
 # Benchmarks
 
 `rag` beside other programs, on generated vaults, half English and half Japanese. All are whole
-processes that take turns in the same run, so the ratios say more than the seconds. `python
-benchmarks/peers.py` measures and writes this page, its plots and
-[benchmarks.json](benchmarks.json), which holds all numbers; `--report` writes it from the numbers
-that are there. Edit none of it by hand.
-"""
-
-_PLOTS = """\
-## At a glance
-
-![How each grows with the number of notes](benchmarks.png)
-
-Both axes are logarithmic, and down is better. The same as [SVG](benchmarks.svg).
+processes that take turns in one run, so the ratios say more than the seconds.
+`python benchmarks/peers.py` measures, and writes this page and [benchmarks.json](benchmarks.json);
+`--report` writes the page from the numbers that are there. How good the results are:
+[ranking](ranking.md). What else can be measured: [below](#other-benchmarks).
 """
 
 _HOW = """\
 ## How it is measured
 
-- **Vaults** are generated, the same ones every time: front matter, headings, lists, tags, links,
-  {bytes:,.0f} bytes a note. How often words come lies between encyclopaedia articles and help
-  pages (`benchmarks/frequencies.py` compares).
-- **First index** starts from nothing, with the files in the page cache. `rag` and qmd then bring
-  their index up to date; the others have no such thing and start again. `rag` indexes sections,
-  the others whole notes. No model is used.
-- **CPU** is user and system time of a process and its children. **Memory** is the peak of the whole
-  process tree while it indexes, what processes share counted once.
-- **Search** takes the titles of {queries} notes as queries, half English and half Japanese. A
-  program is asked what its tokenizer can read; one marked *en* or *ja* got the queries of that
-  language only. *Cold* is a process that starts, opens its index, answers and ends, with the page
-  cache warm; *warm* is the same command while `rag warm` holds a process ready.
-- **By hand** (SQLite, tantivy, bm25s, qdrant-client) are the short scripts in
-  [benchmarks/programs](../benchmarks/programs), a process to load and a process to search.
-  qdrant-client's local mode holds hashed words weighed by BM25. ripgrep counts the lines that hold
-  one of the words.
-- **That it works** is checked: every index holds all notes, every program finds a word that is in
-  one note only, and the changed notes are found by what was added. What fails, or takes too long
-  ({limit:,.0f} s for an index), is left out and named below the table.
-- Figures are medians. First indexings: {rounds}, and one where it took over {indexing:.0f} s.
-  Searches: a process for each query, {warm} when warm.
+- **Vaults**: front matter, headings, lists, tags, links, {bytes:,.0f} bytes a note; the same ones
+  every time. No model is used. In parentheses stands `rag` ÷ the other.
+- **First index** starts from nothing, with the files in the page cache. `rag` indexes sections, the
+  others whole notes; the scripts in [benchmarks/programs](../benchmarks/programs) drive SQLite and
+  tantivy, which cannot update.
+- **CPU** is of a process and its children. **Memory** is the peak of the process tree, shared pages
+  counted once.
+- **Search** takes titles of {queries} notes. *Cold* is a process that starts, answers and ends,
+  with the page cache warm; *warm* the same while `rag warm` holds a process ready. A program marked
+  *en* or *ja* got the queries of that language only. ripgrep counts lines that hold a word.
+- Every index must hold all notes, every program find a word of one note only and what was changed.
+  What fails, or takes over {limit:,.0f} s to index, is named below its table.
+- Figures are medians: of first indexings {rounds}; of searches one for each query, {warm} if warm.
+
+## Other benchmarks
+
+`make bench` runs the first five and this page, at 1,000 and 10,000 notes. Each prints both sides of
+its comparison in one run; `--help` says what it takes.
+
+| `benchmarks/…` | measures |
+|---|---|
+| `quality.py` | ranking beside bm25s and SQLite FTS5; `--meaning FOLDER` with the built-in model |
+| `right_first.py` | the right note first in seven languages, and nothing where there is nothing |
+| `hostile_replies.py` | false sentences that the checker of answers lets pass |
+| `answers.py` | quoted answers, refusals, calibration; by words or with `--meaning` |
+| `related.py` | hidden links among related notes |
+| `scores.py` | calibration of scores, and silence |
+| `costs.py`, `call_paths.py` | commands in turns with another checkout; functions that run |
+| `http_server.py`, `watching.py` | the server under load; the watcher, idle and in a burst |
+| `copying.py` | `rag index --to-server` beside the bare server |
+| `crash.py`, `faults` | kills; power cuts, damage, full disks, attackers |
 """
 
 
@@ -72,25 +72,12 @@ class Table:
     ours: str = "rag"
 
 
-def page(results: Record) -> str:
-    """Return the page as Markdown."""
-    parts = [_HEAD, _machine(results), _verdicts(results), _PLOTS]
-    parts += [_table(table, results) for table in TABLES]
-    parts += [_growth(results), _how(results)]
-    return "\n".join(part for part in parts if part)
-
-
-def seconds(value: float) -> str:
-    """Return seconds with three digits that count, or milliseconds."""
-    if value < 0.995:
-        return f"{value * 1000:.0f} ms"
-    return (
-        f"{value:.0f} s"
-        if value >= 99.5
-        else f"{value:.1f} s"
-        if value >= 9.95
-        else f"{value:.2f} s"
-    )
+def seconds(first: float, second: float) -> str:
+    """Return two durations in one unit, ms or s, with two or three digits that count."""
+    if first < 0.995:
+        return f"{first * 1000:.0f}/{second * 1000:.0f} ms"
+    digits = 0 if first >= 99.5 else 1 if first >= 9.95 else 2
+    return f"{first:.{digits}f}/{second:.{digits}f} s"
 
 
 def megabytes(value: float) -> str:
@@ -99,49 +86,44 @@ def megabytes(value: float) -> str:
 
 
 def _wall_and_cpu(record: Record) -> str:
-    return f"{seconds(record['wall'])} / {seconds(record['cpu'])}"
+    return seconds(record["wall"], record["cpu"])
 
 
 def _latency(record: Record) -> str:
-    return f"{seconds(record['wall'])} / {seconds(record['p95'])}"
+    return seconds(record["wall"], record["p95"])
 
 
-_COLD = Table(
-    "Search, cold",
-    "search",
-    "median / 95th percentile of wall; ratio of medians",
-    _latency,
-    itemgetter("wall"),
-)
+_WALL, _CPU, _PEAK, _BYTES = map(itemgetter, ("wall", "cpu", "peak", "bytes"))
+_MEDIAN = "median/95th percentile (ratio of medians)"
 TABLES = (
-    Table("First index", "index", "wall / CPU; ratio of CPU", _wall_and_cpu, itemgetter("cpu")),
-    Table(
-        "Nothing changed",
-        "unchanged",
-        "wall / CPU; ratio of wall",
-        _wall_and_cpu,
-        itemgetter("wall"),
-    ),
-    Table("1 % changed", "changed", "wall / CPU; ratio of wall", _wall_and_cpu, itemgetter("wall")),
-    _COLD,
-    replace(_COLD, title="Search, warm", unit=f"{_COLD.unit}, the others cold", ours="rag, warm"),
-    Table(
-        "Memory",
-        "index",
-        "peak of the first index",
-        lambda record: megabytes(record["peak"]),
-        itemgetter("peak"),
-    ),
-    Table(
-        "Disk",
-        "disk",
-        "after the first index",
-        lambda record: megabytes(record["bytes"]),
-        itemgetter("bytes"),
-    ),
+    Table("First index", "index", "wall/CPU (ratio of CPU)", _wall_and_cpu, _CPU),
+    Table("Nothing changed", "unchanged", "wall/CPU (ratio of wall)", _wall_and_cpu, _WALL),
+    Table("1 % changed", "changed", "wall/CPU (ratio of wall)", _wall_and_cpu, _WALL),
+    Table("Search, cold", "search", _MEDIAN, _latency, _WALL),
+    Table("Search, warm", "search", f"{_MEDIAN}; qmd is cold", _latency, _WALL, "rag, warm"),
+    Table("Memory", "index", "peak of the first index", lambda r: megabytes(r["peak"]), _PEAK),
+    Table("Disk", "disk", "after the first index", lambda r: megabytes(r["bytes"]), _BYTES),
 )
-_OURS = {table.ours for table in TABLES}
-_ALL_DO = ("index", "search")
+# What is demanded of `rag` at a size, in comparison with qmd where a program is named.
+_DEMANDS: tuple[tuple[str, str, float, tuple[str, str, str], str], ...] = (
+    ("warm search ÷ qmd", "10000", 0.4, ("rag, warm", "search", "wall"), "qmd"),
+    ("cold search, s", "10000", 0.4, ("rag", "search", "wall"), ""),
+    ("first index ÷ qmd, CPU", "10000", 1.3, ("rag", "index", "cpu"), "qmd"),
+    ("first index ÷ qmd, wall", "10000", 0.7, ("rag", "index", "wall"), "qmd"),
+    ("peak of the first index, bytes", "10000", 700e6, ("rag", "index", "peak"), ""),
+    ("peak of the first index, bytes", "50000", 1200e6, ("rag", "index", "peak"), ""),
+    ("disk ÷ qmd", "10000", 1.5, ("rag", "disk", "bytes"), "qmd"),
+    ("nothing changed ÷ qmd", "10000", 0.3, ("rag", "unchanged", "wall"), "qmd"),
+    ("1 % changed ÷ qmd", "10000", 1.0, ("rag", "changed", "wall"), "qmd"),
+    ("1 % changed ÷ qmd", "50000", 0.4, ("rag", "changed", "wall"), "qmd"),
+)
+
+
+def page(results: Record) -> str:
+    """Return the page as Markdown."""
+    parts = [_HEAD, _machine(results), _verdicts(results)]
+    parts += [_table(table, results) for table in TABLES]
+    return "\n".join(part for part in [*parts, _how(results)] if part)
 
 
 def _machine(results: Record) -> str:
@@ -152,115 +134,81 @@ def _machine(results: Record) -> str:
         f"{machine['system']}, Python {machine['python']}: "
         f"{', '.join(map(' '.join, versions.items()))}."
     ]
-    sizes_of: dict[str, list[str]] = {}
-    for size, found in results["sizes"].items():
-        for name, reason in found["missing"].items():
-            sizes_of.setdefault(f"**{name}** was left out: {reason}", []).append(f"{int(size):,}")
-    for reason, sizes in sizes_of.items():
-        where = "" if len(sizes) == len(results["sizes"]) else f" (at {', '.join(sizes)} notes)"
-        lines.append(f"{reason}{where}.")
+    missing = {pair for size in results["sizes"].values() for pair in size["missing"].items()}
+    lines += [f"**{name}** was left out: {reason}." for name, reason in sorted(missing)]
     return "\n\n".join(lines) + "\n"
 
 
+def verdicts(results: Record) -> Iterator[tuple[str, int, float, float | None]]:
+    """Yield each demand: what, at how many notes, the most that it may be, and what it is."""
+    for what, size, most, (ours, record, part), other in _DEMANDS:
+        programs = results["sizes"].get(size, {}).get("programs", {})
+        values = [
+            programs.get(name, {}).get(record, {}).get(part) for name in (ours, other) if name
+        ]
+        measured = None if None in values else values[0] / (values[1] if other else 1)
+        yield what, int(size), most, measured
+
+
 def _verdicts(results: Record) -> str:
-    rows = ["## What was demanded", "", "At 10,000 notes, where nothing else is said.", ""]
-    rows += ["| demanded | measured | |", "|---|---|---|"]
-    for verdict in verdicts(results["sizes"]):
-        met = {True: "met", False: "**not met**", None: "not measured"}[verdict.met]
-        rows.append(f"| {verdict.demanded} | {verdict.measured} | {met} |")
-    return "\n".join(rows) + "\n"
+    rows = [
+        "## What was demanded",
+        "",
+        "| | notes | at most | measured | |",
+        "|---|--:|--:|--:|---|",
+    ]
+    for what, size, most, measured in verdicts(results):
+        shown = "–" if measured is None else f"{measured:.3g}"
+        met = "" if measured is None else "met" if measured <= most else "**not met**"
+        rows.append(f"| {what} | {size:,} | {most:.3g} | {shown} | {met} |")
+    return "\n".join(rows).replace("e+08", "e8").replace("e+09", "e9") + "\n"
 
 
 def _table(table: Table, results: Record) -> str:
-    """Return one question as a table: a row a program, two columns a size."""
+    """Return one question as a table: a row a program, a column a size."""
     sizes = results["sizes"]
     rows, notes = [], []
-    for name in _named(table, results):
+    for name in _programs_of(table, results):
         cells: list[str] = []
-        reasons: list[str] = []
-        for size, found in sizes.items():
-            cells += _cells(table, name, found["programs"])
-            record = found["programs"].get(name, {})
-            reason = _given_up(table, record) or _hurried(table, record, name, results)
-            if reason:
-                reasons.append(f"\n– {name} at {int(size):,} notes: {reason}.\n")
+        for size, programs in ((size, found["programs"]) for size, found in sizes.items()):
+            cells.append(_cell(table, name, programs))
+            given_up = programs.get(name, {}).get("given_up", {})
+            if reason := given_up.get(table.what) or given_up.get("index"):
+                notes.append(f"\n– {name} at {int(size):,} notes: {reason}.\n")
         if any(cells):
             rows.append(
                 f"| {_label(name, results)} | {' | '.join(cell or '–' for cell in cells)} |"
             )
-        if any(cells) or table.what in _ALL_DO:
-            notes += reasons
-    if not rows and not notes:
-        return ""
-    head = "".join(f" {int(size):,} notes | {table.ours} ÷ |" for size in sizes)
+    if not rows:
+        return "".join(notes)
+    head = " | ".join(f"{int(size):,} notes" for size in sizes)
     lines = [f"## {table.title}", "", f"{table.unit[0].upper()}{table.unit[1:]}.", ""]
-    lines += [f"| |{head}", "|---" + "|--:|--:" * len(sizes) + "|", *rows]
+    lines += [f"| | {head} |", "|---" + "|--:" * len(sizes) + "|", *rows]
     return "\n".join(lines) + "\n" + "".join(notes)
 
 
-def _named(table: Table, results: Record) -> list[str]:
-    """Return the programs of a table: ours first, and the others without our other form."""
-    return [table.ours, *(name for name in results["versions"] if name not in _OURS)]
+def _programs_of(table: Table, results: Record) -> list[str]:
+    """Return the programs of a table, ours first; the warm one is compared with qmd alone."""
+    if table.ours != "rag":
+        return [table.ours, "qmd"]
+    return [name for name in results["versions"] if name != "rag, warm"]
 
 
-def _given_up(table: Table, record: Record) -> str:
-    given_up: dict[str, str] = record.get("given_up", {})
-    return given_up.get(table.what) or given_up.get("index", "")
-
-
-def _hurried(table: Table, record: Record, name: str, results: Record) -> str:
-    """Return how few queries a slow program was asked."""
-    asked = record.get(table.what, {}).get("runs", 0) if table.what == "search" else 0
-    whole = results["queries"] * len(results["reads"].get(name, [])) // 2
-    return f"slow, so asked {asked} queries only" if 0 < asked < whole else ""
-
-
-def _cells(table: Table, name: str, programs: Record) -> tuple[str, str]:
+def _cell(table: Table, name: str, programs: Record) -> str:
     """Return what a program did at a size, and the ratio to it; empty without figures."""
-    found, ours = (programs.get(key, {}).get(table.what) for key in (name, table.ours))
-    if not found:
-        return "", ""
+    record, ours = (programs.get(key, {}).get(table.what) for key in (name, table.ours))
+    if not record:
+        return ""
     if name == table.ours or not ours:
-        return table.cell(found), " " if name == table.ours else ""
-    ratio = table.value(ours) / table.value(found)
-    return table.cell(found), f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.2f}"
+        return table.cell(record)
+    ratio = table.value(ours) / table.value(record)
+    return f"{table.cell(record)} ({ratio:.{0 if ratio >= 9.95 else 2}f})"
 
 
 def _label(name: str, results: Record) -> str:
     reads = results["reads"].get(name, [])
-    label = f"**{name}**" if name in _OURS else name
+    label = f"**{name}**" if name.startswith("rag") else name
     return f"{label} *({reads[0]})*" if len(reads) == 1 else label
-
-
-def _growth(results: Record) -> str:
-    """Return by how much each grows from the first size to the last."""
-    sizes = list(results["sizes"])
-    if len(sizes) < 2:
-        return ""
-    first, last = (results["sizes"][size]["programs"] for size in (sizes[0], sizes[-1]))
-    tables = [table for table in TABLES if table.title != "Search, warm"]
-    rows = []
-    for name in results["versions"]:
-        cells = []
-        for table in tables:
-            small, large = (programs.get(name, {}).get(table.what) for programs in (first, last))
-            grown = small and large and table.value(large) / table.value(small)
-            cells.append(f"×{grown:.1f}" if grown else "–")
-        if set(cells) != {"–"}:
-            rows.append(f"| {_label(name, results)} | {' | '.join(cells)} |")
-    times = int(sizes[-1]) / int(sizes[0])
-    lines = [
-        "## Growth",
-        "",
-        f"From {int(sizes[0]):,} to {int(sizes[-1]):,} notes, {times:g} times as many: how many "
-        "times as much each takes.",
-        "By the figures that the ratios above compare.",
-        "",
-        f"| | {' | '.join(table.title.split(',')[0].lower() for table in tables)} |",
-        "|---" + "|--:" * len(tables) + "|",
-        *rows,
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _how(results: Record) -> str:
@@ -272,5 +220,4 @@ def _how(results: Record) -> str:
         warm=results["warm_rounds"],
         limit=last["limit"],
         rounds=", ".join(rounds),
-        indexing=results["indexing"],
     )

@@ -6,8 +6,8 @@
 Each size is a run of its own: all programs take turns, so that what else the machine does falls on
 all alike. A size that is done is written to benchmarks.json at once, and sizes that were measured
 before stay there while machine and versions are the same; so 50,000 notes can be measured another
-day. --report makes the page and the plots of what is there. `make peers` installs the Python
-packages; programs that cannot run here are left out, and the page says why.
+day. --report makes the page of what is there. `make peers` installs the Python packages; programs
+that cannot run here are left out, and the page says why.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import peer_plots
 import peer_report
-from baselines import PeerMissing
 from competitors import Competitor, competitors
 from trials import INDEXING, QUERIES, WARM_ROUNDS, measure_size
 
@@ -52,10 +50,6 @@ def main() -> None:
             text = json.dumps(results, ensure_ascii=False, indent=1) + "\n"
             kept.write_text(text, "utf-8")
     (arguments.out / "benchmarks.md").write_text(peer_report.page(results), "utf-8")
-    try:
-        peer_plots.draw(results, arguments.out)
-    except PeerMissing as reason:
-        print(f"no plots: {reason}")
 
 
 def _begin(before: dict[str, Any], programs: dict[str, Competitor]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
     pip install bm25s sudachipy sudachidict_core
     python benchmarks/quality.py [--data ../shared/data/retrieval] [--without-peers]
     python benchmarks/quality.py --meaning FOLDER [--without-peers]
-    python benchmarks/quality.py --transforms [--questions 100]
 
 The first table asks for one paragraph among thousands: English notes, Japanese notes, and both
 in one index. The second asks 120 judged questions of two help vaults in one index. Everything
@@ -16,10 +15,6 @@ program is not told the language of a question. Questions, judging and metrics a
 With --meaning the program is measured three times: by words, by words and meaning, and by meaning
 alone, with the embedding model of the settings in force. It embeds all notes, which may take an
 hour; their vectors are kept in FOLDER for the next run.
-
-With --transforms it measures instead what variants of the query do (transforms.py), good ones and
-bad ones: how many relevant notes only they find, and that the note that the plain query ranks
-first never leaves the first ten.
 """
 
 from __future__ import annotations
@@ -68,17 +63,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="the help vaults: DATA/../vaults")
     parser.add_argument("--without-peers", action="store_true", help="measure the program alone")
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
-    parser.add_argument("--transforms", action="store_true", help="measure query transforms")
-    parser.add_argument("--questions", type=int, default=100, help="of each set, for --transforms")
     arguments = parser.parse_args()
     data: Path = arguments.data.resolve()
     if not data.is_dir():
         print(f"skipped: there are no question sets at {data}")
         return
     vaults = {name: data.parent / "vaults" / name for name in HELP_VAULTS}
-    if arguments.transforms:
-        _transforms(data, vaults, arguments.questions)
-        return
     meaning: Path | None = arguments.meaning
     _paragraphs(data, not arguments.without_peers, meaning)
     if all(vault.is_dir() for vault in vaults.values()):
@@ -218,23 +208,6 @@ def _indexed(vaults: Vaults, meaning: Path | None = None) -> Iterator[tuple[RAGC
         if meaning:
             embed(config, meaning / f"{'+'.join(vaults)}.sqlite3")
         yield config, seconds
-
-
-def _transforms(data: Path, help_vaults: Vaults, count: int) -> None:
-    from transforms import measure
-
-    sets = []
-    for language in LANGUAGES:
-        vaults = {language: data / language / "notes"}
-        sets.append((f"paragraphs, {language}", vaults, _read_paragraphs(data, language)))
-    if all(vault.is_dir() for vault in help_vaults.values()):
-        sets.append(("help vaults", help_vaults, read_questions(HELP)))
-    for title, vaults, questions in sets:
-        step = max(1, len(questions) // count)
-        print(f"\n{title}: {len(questions[::step][:count])} questions")
-        texts = {f"{n.vault}/{n.path}": "\n".join(n.lines) for n in _read_notes(vaults)}
-        with _indexed(vaults) as (config, _):
-            measure(config, questions[::step][:count], _judge(vaults), texts)
 
 
 def _read_notes(vaults: Vaults) -> list[Note]:

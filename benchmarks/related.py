@@ -1,6 +1,6 @@
 """How often a note that its author linked is found among the ten related ones.
 
-    python benchmarks/related.py [--meaning FOLDER] [--without-text] [--notes 200]
+    python benchmarks/related.py [--meaning FOLDER] [--notes 200]
 
 Of the two help vaults, obsidian-help-en and -ja in ../shared/data/vaults, so many notes with a link
 are drawn, half of each, and of each one link. It is hidden: the note it leads to counts as not
@@ -10,8 +10,7 @@ is among the ten, and among the first three, is printed, and the milliseconds a 
 By words, and with --meaning by the built-in embedding model too, whose vectors are kept in FOLDER.
 With --lists, instead, the lists of questions/related.jsonl: the share whose first note is sensible,
 and the share of notes to which nothing is related where nothing is clearly so.
-A link is still there as text then, as if its author had only named the other note; with
---without-text it is taken out of both notes, with its words.
+A hidden link is still there as text, as if its author had only named the other note.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -45,7 +42,6 @@ REPO = Path(__file__).resolve().parents[1]
 LISTS = REPO / "benchmarks" / "questions" / "related.jsonl"
 HOMES = (REPO / "vaults", LISTS.parent / "vaults")
 MADE = {"english-days": day_notes.english_days, "japanese-days": day_notes.japanese_days}
-_LINK = re.compile(r"!?\[\[([^\[\]\n]+?)\]\]")
 
 
 class Hidden(NamedTuple):
@@ -60,7 +56,6 @@ class Hidden(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
-    parser.add_argument("--without-text", action="store_true", help="take the links' words out")
     parser.add_argument("--notes", type=int, default=200, help="how many are drawn")
     parser.add_argument("--lists", action="store_true", help="score the judged lists")
     arguments = parser.parse_args()
@@ -76,7 +71,7 @@ def main() -> None:
             continue
         for way in ways:
             known = arguments.meaning / f"{vault}.sqlite3" if way == "meaning" else None
-            found, took = measure(vault, known, arguments.notes // 2, arguments.without_text)
+            found, took = measure(vault, known, arguments.notes // 2)
             ranks[way] += found
             _print(vault, way, found, f"{took:7.1f}")
     for way, found in ranks.items():
@@ -110,9 +105,7 @@ def score_lists(meaning: Path | None) -> None:
     print(f"nothing where nothing is related {fmean(silent):.2f} of {len(silent)}")
 
 
-def measure(
-    vault: str, known: Path | None, notes: int, without_text: bool
-) -> tuple[list[int], float]:
+def measure(vault: str, known: Path | None, notes: int) -> tuple[list[int], float]:
     """Return where the hidden note of each drawn one stands, 0 for not among the first ten, and the
     mean milliseconds in which ten related notes are found."""
     with tempfile.TemporaryDirectory() as folder:
@@ -121,13 +114,8 @@ def measure(
             embedding=EmbeddingConfig("builtin" if known else "none"),
             chat=ChatConfig("none"),
         )
-        root = Path(folder) / vault
-        shutil.copytree(SHARED / vault, root)
-        _index(config, root, None)
+        _index(config, SHARED / vault, known)
         drawn = draw(config, notes)
-        if without_text:
-            take_out(config, root, drawn)
-        _index(config, root, known)
         with Workspace(config) as workspace:
             ranks = [find(workspace, hidden) for hidden in drawn]
             started = time.perf_counter()
@@ -169,21 +157,6 @@ def _links(config: RAGConfig) -> tuple[dict[str, set[str]], dict[str, set[str]]]
                     out.setdefault(row.path, set()).add(link.notes[0].path)
                     into.setdefault(link.notes[0].path, set()).add(row.path)
     return out, into
-
-
-def take_out(config: RAGConfig, root: Path, drawn: Sequence[Hidden]) -> None:
-    """Take the hidden links, and those that lead back, out of the files of a vault."""
-    with open_manifest(config) as manifest:
-        for one in drawn:
-            for path, other in ((one.note, one.target), (one.target, one.note)):
-
-                def without(link: re.Match[str], path: str = path, other: str = other) -> str:
-                    target = re.split(r"\\?\||#", link[1], maxsplit=1)[0].strip()
-                    found = manifest.links.resolve(target, root.name, path) if target else []
-                    return "" if [note.path for note in found] == [other] else link[0]
-
-                text = (root / path).read_text("utf-8")
-                (root / path).write_text(_LINK.sub(without, text), "utf-8")
 
 
 def find(workspace: Workspace, hidden: Hidden) -> int:

@@ -1,6 +1,6 @@
 """How often the note that was looked for comes first, and nothing where there is nothing.
 
-    python benchmarks/right_first.py [FOLDER...] [--json FILE]
+    python benchmarks/right_first.py [FOLDER...]
 
 FOLDER are help vaults, obsidian-help-en and so on; without any, those in ../shared/data/vaults.
 benchmarks/questions/README.md says where all seven come from. Each is indexed with odd-notes, by
@@ -19,7 +19,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rag.app.requests import SearchRequest
@@ -73,7 +73,6 @@ class Answer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="help vaults")
-    parser.add_argument("--json", type=Path, help="write every answer to this file")
     arguments = parser.parse_args()
     folders = arguments.folders or [SHARED / f"obsidian-help-{name}" for name in LANGUAGES]
     vaults = {folder.name[-2:]: folder.resolve() for folder in folders if folder.is_dir()}
@@ -86,9 +85,6 @@ def main() -> None:
     if answers:
         _print_shares(answers)
         _print_misses(answers)
-    if arguments.json:
-        lines = [asdict(answer) | {"right": answer.right} for answer in answers]
-        arguments.json.write_text(json.dumps(lines, ensure_ascii=False, indent=1), "utf-8")
 
 
 def read_set(name: str) -> list[Query]:

@@ -78,8 +78,6 @@ class Trial:
 
         A second time only where the first did not take long.
         """
-        if self.program.most and notes > self.program.most:
-            raise GivenUp(f"its makers recommend it for {self.program.most:,} points at most")
         if any(run.wall > INDEXING for run in self._runs.get("index", ())):
             return None
         shutil.rmtree(self.home)

@@ -1,4 +1,4 @@
-"""Damage files of an index at random, and kill `rag index` again and again.
+"""Damage files of an index at random.
 
 An index with embeddings, merged segments and one that still grows is copied; one file of its data
 folder is damaged in the copy: a bit flipped, a stretch set to zeros, the end cut off, the file
@@ -21,7 +21,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +28,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import dedent
 from typing import Any
 from zlib import crc32
@@ -38,8 +36,6 @@ from faults import Row
 from vaults import make_vault
 
 _TRIALS = 600
-_KILLS = 300
-_MOST_ROOM = 1.2  # that the folder may take, by that of a fresh index
 _NOTES = 56
 _SECONDS = 120  # that a command may take on a busy machine
 _CORE = (
@@ -65,19 +61,15 @@ _SERVER = """
 
 
 def rows(room: Path) -> Iterator[Row]:
-    """Damage, and kill; three processes do it at once."""
+    """Damage; two processes do it at once."""
     half = _TRIALS // 2
-    # Kills need a disk: in memory every page that was only looked at takes room.
-    with TemporaryDirectory(prefix="rag-faults-") as disk:
-        tasks = (
-            partial(_try_all, room / "one", range(half)),
-            partial(_try_all, room / "other", range(half, _TRIALS)),
-            partial(_kill_often, Path(disk)),
-        )
-        with ThreadPoolExecutor(len(tasks)) as threads:
-            one, other, kills = threads.map(_apart, tasks)
+    tasks = (
+        partial(_try_all, room / "one", range(half)),
+        partial(_try_all, room / "other", range(half, _TRIALS)),
+    )
+    with ThreadPoolExecutor(len(tasks)) as threads:
+        one, other = threads.map(_apart, tasks)
     yield from _rows_of(one + other)
-    yield kills
 
 
 def _apart(task: Callable[[], Any]) -> Any:
@@ -131,7 +123,7 @@ class Site:
 
 
 @contextmanager
-def _site(room: Path, notes: int = _NOTES) -> Iterator[Site]:
+def _site(room: Path) -> Iterator[Site]:
     room.mkdir(exist_ok=True)
     site = Site(room, room / "notes", room / "pristine", room / "data")
     command = [sys.executable, "-c", dedent(_SERVER), str(_SUPPORT)]
@@ -142,15 +134,15 @@ def _site(room: Path, notes: int = _NOTES) -> Iterator[Site]:
             os.environ["RAG_DATA_DIR"] = str(site.data)
             os.environ["RAG_SERVE__START"] = "false"
             os.chdir(room)
-            _build(site, notes)
+            _build(site)
             yield site
         finally:
             server.kill()
 
 
-def _build(site: Site, notes: int) -> None:
+def _build(site: Site) -> None:
     _preload()
-    make_vault(site.vault, notes, notes * 0.0043)
+    make_vault(site.vault, _NOTES, _NOTES * 0.0043)
     _said("index", str(site.vault))
     _write(site.vault, _FIRST)
     _said("index")
@@ -448,75 +440,3 @@ def _first(trials: list[Trial], why: str = "wrong") -> str:
         return ""
     one = trials[0]
     return " ".join(f"{one.kind} {one.what}: {getattr(one, why)}".split())[:300]
-
-
-# -- kills -----------------------------------------------------------------------------
-
-
-def _kill_often(room: Path) -> Row:
-    """Kill `rag index`, and searches, at random moments; compare the folder with a fresh one."""
-    rng, killed, largest, searches = random.Random(7), 0, 0, 0
-    # What a fresh index has none of, such as the vectors of texts that changed, has a limit of its
-    # own, and would be most of the folder of few notes.
-    with _site(room, 4 * _NOTES) as site:
-        data, fresh = site.data, room / "fresh"
-        _copy(site)
-        whole = _timed(site, 0)
-        for turn in range(1, 20 * _KILLS):
-            _edit(site.vault, rng, turn)
-            killed += _killed(rng.uniform(0, whole), "index")
-            if turn % 3 == 0:
-                searches += _killed(rng.uniform(0, 0.3 * whole), "search", "anchor word")
-            largest = max(largest, _room_of(data)) if turn % 20 == 0 else largest
-            if turn % 20 == 0:
-                _said("index")
-            if killed >= _KILLS:
-                break
-        _said("index")
-        held, size = _forked(_dump), _room_of(data)
-        os.environ["RAG_DATA_DIR"] = str(fresh)
-        _said("index", str(site.vault))
-        usual, true = _room_of(fresh), _forked(_dump)
-    failed = size > _MOST_ROOM * usual or _chunks(held) != _chunks(true)
-    sizes = f"{size / usual:.2f} x the {usual / 1e6:.1f} MB of a fresh index"
-    note = f"{sizes}, {largest / usual:.2f} x at most meanwhile; {searches} searches killed"
-    return Row("kills of `rag index`: the folder grows, or is wrong", killed, int(failed), note)
-
-
-def _timed(site: Site, turn: int) -> float:
-    """Return how long a run with changes takes, undisturbed."""
-    _edit(site.vault, random.Random(turn), turn)
-    started = time.monotonic()
-    _said("index")
-    return time.monotonic() - started
-
-
-def _edit(vault: Path, rng: random.Random, turn: int) -> None:
-    for note in rng.sample(sorted(vault.rglob("*.md")), 4):
-        text = note.read_text("utf-8").partition("\n## Turn")[0]
-        note.write_text(f"{text}\n## Turn {turn}\n\n変更 {turn}\n", "utf-8")
-
-
-def _killed(seconds: float, *arguments: str) -> bool:
-    """Run a command and kill it after a time, unless it ended before."""
-    child = os.fork()
-    if not child:
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (1, 2):
-            os.dup2(nowhere, stream)
-        os._exit(_command([*arguments]))
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
-
-
-def _room_of(folder: Path) -> int:
-    """Return the bytes that a folder takes on disk; a file with two names counts once."""
-    found = [os.lstat(os.path.join(base, n)) for base, _, names in os.walk(folder) for n in names]  # noqa: PTH118
-    return sum({facts.st_ino: facts.st_blocks * 512 for facts in found}.values())
-
-
-def _chunks(answer: Answer) -> list[str]:
-    """Return the chunks of what `_dump` printed; names and words are only ever added."""
-    return sorted(line for line in answer.output.splitlines() if line[8:9] == "-")

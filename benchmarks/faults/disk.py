@@ -59,7 +59,6 @@ def _rows(room: Path) -> Iterator[Row]:
         kinds = [threads.submit(_try_disk, kind, room, vault) for kind in ("tmpfs", "ext4")]
         for rows in kinds:
             yield from rows.result()
-    yield _unwritable(room, vault)
 
 
 def _skipped(what: str, why: str) -> Row:
@@ -242,26 +241,6 @@ def _try_read_only(disk: _Disk) -> Row:
         disk.note(" ".join(arguments), ran, "" if ran.returncode == 0 else f"exit {ran.returncode}")
     subprocess.run(["mount", "-o", "remount,rw", str(disk.path)], check=True)
     return disk.row("commands that read, on a disk that is read only", len(_READING))
-
-
-def _unwritable(room: Path, vault: Path) -> Row:
-    """Read an index in a folder without the right to write there."""
-    disk = _Disk("a folder", room / "folder", vault)
-    disk.path.mkdir()
-    disk.run("index", "-q", str(vault))
-    if os.geteuid() == 0:  # which the rights of a folder do not bind otherwise
-        disk.bound = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-        if not shutil.which("setpriv"):
-            return _skipped("a folder: commands that read, without the right to write", "as root")
-    paths = [disk.data, *disk.data.rglob("*")]
-    for path in paths:
-        path.chmod(0o500 if path.is_dir() else 0o400)
-    for arguments in _READING:
-        ran = disk.run(*arguments)
-        disk.note(" ".join(arguments), ran, "" if ran.returncode == 0 else f"exit {ran.returncode}")
-    for path in paths:
-        path.chmod(0o700)
-    return disk.row("commands that read, without the right to write", len(_READING))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"""Notes made to take the machine, 5 MB of each kind through `rag index`; and notes that became
-pipes, devices, sockets or folders.
+"""Notes made to take the machine, 5 MB of each kind through `rag index`.
 
 A note fails when indexing it takes more than 3 s of processor time, or 300 MB, above what indexing
 a note of one line takes here and now.
@@ -8,10 +7,9 @@ a note of one line takes here and now.
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -109,7 +107,6 @@ def rows(room: Path) -> Iterator[Row]:
                 costs[at] = _cost(room, name, cpu, peak)
         yield _row(f"5 MB of hostile {group}", list(names), costs)
     yield _all_together(room)
-    yield from _replaced(room)
 
 
 _Cost = tuple[float, float, str]  # seconds and bytes above resting, and what went wrong
@@ -167,51 +164,3 @@ def _rag(home: Path, *arguments: str) -> Measured:
     environment = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")}
     command = [sys.executable, "-m", "rag", *arguments]
     return measure(command, environment, home, _LIMIT)
-
-
-# -- notes that became something else --------------------------------------------------------
-
-
-def _socket(path: Path) -> None:
-    # The name of a socket must be short: it is bound in a folder that is, and moved.
-    with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as made:
-        made.bind(f"{short}/s")
-        Path(short, "s").rename(path)
-
-
-_OTHERS: dict[str, Callable[[Path], None]] = {
-    "a pipe": os.mkfifo,
-    "a socket": _socket,
-    "a folder": os.mkdir,
-    "a link to /dev/zero": lambda path: path.symlink_to("/dev/zero"),
-}
-# What a command may end with, and what it must not print: nothing of such a note can be shown.
-_COMMANDS: dict[tuple[str, ...], tuple[int, ...]] = {
-    ("search", "holding"): (0,),
-    ("get", "Holding"): (1,),
-    ("index",): (0, 5),  # 5: an ignore file could not be read, and is named
-    ("search", "other"): (0,),
-}
-
-
-def _replaced(room: Path) -> Iterator[Row]:
-    for kind, replace in _OTHERS.items():
-        home = _vault(room, {"Holding.md": "# Holding\n\nholding", "Other.md": "other"})
-        _rag(home, "index", "notes")
-        for name in ("Holding.md", ".gitignore"):
-            (home / "notes" / name).unlink(missing_ok=True)
-            replace(home / "notes" / name)
-        wrong = [
-            f"{' '.join(command)}: {outcome}"
-            for command, codes in _COMMANDS.items()
-            if (outcome := _outcome(home, command)) not in map(str, codes)
-        ]
-        yield Row(f"a note and .gitignore that became {kind}", len(_COMMANDS), len(wrong),
-                  "; ".join(wrong[:1]))  # fmt: skip
-
-
-def _outcome(home: Path, command: tuple[str, ...]) -> str:
-    try:
-        return str(_rag(home, *command).code)
-    except TooLong as error:
-        return str(error)

@@ -2,15 +2,13 @@
 
 They are searched, asked (quoted, without a model), planned and transformed over 1,000 generated
 notes, in this process, after plain queries have warmed it up; what counts is the CPU time above
-that of a plain query. A few go through the program too.
+that of a plain query.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -43,20 +41,12 @@ SECONDS = 0.5  # of CPU, above a plain query
 _CAP = 3  # seconds after which a query is given up
 _AGAIN = 3  # times that a query is tried which took too long: a busy machine takes longer
 _PLAIN = "plain words of a query"
-_PROGRAM = (
-    ("search", "phrases of two words"),
-    ("search", "beginnings"),
-    ("search", "a pattern of any characters"),
-    ("ask", "phrases of one character"),
-    ("plan", "a list of unknown tags"),
-    ("transform", "misspelt words"),
-)
 
 Work = Callable[[str], object]
 
 
 def rows(room: Path) -> Iterator[Row]:
-    """Yield a row for each command, and one for the program as a whole."""
+    """Yield a row for each command."""
     make_vault(room / "vault", NOTES, NOTES * BYTES / 1e6)
     os.environ["RAG_DATA_DIR"] = str(room / "data")
     os.environ["RAG_OLLAMA__ENABLED"] = "false"
@@ -68,7 +58,6 @@ def rows(room: Path) -> Iterator[Row]:
     with get_document_store(config) as store:
         for name, work in _commands(config, store).items():
             yield _row(name, work, queries)
-    yield _program(queries)
 
 
 def _stock() -> object:
@@ -147,26 +136,3 @@ def _ending() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-def _program(queries: dict[str, str]) -> Row:
-    """Run the program with a few queries."""
-    plain = {name: min(_ran(name, _PLAIN) for _ in range(2)) for name, _ in _PROGRAM}
-    taken = {
-        f"{name}, {family}": _ran(name, queries[family]) - plain[name] for name, family in _PROGRAM
-    }
-    return _told(f"the program: {SECONDS} s of CPU above a plain query at most", taken)
-
-
-def _ran(command: str, text: str) -> float:
-    """Return the CPU time of a command; what ends in another way than its exit codes is endless."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rag", command, "--", text],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = usage.ru_utime + usage.ru_stime
-    return seconds if process.returncode in (0, 1, 2) else float("inf")

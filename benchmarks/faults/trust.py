@@ -172,9 +172,6 @@ def rows(room: Path) -> Iterator[Row]:
         yield from _addresses(house, stranger)
         yield from _keys(house, stranger)
     yield _data_folder(house)
-    yield _folders_outside(house)
-    yield from _plug_ins(house)
-    yield _hostile_files(house)
 
 
 def _addresses(house: House, stranger: Stranger) -> Iterator[Row]:
@@ -272,93 +269,3 @@ def _data_folder(house: House) -> Row:
         failures += house.files() != before
     house.run("vault", "remove", "strange", "-q")
     return Row("foreign files of a data_dir deleted or added to", len(commands), failures)
-
-
-def _folders_outside(house: House) -> Row:
-    outside = house.room / "outside/diary"
-    outside.mkdir(parents=True)
-    (outside / "Diary.md").write_text("# Diary\n\nA kazoo.\n")
-    (house.strange / "vaults").mkdir()
-    (house.strange / "vaults/notes").symlink_to(outside)
-    (house.strange / "linked").symlink_to(outside.parent)
-    texts = ("", *(f'vaults_dir = "{p}"\n' for p in ("../outside", "linked", outside.parent)))
-    failures = 0
-    for text in texts:
-        house.settings(text)
-        house.run("index", "-q")
-        found = house.run("search", "kazoo", "--json")
-        failures += found.returncode != 1
-    return Row("folders outside that are indexed", len(texts), failures)
-
-
-def _plug_ins(house: House) -> Iterator[Row]:
-    """A plug-in that can be imported, and leaves a mark when it is."""
-    mark, site = house.room / "mark", house.room / "site"
-    info = site / "evil-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "evil.py").write_text(f"open({str(mark)!r}, 'w').close()\nmake = object\n")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
-    groups = ("steps", "transformers", "classifiers")
-    (info / "entry_points.txt").write_text(
-        "".join(f"[rag.{g}]\nevil = evil:make\n" for g in groups)
-    )
-    texts = (
-        '[search]\ntransforms = ["evil"]\n[ask]\ntransforms = ["evil"]\n',
-        '[routes]\nclassifier = "evil"\n',
-        '[routes]\nclassifier = "keyword"\n'
-        f'[routes.rules.a]\nkeywords = ["{_SECRET}"]\ntransforms = ["evil"]\n',
-        '[planner]\nrouter = "evil"\nplan = "always"\n',
-        '[ask]\nsteps = ["evil"]\n',
-    )
-    path = {"PYTHONPATH": os.pathsep.join([str(site), *_path()])}
-
-    def is_run(command: tuple[str, str]) -> bool:
-        house.run(*command, variables=path)
-        try:
-            return mark.exists()
-        finally:
-            mark.unlink(missing_ok=True)
-
-    commands = (("search", _SECRET), ("ask", _QUESTION))
-    failures = 0
-    for text in texts:
-        house.settings(text)
-        failures += sum(map(is_run, commands))
-    yield Row("plug-ins of an untrusted file that are run", len(commands) * len(texts), failures)
-    house.run("trust")
-    yield Row("  trusted: now one is", 1, not is_run(("ask", _QUESTION)))
-
-
-def _path() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-
-
-def _hostile_files(house: House) -> Row:
-    """Each must be refused, in a message and within the limit on the processor."""
-    file = house.strange / "rag.toml"
-    texts = {
-        "brackets": "a = " + "[" * 100_000,
-        "tables": "a = " + "{b=" * 100_000,
-        "parts of a key": "a." * 400_000 + "a = 1",
-        "keys of many parts": "".join(f"x{i}." + "a." * 198 + "a=1\n" for i in range(2500)),
-        "digits": "data_dir = 0x" + "f" * 500_000,
-        "size": "#" * 2_000_000,
-    }
-    failures = []
-    for name, text in texts.items():
-        house.settings(text)
-        if _is_wrong(house.run("search", _SECRET)):
-            failures.append(name)
-    os.mkfifo(house.strange / "pipe")
-    links = ("/dev/zero", "/dev/random", "pipe", "linked")
-    for link in links:
-        file.unlink()
-        file.symlink_to(link)
-        if _is_wrong(house.run("search", _SECRET)):
-            failures.append(link)
-    tries = len(texts) + len(links)
-    return Row("files of settings that attack the reader", tries, len(failures), " ".join(failures))
-
-
-def _is_wrong(ran: subprocess.CompletedProcess[str]) -> bool:
-    return ran.returncode != 2 or "Traceback" in ran.stderr or len(ran.stderr) > 2000

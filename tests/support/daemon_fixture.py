@@ -22,11 +22,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from rag.daemon import endpoint as place
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
 from processes import children_of, processes_with, state_of
+from rag.daemon import endpoint as place
 
 REPO = Path(__file__).resolve().parents[2]
 RAG = [sys.executable, "-m", "rag"]

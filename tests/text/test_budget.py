@@ -1,7 +1,7 @@
 """How many tokens a text is worth: `count_tokens`, beside the counts of a real tokenizer.
 
-The counts were made by Mistral Nemo's tokenizer ("tekken", tekken_240911.json), loaded as in
-benchmarks/token_counts.py. No tokenizer is needed to run these tests.
+The counts were made by Mistral Nemo's tokenizer ("tekken", tekken_240911.json of the package
+mistral-common). No tokenizer is needed to run these tests.
 """
 
 from __future__ import annotations

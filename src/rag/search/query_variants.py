@@ -39,7 +39,7 @@ class RankingWeights:
     :param sections: what the first, second, … section of a note counts for. Weights of 1, .5, .25
         rank a note above a better one because it is long.
     :param meaning: what a chunk gains for being a standard deviation nearer to the query, as a
-        share of what a text with all words of the query scores; `benchmarks/fusion.py` fits it.
+        share of what a text with all words of the query scores; fitted, see docs/ranking.md.
     :param expected: what a chunk without an embedding is taken to have of that: one that shares no
         word with the query, and how much more one that scores as a text with all of them.
     :param unsaid: how many times more of it a chunk gains where no text holds a word of the query.

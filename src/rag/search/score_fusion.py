@@ -20,7 +20,7 @@ tells little that the nearest of the few is near, when the right one may be amon
 chunk without an embedding is taken to be as near as leaves open whether it is right
 (`RankingWeights.expected`): nearer the more of the words it holds. So neither is favoured.
 
-How λ was made and what it does is in docs/ranking.md; `benchmarks/fusion.py` fits it.
+How λ was fitted is in docs/ranking.md.
 
 What all variants of a query find together is added in the same way:
 

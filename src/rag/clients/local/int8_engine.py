@@ -193,7 +193,7 @@ class WeightsFile:
         """Return the weights that the graph in `e5.onnx` wants, by name: matrices in 8 bits with a
         scale for each column.
 
-        :param smooth: `(12, 2, 384)`, see `benchmarks/make_e5_graph.py`.
+        :param smooth: `(12, 2, 384)`, see `tests/support/make_e5_graph.py`.
         :param outliers: `(12, n)`, likewise.
         """
         made = {f"emb.ln.{end}": self._numbers(f"emb.ln.{end}") for end in "wb"}

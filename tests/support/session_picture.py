@@ -2,7 +2,7 @@
 
 The commands are run anew, on the sample vaults in a data folder of their own.
 
-    python benchmarks/session_picture.py
+    python tests/support/session_picture.py
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs/images/session.svg"
 COLUMNS = 92
 _SESSION = re.compile(r"```console\n(.*?)```", re.S)
