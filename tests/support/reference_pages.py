@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from inspect import cleandoc
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
@@ -22,7 +23,8 @@ from rag.web.openapi import class_named
 
 _COMMANDS_HEAD = """# Commands
 
-Made by `make docs` from the program's own help; a test fails when the two differ.
+Made by `make docs` from the program's help; a test compares them. `rag COMMAND --help` says
+more. `rag --install-completion` lets your shell complete all of it.
 """
 _EXIT_CODES = (
     "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
@@ -32,10 +34,19 @@ _EXIT_CODES = (
 )
 
 
+_MANY = 3  # commands; an option that so many have alike is described once
+_NEARLY_ALL = ("--config", "--json", "--quiet")
+_EXAMPLES = 3
+
+
 def command_reference() -> str:
     """Return the reference of all commands as Markdown."""
-    sections = [_command_section(name, command) for name, command in all_commands()]
-    return "\n".join([f"{_COMMANDS_HEAD}\n{fill(_EXIT_CODES, 96)}\n", *sections])
+    commands = dict(all_commands())
+    uses = Counter(_entry(option) for command in commands.values() for option in _options(command))
+    shared = [entry for entry, count in uses.items() if count >= _MANY]
+    sections = [_command_section(name, command, shared) for name, command in commands.items()]
+    head = [f"{_COMMANDS_HEAD}\n{fill(_EXIT_CODES, 96)}\n", "## Options of many commands\n"]
+    return "\n".join([*head, *map("- {}".format, sorted(shared)), "", *sections])
 
 
 def all_commands() -> Iterator[tuple[str, Any]]:
@@ -49,44 +60,60 @@ def all_commands() -> Iterator[tuple[str, Any]]:
             yield name, command
 
 
-def _command_section(name: str, command: Any) -> str:
+def _command_section(name: str, command: Any, shared: Sequence[str]) -> str:
     text, _, examples = (command.help or "").partition("\b")
-    lines = [f"## rag {name}", "", " ".join(text.split()), ""]
+    lines = [f"## rag {name}", "", " ".join(text.partition("\n\n")[0].split()), ""]
     if examples:
-        shown = (line.strip() for line in examples.strip().split("\n") if line)
-        lines += ["```sh", *shown, "```", ""]
-    if rows := [
-        _parameter_row(parameter) for parameter in command.params if parameter.name != "help"
-    ]:
-        lines += ["| | |", "|---|---|", *rows, ""]
-    return "\n".join(lines)
+        shown = [line.strip() for line in examples.strip().split("\n") if line]
+        lines += ["```sh", *shown[:_EXAMPLES], "```", ""]
+    entries = {_entry(option): option for option in _options(command)}
+    lines += [f"- {entry}" for entry in entries if entry not in shared]
+    common = [option.opts[0] for entry, option in entries.items() if entry in shared]
+    if named := [f"`{name}`" for name in common if name not in _NEARLY_ALL]:
+        lines.append(f"- and {', '.join(named)}")
+    return "\n".join([*lines, ""])
 
 
-def _parameter_row(parameter: Any) -> str:
-    """Return the row of a parameter: its names (of an argument its placeholder), and its help."""
+def _options(command: Any) -> list[Any]:
+    return [parameter for parameter in command.params if parameter.name != "help"]
+
+
+def _entry(parameter: Any) -> str:
+    """Return the names of a parameter (of an argument its placeholder), and its help."""
     if parameter.param_type_name == "argument":
-        return f"| `{parameter.metavar or parameter.name.upper()}` | {parameter.help or ''} |"
+        return f"`{parameter.metavar or parameter.name.upper()}`: {parameter.help or ''}"
     label = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     if parameter.metavar and not parameter.is_flag:
-        label += f" {parameter.metavar}".replace("|", "\\|")
-    return f"| {label} | {parameter.help or ''} |"
+        label += f" {parameter.metavar}"
+    return f"{label}: {parameter.help or ''}"
 
 
 # -- docs/json.md ------------------------------------------------------------
 
 _JSON_HEAD = """# JSON
 
-Made by `make docs` from the types of reports; a test fails when the two differ. Each command prints
-one object with `--json`, whose first field is `"schema": 1`; `rag search --format jsonl` prints an
-object a line, each a [Result](#result) with the same first field. Fractions have six digits. New
-fields may be added to schema 1; none changes its name or its type.
-
-What goes wrong is an object too, of either format, beside its exit code:
+Made by `make docs` from the types of reports; a test compares them. Each command prints one object
+with `--json`, whose first field is `"schema": 1`; `rag search --format jsonl` prints an object a
+line, each a [Result](#result). Fractions have six digits. Fields may be added to schema 1; none
+changes its name or its type. What goes wrong is an object too, beside its exit code:
 `{"schema": 1, "error": {"kind": …, "message": …, "hint": …}}`. `kind` is stable, `hint` names the
-command to type, and `suggestions` are names that are near, where there are any.
+command to type, and `suggestions` are names that are near.
 
-A field that is not always there is marked: *optional*.
+A field without a type is a string, `T[]` a list, `{T}` an object of such values; a field with `?`
+is left out where there is nothing to say. These mean the same everywhere:
+
+| | |
+| --- | --- |
+| `vault`, `path`, `title` | of a note: its vault, its path in that, what it is called |
+| `id`, `file` | of a note, for `rag get`, as long as it has its path; where it is on disk |
+| `line_start`, `line_end` | lines of the file, from 1 |
+| `created`, `modified` | a day, or a day and a time; empty where it is not known |
+| `notices`, `problems` | sentences: what there is to know; what is wrong |
+| `corrections`, `missing` | words that no note holds: what was searched for; the others |
+| `route`, `variants`, `plan` | one of `[routes]`; other wordings; what was understood |
+| `total`, `elapsed_ms`, `index` | how many; from request to report; the state of the index |
 """
+_EVERYWHERE = frozenset(re.findall(r"`(\w+)`", _JSON_HEAD.partition("everywhere:")[2]))
 # Which reports each command prints, the usual one first.
 _REPORTS = {
     "search": "search.SearchReport",
@@ -119,15 +146,6 @@ _NAMES = {
 }
 
 
-class _Field(NamedTuple):
-    """A field as a row of a table."""
-
-    name: str
-    type: str
-    mark: str
-    text: str
-
-
 def json_reference() -> str:
     """Return the page of JSON fields as Markdown."""
     page = _Page()
@@ -139,7 +157,7 @@ def json_reference() -> str:
             sections.append(page.section(getattr(import_module(f"rag.app.{module}"), name)))
     sections.append("## Parts\n")
     while page.waiting:
-        sections.append(page.section(page.waiting.pop(0), is_part=True))
+        sections.append(page.section(page.waiting.pop(0)))
     return "\n".join(sections)
 
 
@@ -147,67 +165,62 @@ class _Page:
     """The types that were described, and those that wait for it."""
 
     def __init__(self) -> None:
-        self.known: set[type] = set()
+        self.described: set[type] = set()
         self.waiting: list[type] = []
 
-    def section(self, kind: type, is_part: bool = False) -> str:
-        """Return a type as Markdown."""
-        self.known.add(kind)
-        text = cleandoc(kind.__doc__ or "").partition(":param ")[0].strip()
-        lines = [f"### {kind.__name__}", "", " ".join(text.split()), ""]
-        rows = [*self._rows(kind)]
+    def section(self, kind: type) -> str:
+        """Return a type as Markdown: what it is, and a line for each field."""
+        self.described.add(kind)
+        text = cleandoc(kind.__doc__ or "").partition(":param ")[0]
         if hasattr(kind, "to_json"):
-            lines += [" ".join(cleandoc(kind.to_json.__doc__ or "").split()), ""]
-        elif rows:
-            lines += ["| field | type | |", "| --- | --- | --- |"]
-            for row in rows:
-                lines.append(f"| `{row.name}` | {row.type} | {_joined(row)} |")
-            lines.append("")
-        return "\n".join(lines)
+            text += f" {cleandoc(kind.to_json.__doc__ or '')}"
+        rows = [] if hasattr(kind, "to_json") else [*self._fields(kind)]
+        plain = [row for row in rows if ": " not in row]
+        told = [row for row in rows if ": " in row]
+        lines = [f"### {kind.__name__}", ""]
+        if not told or kind.__name__.endswith("Report"):
+            lines += [re.split(r"(?<=\.) ", " ".join(text.split()), maxsplit=1)[0], ""]
+        lines += [f"- {', '.join(plain)}"] if plain else []
+        return "\n".join([*lines, *map("- {}".format, told), *[""] * bool(rows)])
 
-    def _rows(self, kind: type) -> Iterator[_Field]:
-        """Yield the fields of a type, those of inline ones in their place."""
-        told = dict(
+    def _fields(self, kind: type) -> Iterator[str]:
+        texts = dict(
             re.findall(r":param (\w+): (.*?)(?=\n:|\n\n|\Z)", cleandoc(kind.__doc__ or ""), re.S)
         )
         if not is_dataclass(kind):
             models: Mapping[str, Any] = getattr(kind, "model_fields", {})
             for name in models:
-                annotation = _annotations(kind).get(name, "")
-                yield _Field(name, self._type(annotation, kind), "", told.get(name, ""))
+                type_ = self._type(_annotations(kind).get(name, ""), kind)
+                yield _line(name, type_, texts.get(name, ""))
             return
-        for one in fields(kind):
-            mark = mark_of(one)
-            if mark == HIDDEN:
-                continue
+        for each in fields(kind):
+            mark = mark_of(each)
             if mark == INLINE:
-                inner = next(self._kinds(str(one.type), kind), None)
-                is_always = one.default is not None
-                for row in self._rows(inner) if inner else ():
-                    yield row if is_always else row._replace(mark=OPTIONAL)
-                continue
-            text = self._type(str(one.type), kind, " or null" if mark == NULLABLE else "")
-            yield _Field(one.name, text, mark, told.get(one.name, ""))
+                whether = "" if each.default is not None else ", where there is one"
+                inner = self._type(str(each.type), kind).removesuffix(" or null")
+                yield f"all of {inner}{whether}"
+            elif mark != HIDDEN:
+                type_ = self._type(str(each.type), kind, " or null" if mark == NULLABLE else "")
+                yield _line(each.name, type_, texts.get(each.name, ""), "?" * (mark == OPTIONAL))
 
     def _type(self, annotation: str, kind: type, more: str = "") -> str:
         """Return a type in words, with links to the types of ours in it."""
         for inner in self._kinds(annotation, kind):
-            if inner not in self.known and inner not in self.waiting:
+            if inner not in self.described and inner not in self.waiting:
                 self.waiting.append(inner)
         ours = {inner.__name__ for inner in self._kinds(annotation, kind)}
         text = annotation
         if literal := re.fullmatch(r"Literal\[(.*)\](.*)", text):
             values = [f"`{value}`" for value in re.findall(r"""["'](\w+)["']""", literal[1])]
             return " or ".join(values) + more
-        text = re.sub(r"\b(?:list|Sequence)\[", "list of [", text)
-        text = re.sub(r"\b(?:dict|Mapping)\[(?:str|tuple\[[^\]]*\]), ", "object of [", text)
-        text = re.sub(r"\btuple\[(\w+), (?:\1|\.\.\.)\]", r"list of \1", text)
-        text = text.replace("[", "").replace("]", "").replace(" | ", " or ")
+        text = re.sub(r"\btuple\[(\w+), (?:\1|\.\.\.)\]", r"\1()", text)
+        text = re.sub(r"\b(?:dict|Mapping)\[(?:str|tuple\[[^\]]*\]), (.*?)\](?!\])", r"{\1}", text)
+        text = re.sub(r"\b(?:list|Sequence)\[(.*)\]", r"\1()", text).replace(" | ", " or ")
         words = (
             f"[{word}](#{word.lower()})" if word in ours else _NAMES.get(word, word)
             for word in re.split(r"(\W+)", text)
         )
-        return "".join(words) + more
+        return "".join(words).replace("()", "[]") + more
 
     def _kinds(self, annotation: str, kind: type) -> Iterator[type]:
         """Yield the types of ours that an annotation names."""
@@ -224,10 +237,22 @@ def _annotations(kind: type) -> dict[str, str]:
     return {name: text if isinstance(text, str) else text.__name__ for name, text in own.items()}
 
 
-def _joined(row: _Field) -> str:
-    """Return what there is to say of a field."""
-    mark = "*optional*" if row.mark == OPTIONAL else ""
-    return " ".join(filter(None, [mark, *row.text.split()])).replace("|", "\\|")
+def _first_clause(text: str, words: int = 7) -> str:
+    """Return the beginning of a text, up to a mark that ends a clause."""
+    first = " ".join(text.split()).partition("; ")[0].partition(". ")[0].removesuffix(".")
+    if len(first.split()) > words and "`" not in first:
+        first = re.split(r", (?!and )|: ", first, maxsplit=1)[0]
+    return first
+
+
+def _line(name: str, type_: str, text: str, mark: str = "") -> str:
+    """Return what there is to say of a field; of a string its type goes without saying."""
+    links = re.findall(r"\]\((#\w+)\)", type_)
+    type_ = re.sub(r"\[(\w+)\]\(#\w+\)", r"\1", type_).replace(" or ", "|")
+    type_ = type_.removesuffix("|null") if mark else type_
+    label = f"`{name}{mark}`" if type_ == "string" else f"`{name}{mark}:{type_}`"
+    first = "" if name in _EVERYWHERE else _first_clause(text)
+    return f"{f'[{label}]({links[0]})' if links else label}{': ' * bool(first)}{first}"
 
 
 if __name__ == "__main__":
