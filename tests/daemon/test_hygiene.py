@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from test_signals import QUESTION, Reading
-
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.

@@ -134,7 +134,7 @@ _REPORTS = {
     "init": "setup.SetupReport",
     "warm": "warm_process.WarmReport warm_process.StoppedReport",
     "service": "service.InstallReport service.RemovalReport service.ServiceReport",
-    "mcp": "serving.program_start.ClientConfig",
+    "mcp": "program_start.ClientConfig",
 }
 _NAMES = {
     **dict.fromkeys(("str", "Path", "date", "Day", "AwareDatetime"), "string"),
