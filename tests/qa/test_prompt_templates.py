@@ -15,6 +15,7 @@ from rag.context.memory import MemoryManager
 from rag.exceptions import TooLongError, UsageError
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.prompt_builder import AnswerPromptBuilder, PromptTemplate, source_of
+from rag.search.query import Hit, Query, Retrieval
 from rag.stores import get_document_store
 from tables import rows
 
@@ -62,7 +63,9 @@ class TestWhatANoteHolds:
     def test_the_built_in_prompt_shows_a_path_on_one_line(self):
         meta = {"title": "Lamps", "file_path": "a\x1b[31m\nb  c\u202e.md", "vault": "v"}
         builder = AnswerPromptBuilder(OllamaConfig(), window=4096)
-        text = builder.run(QUESTION, [Document(content="Red.\x07", meta=meta)])["messages"][1].text
+        hit = Hit("c", "n", 1.0, document=Document(content="Red.\x07", meta=meta))
+        asked = Retrieval(Query(QUESTION, QUESTION, question=QUESTION), hits=[hit])
+        text = builder.run(asked)["messages"][1].text
         assert text.startswith("[1] Lamps (v/a b  c.md)\n<<<") and "Red.\n" in text
 
 

@@ -14,7 +14,6 @@ from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
 from rag.qa.answer import Answer, Place, Quote
 from rag.qa.extractive_answerer import Quotations
-from rag.search.query import Retrieval
 from rag.search.results import SearchResult
 from rag.search.run import to_results
 from rag.vault.properties import properties_of
@@ -28,12 +27,12 @@ class AnswerBuilder:
     """Make an answer of quotations, each with its source."""
 
     @component.output_types(**OUTPUTS)
-    def run(self, retrieval: Retrieval, quotations: Quotations) -> dict[str, Any]:
+    def run(self, quotations: Quotations) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
 
         :param quotations: parts of the notes that answer the question.
         """
-        query, results = retrieval.query, to_results(retrieval)
+        query, results = quotations.retrieval.query, to_results(quotations.retrieval)
         pairs = zip(quotations.quotes, quotations.places, strict=True)
         shown = [(quote, chunks) for quote, chunks in pairs if is_for_readers(quote, chunks[0])]
         answer = _quoted(shown, results, query.question, quotations.confidence)

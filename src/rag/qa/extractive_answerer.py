@@ -102,13 +102,14 @@ def _nearness(
 
 
 class Quotations(NamedTuple):
-    """Quotations that answer a question, the best one first.
+    """Quotations that answer a question, the best one first, and what they were found in.
 
     :param quotes: each with a `source` that counts from 1 in the notes that are shown.
     :param places: at the place of each the chunk that it is from, and those of its `also`.
     :param confidence: the probability that the first answers the question.
     """
 
+    retrieval: Retrieval
     quotes: list[Quote]
     places: list[list[Document]]
     confidence: float
@@ -141,7 +142,7 @@ class QuotationAnswerer(OverStore):
         if query.quotes_all:
             begun = list(_beginnings(documents))[: self.top_k]
             places = [[documents[quote.source - 1]] for quote in begun]
-            return {"quotations": Quotations(begun, places, 0.0)}
+            return {"quotations": Quotations(retrieval, begun, places, 0.0)}
         passages = passages_of(store, retrieval)
         question = Question(query.quoted, store.counts.rarity)
         chosen, confidence = choose(question, [one.passage for one in passages], self.top_k)
@@ -151,7 +152,7 @@ class QuotationAnswerer(OverStore):
             quote = Quote(_text(passages, best), *ranks_and_lines[0], also=ranks_and_lines[1:])
             quotes.append(quote)
             places.append([passages[choice.passage].document for choice in (best, *also)])
-        return {"quotations": Quotations(quotes, places, confidence)}
+        return {"quotations": Quotations(retrieval, quotes, places, confidence)}
 
 
 def _place(found: Sequence[FoundPassage], choice: Choice) -> Place:

@@ -1,15 +1,14 @@
-"""What stands before and after a passage in its note, and the component that reads it."""
+"""What stands before and after a passage in its note."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from haystack import component
 from haystack.dataclasses import Document
 
 from rag.index.manifest import Manifest
-from rag.search.components.note_ranker import OverStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.vault.chunking import chunk_lines, merged_text
 
 
@@ -55,30 +54,19 @@ class Around:
 _REACH = (-1, 1)  # where a neighbour stands, counted in chunks from the one that was found
 
 
-@component
-class NeighbourLoader(OverStore):
-    """Read the neighbours of documents in their notes.
-
-    :param document_store: where they are.
-    """
-
-    @component.output_types(around=dict[str, Around])
-    def run(self, documents: list[Document]) -> dict[str, dict[str, Around]]:
-        """Return, by the id of each document, what stands `around` it, as far as the index has it
-        and it is not among the documents."""
-        manifest = self.document_store.manifest()
-        if manifest is None:
-            return {"around": {}}
-        shown = {document.id for document in documents}
-        wanted = {document.id: _beside(manifest, document, shown) for document in documents}
-        ids = dict.fromkeys(identity for found in wanted.values() for identity in found if identity)
-        read = {document.id: document for document in self.document_store.get_documents([*ids])}
-        return {
-            "around": {
-                document.id: Around(document, *(read.get(one) for one in wanted[document.id]))
-                for document in documents
-            }
-        }
+def load_neighbours(store: BaseDocumentStore, documents: Sequence[Document]) -> dict[str, Around]:
+    """Return, by the id of each document, what stands around it in its note, as far as the index
+    has it and it is not among the documents."""
+    manifest = store.manifest()
+    if manifest is None:
+        return {}
+    shown = {document.id: document for document in documents}
+    wanted = {document.id: _beside(manifest, document, {*shown}) for document in documents}
+    ids = dict.fromkeys(identity for pair in wanted.values() for identity in pair if identity)
+    read = {document.id: document for document in store.get_documents([*ids])}
+    return {
+        identity: Around(shown[identity], *map(read.get, pair)) for identity, pair in wanted.items()
+    }
 
 
 def _beside(manifest: Manifest, document: Document, shown: set[str]) -> Sequence[str]:

@@ -16,7 +16,7 @@ from rag.qa.extractive_answerer import QuotationAnswerer
 from rag.query.syntax import not_text
 from rag.search.components.note_ranker import newest_notes
 from rag.search.components.query_analyzer import QueryAnalyzer
-from rag.search.pipeline import ANALYZER, LOADER, search_with
+from rag.search.pipeline import LOADER, search_with
 from rag.search.query import Query
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
@@ -33,7 +33,7 @@ class QuestionAnalyzer(QueryAnalyzer):
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     """
 
-    @component.output_types(query=Query, question=str)
+    @component.output_types(query=Query)
     def run(  # type: ignore[override]
         self,
         text: str,
@@ -47,7 +47,7 @@ class QuestionAnalyzer(QueryAnalyzer):
         question: str = "",
         relaxed: bool = False,
     ) -> dict[str, Any]:
-        """Return the `query`, and the `question` that is asked.
+        """Return the `query`.
 
         :param lists: answer from the newest notes that the filters select.
         :param question: what is asked, where `text` is only what to search for.
@@ -71,7 +71,7 @@ class QuestionAnalyzer(QueryAnalyzer):
         if lists:
             newest = newest_notes(self.document_store, query, query.top_k)
             query = replace(query, matched=newest)
-        return {"query": query, "question": question}
+        return {"query": query}
 
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
@@ -88,10 +88,9 @@ def create_qa_pipeline(
     """Make the question answering pipeline.
 
         query_analyzer -> … -> loader (as in the search pipeline)
-            -> answerer (QuotationAnswerer)
-            -> neighbours -> prompt_builder -> chat_generator -> answer_checker, where a model is
-               configured
-            -> answer_builder
+            -> answerer (QuotationAnswerer) -> answer_builder
+            -> prompt_builder -> chat_generator -> answer_checker -> answer_builder, where a model
+               is configured
 
     Where the model finds the prompt too long, the answer_checker sends it back to the
     prompt_builder, which makes a shorter one. No server is asked before it runs. It serialises:
@@ -127,7 +126,6 @@ def create_qa_pipeline(
         _let_a_model_answer(pipeline, store, config, chat, model, template)
     else:
         pipeline.add_component(ANSWER, AnswerBuilder())
-    pipeline.connect(f"{LOADER}.retrieval", f"{ANSWER}.retrieval")
     pipeline.connect("answerer.quotations", f"{ANSWER}.quotations")
     return pipeline
 
@@ -141,23 +139,20 @@ def _let_a_model_answer(
     template: str | None,
 ) -> None:
     # Quotations alone need not wait for the imports of a model.
-    from rag.qa.neighbours import NeighbourLoader
     from rag.qa.prompt_builder import AnswerPromptBuilder
     from rag.qa.written_answer import AnswerChecker, WrittenAnswerBuilder
 
     ask = config.ask
     load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
     tokens = ask.max_answer_tokens
-    builder = AnswerPromptBuilder(config, model, tokens, steps=ask.steps, template=template)
+    builder = AnswerPromptBuilder(
+        config, model, tokens, steps=ask.steps, template=template, document_store=store
+    )
     generator = chat.answer_generator(model, ask.think, ask.temperature, tokens)
-    pipeline.add_component("neighbours", NeighbourLoader(store))
     pipeline.add_component(PROMPT, builder)
     pipeline.add_component(GENERATOR, generator)
     pipeline.add_component(CHECKER, AnswerChecker(must_answer=bool(model)))
-    pipeline.connect(f"{ANALYZER}.question", f"{PROMPT}.query")
-    pipeline.connect(f"{LOADER}.documents", f"{PROMPT}.documents")
-    pipeline.connect(f"{LOADER}.documents", "neighbours.documents")
-    pipeline.connect("neighbours.around", f"{PROMPT}.around")
+    pipeline.connect(f"{LOADER}.retrieval", f"{PROMPT}.retrieval")
     pipeline.connect(f"{PROMPT}.messages", f"{GENERATOR}.messages")
     pipeline.connect(f"{PROMPT}.prompt", f"{CHECKER}.prompt")
     pipeline.connect(f"{GENERATOR}.replies", f"{CHECKER}.replies")

@@ -26,8 +26,11 @@ from rag.context.models import ContextItem, SourceType
 from rag.exceptions import RAGError, TooLongError, UsageError
 from rag.qa.answer import AnswerStream
 from rag.qa.context_report import OwnSteps, WindowReport, load_steps
-from rag.qa.neighbours import Around
+from rag.qa.neighbours import load_neighbours
 from rag.qa.prompt import BuiltPrompt, build_prompt
+from rag.search.query import Retrieval
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.edge.retrievers import with_store
 from rag.text.messages import brief
 from rag.text.token_estimate import count_tokens
 
@@ -233,6 +236,8 @@ class AnswerPromptBuilder:
     :param window: the tokens of prompt and answer together; 0 asks the chat model, or takes what
         the settings say (`ollama.max_context`) where it cannot be asked.
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
+    :param document_store: where the neighbours of passages are read; without one only the passages
+        themselves are shown.
     :param template: the user's message in Jinja, in the place of the built-in one; its variables
         are those of `rag.qa.prompt_builder`. Number the notes in it: without numbers an answer
         can name no source, and is shown as unverified.
@@ -248,7 +253,9 @@ class AnswerPromptBuilder:
         window: int = 0,
         steps: list[str] | None = None,
         template: str | None = None,
+        document_store: BaseDocumentStore | None = None,
     ) -> None:
+        self.document_store = document_store
         self.config = None if config is None else models_config(config)
         self.model, self.max_tokens = model, max_tokens
         self.window, self.steps, self.template = window, steps or [], template
@@ -266,9 +273,7 @@ class AnswerPromptBuilder:
     @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
     def run(
         self,
-        query: str = "",
-        documents: list[Document] | None = None,
-        around: dict[str, Around] | None = None,
+        retrieval: Retrieval | None = None,
         remembered: list[ContextItem] | None = None,
         stream: AnswerStream | None = None,
         too_long: AnswerPrompt | None = None,
@@ -277,23 +282,25 @@ class AnswerPromptBuilder:
         """Return the `messages` for a chat generator, and the `prompt` for the answer checker;
         no messages, so that no model is asked, without documents or where no prompt can be made.
 
-        :param around: what stands before and after documents in their notes, by their ids. A
-            prompt that was too long is made without.
+        :param retrieval: the question, and the documents that may answer it.
         :param remembered: facts that the user told and what was said before.
         :param stream: the listener that the answer is to be verified by.
         :param too_long: the prompt that the server found too long: half of its notes are tried.
-            It stands for query and documents.
+            It stands for the retrieval, and is made without neighbours.
         :param failure: why the generator, which was asked before, is not to be asked again.
         """
         if too_long:
             prompt = AnswerPrompt(too_long.question, too_long.began, too_long.documents)
+        elif retrieval:
+            question, documents = retrieval.query.question, retrieval.documents
+            prompt = AnswerPrompt(question, time.monotonic(), documents, failure=failure)
         else:
-            prompt = AnswerPrompt(query, time.monotonic(), documents or [], failure=failure)
+            prompt = AnswerPrompt("", time.monotonic(), [])
         if not prompt.documents:
             return {"prompt": prompt}
         try:
             before = too_long.built if too_long else None
-            prompt.built = self._built(prompt, remembered or [], before, around or {})
+            prompt.built = self._built(prompt, remembered or [], before)
         except RAGError as error:
             prompt.failure = error
         if prompt.failure or not prompt.built:
@@ -307,7 +314,6 @@ class AnswerPromptBuilder:
         prompt: AnswerPrompt,
         remembered: Sequence[ContextItem],
         too_long: BuiltPrompt | TemplatedPrompt | None,
-        around: Mapping[str, Around],
     ) -> BuiltPrompt | TemplatedPrompt:
         query, documents = prompt.question, prompt.documents
         window = self._known_window or self._model_window()
@@ -317,6 +323,9 @@ class AnswerPromptBuilder:
             assert not isinstance(too_long, BuiltPrompt)
             return self._template.build(query, documents, sources, room, remembered, too_long)
         assert not isinstance(too_long, TemplatedPrompt)
+        around = {}
+        if self.document_store and not too_long:
+            around = load_neighbours(self.document_store, documents)
         near = {n: around[d.id] for n, d in enumerate(documents, 1) if d.id in around}
         steps = load_steps(self.steps)
         return build_prompt(query, sources, room, remembered, steps, too_long, near)
@@ -339,11 +348,14 @@ class AnswerPromptBuilder:
             window=self.window,
             steps=self.steps,
             template=self.template,
+            document_store=self.document_store and self.document_store.to_dict(),
         )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
+        if data["init_parameters"].get("document_store"):
+            data = with_store(data)
         return default_from_dict(cls, with_config(data))
 
 

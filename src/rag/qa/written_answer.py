@@ -20,7 +20,6 @@ from rag.qa.context_report import WindowReport
 from rag.qa.extractive_answerer import Quotations
 from rag.qa.prompt import BuiltPrompt
 from rag.qa.prompt_builder import AnswerPrompt, TemplatedPrompt
-from rag.search.query import Retrieval
 from rag.search.results import SearchResult
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
@@ -198,15 +197,15 @@ class WrittenAnswerBuilder(AnswerBuilder):
 
     @component.output_types(**OUTPUTS)
     def run(  # type: ignore[override]
-        self, retrieval: Retrieval, quotations: Quotations, written: Written | None
+        self, quotations: Quotations, written: Written | None
     ) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
 
         :param written: what became of a model's work; `None` where none is asked.
         """
-        made = AnswerBuilder.run(self, retrieval, quotations)
+        made = AnswerBuilder.run(self, quotations)
         if written and made["results"]:
-            question = retrieval.query.question
+            question = quotations.retrieval.query.question
             made["answer"] = _written(written, made["answer"], made["results"], question)
         return made
 
