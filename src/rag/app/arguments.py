@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
-from rag.app.filter_text import join_conditions, read_filters
-from rag.app.requests import AskRequest, RelatedRequest, SearchRequest
+from rag.app.requests import (
+    AskRequest,
+    RelatedRequest,
+    SearchRequest,
+    read_conditions,
+    read_filters,
+)
 from rag.exceptions import ArgumentError, UsageError
-
-if TYPE_CHECKING:
-    from rag.search.results import QueryFilters
 
 T = TypeVar("T")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -34,12 +36,8 @@ def _conditions(where: Any) -> Any:
     """Return conditions as an object, where they are texts such as `status: done`."""
     if not isinstance(where, list):
         return where
-    parts = {one: one.partition(":") for one in map(str, where)}
-    for one, (name, _, value) in parts.items():
-        if not (name.strip() and value.strip()):
-            raise ValueError(f"{one!r} is no condition; write `status: done`")
     try:
-        return join_conditions((name, value) for name, _, value in parts.values())
+        return read_conditions(map(str, where), "where")
     except UsageError as error:
         raise ValueError(str(error)) from error
 
@@ -65,17 +63,6 @@ class Filters(Arguments):
     modified_to: Text = ""
     paths: Annotated[Names, Field(description="globs, any of these: projects/**")] = ()
     where: Annotated[Where, Field(description="front matter: status: done, price: >200")] = None
-
-    def read(self) -> QueryFilters | None:
-        """Return the filters; `None` for none.
-
-        :raises ArgumentError: for an empty name, words that are no day, a span that runs backwards.
-        """
-        given = {one.name: getattr(self, one.name) for one in fields(Filters)}
-        try:
-            return read_filters(**given)
-        except UsageError as error:
-            raise ArgumentError(str(error), hint=error.hint) from error
 
 
 @dataclass(frozen=True)
@@ -123,10 +110,16 @@ def check(kind: type[T], given: Mapping[str, Any], **more: Any) -> T:
     except ValidationError as error:
         names = [field.alias or name for name, field in model.model_fields.items()]
         raise _refusal(error.errors(include_url=False)[0], names) from error
-    request = kind(**{name: getattr(taken, name) for name in taken.model_fields_set}, **more)
-    if isinstance(request, Filters):
-        request = replace(request, filters=request.read())  # type: ignore[call-arg]
-    return request
+    request: Any = kind(**{name: getattr(taken, name) for name in taken.model_fields_set}, **more)
+    if getattr(request, "model", "") and getattr(request, "no_model", False):
+        raise ArgumentError("model and no_model exclude each other", hint="Leave one out.")
+    if issubclass(kind, Filters):
+        texts = {one.name: getattr(request, one.name) for one in fields(Filters)}
+        try:
+            request = replace(request, filters=read_filters(**texts))
+        except UsageError as error:
+            raise ArgumentError(str(error), hint=error.hint) from error
+    return cast("T", request)
 
 
 @cache
@@ -155,6 +148,6 @@ def _refusal(error: Mapping[str, Any], names: list[str]) -> ArgumentError:
         return ArgumentError(f"{name} is missing", hint=hint)
     message = error["msg"].removeprefix("Value error, ").replace("'', ", "")
     if not message.startswith("Input"):
-        return ArgumentError(f"{name}: {message}")
+        return ArgumentError(f"{name}: {message}", hint=hint)
     given = f", not {error['input']!r}" if isinstance(error["input"], int | float) else ""
-    return ArgumentError(f"{name}{message.removeprefix('Input')}{given}")
+    return ArgumentError(f"{name}{message.removeprefix('Input')}{given}", hint=hint)

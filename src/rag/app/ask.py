@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date as Day
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, with_model
-from rag.app.results import Plan, Result, copied, plan_of, result_of
+from rag.app.results import Plan, Result, copied, plan_of, result_of, unknown_tags
 from rag.app.workspace import Workspace
 from rag.qa.answer import Citation, Quote
 from rag.qa.pipeline import create_qa_pipeline
@@ -22,17 +22,14 @@ from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, nullable, optional
 
 if TYPE_CHECKING:
-    from rag.answers.agreement import Progress
     from rag.config import RAGConfig
     from rag.exceptions import RAGError
-    from rag.qa.answer import Answer, NotesAnswer
+    from rag.qa.answer import Answer
     from rag.qa.context_report import WindowReport
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
     from rag.search.results import SearchedVariant
     from rag.stores.base.document_store import BaseDocumentStore
-
-OnText = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,19 +147,13 @@ class ShownContext:
 def ask(
     workspace: Workspace,
     request: AskRequest,
-    on_text: OnText | None = None,
-    on_thinking: OnText | None = None,
     on_plan: Callable[[Intent], None] | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_piece: OnText | None = None,
+    **listeners: Any,
 ) -> AnswerReport:
     """Answer a question from the notes, by a chat model or by quotation.
 
-    :param on_text: is given the answer of a model, piece by piece.
-    :param on_thinking: is given its reasoning.
     :param on_plan: is given how the question was planned, before it is answered.
-    :param on_progress: is given how many sentences of a model's answer came, while it comes.
-    :param on_piece: is given each piece that a model writes, before it is verified.
+    :param listeners: `on_text`, `on_thinking`, `on_progress` and `on_piece` of `rag.qa.run.ask`.
     :raises RAGError: as for `search`.
     """
     started = time.monotonic()
@@ -183,19 +174,14 @@ def ask(
         filters,
         request.top_k,
         mode=config.search.mode,
-        on_text=on_text,
-        on_thinking=on_thinking,
-        on_progress=on_progress,
-        on_piece=on_piece,
         memory=open_memory(config.data_dir),
         intent=read.plan,
         about=read.about,
+        **listeners,
     )
     state.mark_gone([*answer.sources, *answer.near])
     answer.notices = [*read.notices, *answer.notices]
     if answer.tags and not answer.found:
-        from rag.app.interpretation_text import unknown_tags
-
         answer.notices += unknown_tags(answer.tags, read.plan, state)
     return AnswerReport(
         question=request.question,
@@ -248,24 +234,22 @@ def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAns
     """
     thinking, error = answer.thinking if think else None, answer.failure
     work = copied(ModelWork, answer, thinking=thinking, error=error) if answer.usage else None
+    notes = None
+    if answer.notes:
+        is_last = answer.notes.asked == "last"
+        notes = copied(
+            NotesAsked,
+            answer.notes,
+            counted_by="words" if answer.notes.words else "filters",
+            last=LastDay(answer.notes.day, answer.notes.dated_by) if is_last else None,
+            shown=None if is_last else len(answer.sources),
+        )
     return copied(
         WrittenAnswer,
         answer,
         answer=answer.text,
         sources=[result_of(one, index, number=n) for n, one in enumerate(answer.sources, 1)],
         near=[result_of(one, index) for one in answer.near],
-        notes=_notes_asked(answer.notes, len(answer.sources)) if answer.notes else None,
+        notes=notes,
         work=work,
-    )
-
-
-def _notes_asked(notes: NotesAnswer, shown: int) -> NotesAsked:
-    """Return what was asked of the notes themselves."""
-    is_last = notes.asked == "last"
-    return copied(
-        NotesAsked,
-        notes,
-        counted_by="words" if notes.words else "filters",
-        last=LastDay(notes.day, notes.dated_by) if is_last else None,
-        shown=None if is_last else shown,
     )

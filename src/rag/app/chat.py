@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag.app.requests import ChatRequest, with_model
 from rag.config import RAGConfig
-from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
+from rag.qa.sessions import (
+    Session,
+    forget,
+    latest_session,
+    list_sessions,
+    new_session,
+    open_session,
+    remember,
+)
 from rag.support.json_reports import hidden, inline, optional
 
 # The engine is imported with the first question: conversations are listed without it.
 if TYPE_CHECKING:
-    from rag.answers.agreement import Progress
     from rag.app.ask import Reading, ShownContext, WrittenAnswer
     from rag.app.index_state import IndexState
     from rag.app.results import Plan
     from rag.qa.answer import Answer
     from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
-
-OnText = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,28 +173,21 @@ class Chat:
     def ask(
         self,
         question: str,
-        on_question: OnText | None = None,
-        on_text: OnText | None = None,
-        on_thinking: OnText | None = None,
-        on_progress: Callable[[Progress], None] | None = None,
+        on_question: Callable[[str], None] | None = None,
         on_plan: Callable[[Intent], None] | None = None,
+        **listeners: Any,
     ) -> TurnReport:
         """Answer a question; see `rag.qa.conversation.Conversation.ask`.
 
         :param on_plan: is given how the question was planned, if it was.
-        :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
+        :param listeners: `on_text`, `on_thinking` and `on_progress`.
+        :raises RAGError: as `rag.app.ask.ask`; the conversation goes on all the same.
         """
         from rag.app.ask import ShownContext, written_answer
         from rag.app.results import plan_of
 
         self._before, self._plan, self._on_plan = self._plan, None, on_plan
-        answer = self._conversation.ask(
-            question,
-            on_question,
-            on_text=on_text,
-            on_thinking=on_thinking,
-            on_progress=on_progress,
-        )
+        answer = self._conversation.ask(question, on_question, **listeners)
         return TurnReport(
             session=self.session.id,
             question=question,
@@ -211,15 +209,11 @@ class Chat:
 
     def remember(self, text: str) -> CommandReport:
         """Keep a fact; see `rag.qa.sessions.remember`."""
-        from rag.qa.sessions import remember
-
         fact = remember(self._conversation.memory, text)
         return CommandReport(command="remember", remembered=fact.content)
 
     def forget(self, which: str) -> CommandReport:
         """Forget a fact; see `rag.qa.sessions.forget`."""
-        from rag.qa.sessions import forget
-
         fact = forget(self._conversation.memory, which)
         return CommandReport(command="forget", forgotten=fact.content)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # What requests need. Nothing else may import any of it at the same time: modules of libraries
 # import each other in circles, which two threads at once do not survive.
 _FOR_NOTES = (
-    *("rag.answers.prompt_injection", "rag.app.interpretation_text"),
+    *("rag.answers.prompt_injection", "rag.app.results"),
     *("rag.app.notes.lines", "rag.app.refresh", "rag.app.search"),
     *("rag.app.status", "rag.indexing.child_writer", "rag.indexing.run"),
 )

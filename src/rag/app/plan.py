@@ -14,7 +14,7 @@ from rag.app.workspace import Workspace
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
-from rag.query.syntax import ParsedQuery, bounded, parse_query
+from rag.query.syntax import bounded, parse_query
 from rag.search.components.query_expander import (
     VariantMaker,
     configured_transforms,
@@ -22,14 +22,12 @@ from rag.search.components.query_expander import (
 )
 from rag.search.components.query_router import QueryRouter
 from rag.search.planned_query import find_intent
-from rag.search.query import Query
 from rag.search.query_variants import told
 from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant, SearchMode
 from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 from rag.support.json_reports import hidden, inline, nullable
-from rag.text.tokenizer import has_words
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
@@ -112,27 +110,25 @@ class TransformReport:
 def plan_search(
     config: RAGConfig, query: str, transforms: Sequence[str] | None = None
 ) -> TransformReport:
-    """Return what a search would look for; nothing is searched, and no index is needed.
+    """Return what a search would look for; nothing is searched.
 
     :param transforms: without them those of the query's route, or of `search.transforms`.
     :raises QueryError: when the query is empty or too long.
     :raises UsageError: for a transform, or a vault in the query, that does not exist.
     :raises ConfigError: for a route with a vault or transform that does not exist.
+    :raises IndexUnavailableError: when there is no index.
     """
     parsed = parse_query(bounded(query))
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
-    route, mode, filters = "", config.search.mode, _filters(parsed)
+    route, mode = "", config.search.mode
+    filters = [f"{'-' if one.negated else ''}{one.field}:{one.value}" for one in parsed.fields]
+    filters += [f'"{phrase}"' for phrase in parsed.phrases]
+    filters += [f"-{text}" for text in parsed.excluded]
+    filters += [f"-{prefix}*" for prefix in parsed.excluded_prefixes]
     with get_document_store(config) as store:
-        is_indexed = store.is_readable
-        if is_indexed:
-            understood = understand(store, query)
-        else:
-            text = parsed.text if has_words(parsed.text) else ""
-            vaults = parsed.values("vault")
-            understood = Query(query, text, vaults=vaults, notices=[*parsed.beyond])
-        understood = replace(understood, mode=mode, transforms=names)
+        understood = replace(understand(store, query), mode=mode, transforms=names)
         if understood.text and config.routes.classifier:
             router = QueryRouter(store, config.routes, config, keep_transforms=names is not None)
             with closing(router):
@@ -141,8 +137,7 @@ def plan_search(
             if routed.filters != understood.filters:
                 filters += [f"vault:{name}" for name in config.routes.rules[route]["vaults"]]
             understood = routed
-        notices = [*understood.notices]
-        dense = mode != SearchMode.LEXICAL and (not is_indexed or store.embedding_dim is not None)
+        dense = mode != SearchMode.LEXICAL and store.embedding_dim is not None
     if names is None:
         names = configured_transforms(config.search.transforms, "search.transforms")
     variants, more = VariantMaker(config).make(understood.meant, names, dense)
@@ -155,13 +150,5 @@ def plan_search(
         route=route,
         mode=mode,
         variants=[told(variant) for variant in variants],
-        notices=[*notices, *more],
+        notices=[*understood.notices, *more],
     )
-
-
-def _filters(parsed: ParsedQuery) -> list[str]:
-    """Return the conditions that a query states, as they are written."""
-    stated = [f"{'-' if f.negated else ''}{f.field}:{f.value}" for f in parsed.fields]
-    stated += [f'"{phrase}"' for phrase in parsed.phrases]
-    stated += [f"-{text}" for text in parsed.excluded]
-    return stated + [f"-{prefix}*" for prefix in parsed.excluded_prefixes]

@@ -1,16 +1,24 @@
-"""What front-ends ask for; a request is a use case's only argument beside the notes."""
+"""What front-ends ask for; a request is a use case's only argument beside the notes. And filters
+as people and programs write them: names, globs, days in words, conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
 
     from rag.config import RAGConfig
     from rag.search.results import QueryFilters
+
+_CONDITION = "([^=:<>≤≥]*)(?:[=:]|(?=[<>≤≥]))(.*)"  # name=value, name: value, name>value
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,6 @@ class SearchRequest:
     :param order: of the results: `score`, `created`, `modified` or `title`; "" for the usual one.
     :param refresh: index what changed first, where it is little; see `rag.app.refresh`. A snapshot
         that is open already stays as it is.
-    :param like: the name of a note: find notes like it, in the place of a query.
     :param everything: give results too that neither words nor nearness bear.
     """
 
@@ -46,7 +53,6 @@ class SearchRequest:
     context: int | None = None
     order: str = ""
     refresh: bool = False
-    like: str | None = None
     everything: bool = False
 
 
@@ -143,3 +149,95 @@ class SyncRequest:
     quiet: bool = False
     take_over: bool = False
     seconds: float | None = None
+
+
+def read_filters(
+    vaults: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    from_: str = "",
+    to: str = "",
+    modified_from: str = "",
+    modified_to: str = "",
+    paths: Sequence[str] = (),
+    where: Mapping[str, str] | Sequence[str] | None = None,
+    *,
+    as_options: bool = False,
+) -> QueryFilters | None:
+    """Return the filters that are written; what is empty filters nothing, and `None` is for none.
+
+    :param as_options: let errors name fields as a command line does: `--modified-from`.
+    :raises UsageError: for an empty name, words that are no day, a span that runs backwards, or a
+        condition that is none.
+    """
+    from rag.search.results import QueryFilters
+
+    def named(field: str) -> str:
+        return f"--{field.rstrip('s').replace('_', '-')}" if as_options else field
+
+    for field, values in (("vaults", vaults), ("tags", tags), ("paths", paths)):
+        if any(not value.strip("#/ \t") for value in values):
+            raise UsageError(f"{named(field)} has an empty item", hint="Leave it out.")
+    conditions = read_conditions(where or {}, named("where"))
+    created = _days(named("from"), from_, named("to"), to)
+    modified = _days(named("modified_from"), modified_from, named("modified_to"), modified_to)
+    filters = QueryFilters(
+        [*vaults] or None,
+        [*tags] or None,
+        *created,
+        [*paths] or None,
+        values=conditions or None,
+        modified_from=modified[0],
+        modified_to=modified[1],
+    )
+    return None if filters == QueryFilters() else filters
+
+
+def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> dict[str, str]:
+    """Return the condition of each property; comparisons of one are joined.
+
+    :param where: the conditions by property, or texts: `status=done`, `status: done`, `price>200`.
+    :param called: what errors call them.
+    :raises UsageError: for an empty name or value, or two conditions that cannot be joined.
+    """
+    from rag.query.property_values import is_comparison
+
+    pairs: Iterable[tuple[str, str]]
+    if isinstance(where, Mapping):
+        pairs = where.items()
+    else:
+        parts = ((text, re.fullmatch(_CONDITION, text, re.DOTALL)) for text in where)
+        pairs = [(part[1], part[2]) if part else (text, "") for text, part in parts]
+    conditions: dict[str, str] = {}
+    for field, condition in pairs:
+        name = normalize("NFC", field).strip().lower()
+        value = normalize("NFC", condition).strip()
+        if not name or not value:
+            raise UsageError(
+                f"{field + condition!r} is no condition",
+                hint="Name a property and its value: status=done, or compare it: 'price>200'.",
+            )
+        earlier = conditions.get(name)
+        if earlier and not (is_comparison(earlier) and is_comparison(value)):
+            raise UsageError(f"{called} names {name!r} twice", hint="Leave one out.")
+        conditions[name] = f"{earlier} {value}" if earlier else value
+    return conditions
+
+
+def _days(start: str, since: str, end: str, until: str) -> tuple[date | None, date | None]:
+    """Return the first and the last day of a span, `None` where it is open.
+
+    :param start: the name of `since`, and `end` that of `until`.
+    """
+    from rag.query import parse_date_range
+
+    days: list[date | None] = []
+    for name, words in ((start, since), (end, until)):
+        try:
+            span = parse_date_range(words) if words else None
+        except RAGError as error:
+            raise UsageError(f"{name}: {error}", hint=error.hint) from error
+        days.append(span and (span.first if name == start else span.last))
+    first, last = days
+    if first and last and last < first:
+        raise UsageError(f"{end} {last} lies before {start} {first}", hint="Swap them?")
+    return first, last

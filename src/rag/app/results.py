@@ -1,22 +1,28 @@
-"""Results of searches and plans of queries, as schema 1 has them."""
+"""Results of searches and plans of queries, as schema 1 has them; and plans in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag.support.json_reports import nullable, optional
+from rag.app.index_state import near_tags
+from rag.support.json_reports import hidden, nullable, optional
+from rag.text.messages import brief, plural, shortened
 from rag.vault.chunking import note_id
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
     from rag.app.notes.lines import Excerpt
-    from rag.query.planner.plan import HyDEGeneration, MetadataExtraction, Named
+    from rag.index.manifest import Manifest
+    from rag.query.planner.plan import HyDEGeneration, MetadataExtraction, Named, TimeWindow
     from rag.search.planned_query import Intent
-    from rag.search.results import Explanation, SearchResult
-
+    from rag.search.results import Explanation, NearWord, QueryFilters, SearchResult
 
 R = TypeVar("R")
+_LONGEST = 80  # characters of the words that are left
+_MOST_VALUES = 1_000  # of a property, among which a near one is looked for
+_NEAR = 3  # properties, or values of one, that are named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +44,7 @@ class Result:
     :param found_by: the variants of the query that found it: `original`, and their labels.
     :param explanation: what the score is the sum of, where that was asked for.
     :param context: the lines around `line`, where they were asked for.
+    :param hit: the result as the engine gives it.
     """
 
     rank: int = optional(0)
@@ -62,6 +69,7 @@ class Result:
     found_by: list[str] = optional(factory=list)
     explanation: Explanation | None = optional(None)
     context: Excerpt | None = optional(None)
+    hit: SearchResult = hidden()
 
 
 def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
@@ -75,6 +83,7 @@ def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
         id=note_id(result.vault, result.file_path),
         path=result.file_path,
         file=str(index.file(result)),
+        hit=result,
         **more,
     )
 
@@ -139,8 +148,6 @@ def plan_of(intent: Intent | None, relaxed: bool = False) -> Plan | None:
     """
     if intent is None:
         return None
-    from rag.app.interpretation_text import interpretation_line
-
     chosen = intent.plan.intent
     return copied(
         Plan,
@@ -155,3 +162,95 @@ def plan_of(intent: Intent | None, relaxed: bool = False) -> Plan | None:
         latency_ms=intent.milliseconds,
         audit=intent.audit,
     )
+
+
+def interpretation_line(intent: Intent) -> str:
+    """Return what a query means: `work vault · #kubernetes · since 2026-10-01 · rollbacks`."""
+    read = intent.plan.metadata
+    parts = [f"{', '.join(read.vaults)} vault{'s'[: len(read.vaults) - 1]}"] if read.vaults else []
+    tags = [f"#{tag}" for tag in read.tags]
+    parts += [" or ".join(tags)] if tags and read.tag_match == "any" else tags
+    parts += [f"#{tag}" for tag in read.all_tags]
+    parts += [f"not #{tag}" for tag in read.excluded_tags]
+    parts += [" or ".join(f"“{title}”" for title in read.titles)] if read.titles else []
+    parts += [f"{name}: {value}" for name, value in read.values.items()]
+    if not read.time_window.is_open:
+        modified = "" if read.time_window.field == "created" else "modified "
+        parts.append(modified + time_range_text(read.time_window))
+    parts += [f"path {path}" for path in intent.flags.paths or []]
+    parts.append("newest first" if intent.lists else shortened(intent.text.strip(), _LONGEST))
+    return " · ".join(parts)
+
+
+def time_range_text(window: TimeWindow) -> str:
+    """Return the days of a window: `2026-10-01 – 2026-10-31`; whole years by their numbers."""
+    first, last = window.first, window.last
+    if first and last:
+        ends = [first, last]
+        if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31):
+            return "–".join(dict.fromkeys(str(day.year) for day in ends))
+        return " – ".join(dict.fromkeys(map(str, ends)))
+    return f"since {first}" if first else f"until {last}" if last else ""
+
+
+def missing_words(missing: Mapping[str, NearWord | None]) -> Iterator[str]:
+    """Yield which words of a query no note holds, and what is near."""
+    for word, near in missing.items():
+        text = f'no note holds "{shortened(word)}"'
+        if near:
+            text += f'; nearest: "{near.word}"'
+            text += f" ({plural(near.notes, 'note')})" if near.notes else ""
+        yield text
+
+
+def missing_names(intent: Intent, state: IndexState) -> Iterator[str]:
+    """Yield what the query names and the index does not have, and what is near it."""
+    for named in intent.plan.out_of_scope:
+        if named.kind == "tag":
+            yield from _near_tags([named.words], state)
+        elif named.kind == "vault":
+            yield f"no vault is named {named.words!r}; there are: {', '.join(state.roots)}"
+        elif named.kind == "title":
+            yield f"no note is called {named.words!r}"
+        else:
+            yield f"no note has {named.words}"
+
+
+def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
+    """Yield which of the tags that filter no note has, as far as `missing_names` does not."""
+    named = {one.words for one in intent.plan.out_of_scope} if intent else {}
+    return _near_tags([tag for tag in tags if tag not in named], state)
+
+
+def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
+    for name, near in near_tags(tags, state):
+        yield f"no note has the tag #{name}" + _also(f"#{one}" for one in near)
+
+
+def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
+    """Yield which properties, or values of one, no note has that a query or filters want."""
+    from difflib import get_close_matches
+
+    from rag.query.property_values import is_comparison, value_test
+    from rag.query.syntax import parse_query
+    from rag.search.understanding.query_understanding import known_properties
+
+    catalogue = manifest.catalogue
+    typed = parse_query(query, known_properties(manifest, query)).properties
+    wanted = [*(filters.values or {}).items()]
+    for name, value in [*wanted, *((one.field, one.value) for one in typed if not one.negated)]:
+        fields = catalogue.fields()
+        if name not in fields:
+            near = get_close_matches(name, fields, _NEAR, 0.6)
+            yield f"no note has the property {brief(name)!r}" + _also(map(brief, near))
+        elif not catalogue.bearing(name, value_test(value)):
+            values = catalogue.values(name, _MOST_VALUES)
+            if not is_comparison(value):
+                values = get_close_matches(value, values, _NEAR, 0.5)
+            near = values[:_NEAR]
+            yield f"no note has the {brief(name)} {brief(value)!r}" + _also(map(brief, near))
+
+
+def _also(near: Iterable[str]) -> str:
+    names = ", ".join(near)
+    return f"; near: {names}" if names else ""

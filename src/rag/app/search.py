@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes.lines import excerpt_around
 from rag.app.requests import SearchRequest
-from rag.app.results import Plan, Result, copied, plan_of, result_of
+from rag.app.results import (
+    Plan,
+    Result,
+    copied,
+    plan_of,
+    result_of,
+    unknown_properties,
+    unknown_tags,
+)
 from rag.app.workspace import Workspace
 from rag.search.components.query_embedder import embeddings_for
 from rag.search.pipeline import create_search_pipeline
@@ -28,8 +36,6 @@ from rag.text.messages import brief, plural
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
-
-    Searched = tuple[SearchResponse, Intent | None]
 
 _NEAREST, _TITLE = 3, 60  # notes that are named where nothing matches; characters of a title
 
@@ -79,15 +85,36 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     """
     started = time.monotonic()
     refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
-    response, intent = _search(workspace, request)
-    response.notices = [*refreshed, *response.notices]
+    config, store, index = workspace.config, workspace.store, workspace.state
+    if request.mode in (SearchMode.DENSE, SearchMode.HYBRID):  # whoever insists wants it asked
+        embeddings_for(store, config).forget_silence()
+    filters, names = request.filters or QueryFilters(), request.transforms
+    check_vaults(filters.vaults, index.roots)
+    pipeline = workspace.pipeline(
+        lambda: create_search_pipeline(store, config, request.rerank, names),
+        *("search", request.rerank, repr(names)),
+    )
+    intent, notices = intent_of(store, config, request.query, filters, request.plan)
+    response = run_search(
+        pipeline,
+        request.query,
+        filters,
+        request.top_k or config.search.top_k,
+        mode=request.mode or config.search.mode,
+        chunks=request.chunks,
+        explained=request.explain,
+        keep_mode=request.mode is not None,
+        intent=intent,
+        order=request.order,
+    )
+    notices += [*response.notices, *_left_out_by(workspace, filters, response, intent)]
+    response.notices = [*refreshed, *notices]
     nearest = _leave_out(response, request)
-    index = workspace.state
     index.mark_gone(response.results)
     notices = list(response.notices)
     if nearest:
         titles = ", ".join(brief(one.title, _TITLE) for one in nearest)
-        notices.append(f"nothing here clearly matches; nearest: {titles} (--all shows them)")
+        notices.append(f"nothing here clearly matches; nearest: {titles}")
     results = []
     for rank, one in enumerate(response.results, 1):
         around = request.context
@@ -108,39 +135,6 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     )
 
 
-def _search(workspace: Workspace, request: SearchRequest) -> Searched:
-    """Search once."""
-    if request.like is not None:
-        from rag.app.related import notes_like
-
-        return notes_like(workspace, request.like, request), None
-    config, store = workspace.config, workspace.store
-    if request.mode in (SearchMode.DENSE, SearchMode.HYBRID):  # whoever insists wants it asked
-        embeddings_for(store, config).forget_silence()
-    filters, names = request.filters or QueryFilters(), request.transforms
-    check_vaults(filters.vaults, workspace.state.roots)
-    pipeline = workspace.pipeline(
-        lambda: create_search_pipeline(store, config, request.rerank, names),
-        *("search", request.rerank, repr(names)),
-    )
-    intent, notices = intent_of(store, config, request.query, filters, request.plan)
-    response = run_search(
-        pipeline,
-        request.query,
-        filters,
-        request.top_k or config.search.top_k,
-        mode=request.mode or config.search.mode,
-        chunks=request.chunks,
-        explained=request.explain,
-        keep_mode=request.mode is not None,
-        intent=intent,
-        order=request.order,
-    )
-    notices += response.notices
-    response.notices = [*notices, *_left_out_by(workspace, filters, response, intent)]
-    return response, intent
-
-
 def _left_out_by(
     workspace: Workspace, filters: QueryFilters, response: SearchResponse, intent: Intent | None
 ) -> Iterator[str]:
@@ -150,8 +144,6 @@ def _left_out_by(
         if is_dated and (count := manifest.count_without_date(filters.vaults)):
             yield f"left out: {plural(count, 'note')} without a date"
         if not response.results:
-            from rag.app.interpretation_text import unknown_properties, unknown_tags
-
             yield from unknown_tags(response.tags, intent, workspace.state)
             yield from unknown_properties(manifest, response.query, filters)
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from rag.app.interpretation_text import missing_words
 from rag.app.library import Library
 from rag.app.notes import Limits, get_note
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
 from rag.app.notes.names import notes_like
+from rag.app.results import missing_words
 from rag.exceptions import ArgumentError, NotFoundError, RAGError
 from rag.mcp.calls import Call
 from rag.mcp.resources import read_address

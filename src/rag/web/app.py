@@ -134,8 +134,13 @@ class Api:
 
     def _ask(self, asked: requests.Ask, to: Listener) -> AnswerReport:
         with self._library.reader(is_fresh=False) as workspace:
-            text, progress, piece = to.on_text, to.on_progress, to.on_piece
-            return answer(workspace, asked, text, on_progress=progress, on_piece=piece)
+            return answer(
+                workspace,
+                asked,
+                on_text=to.on_text,
+                on_progress=to.on_progress,
+                on_piece=to.on_piece,
+            )
 
     def _chat(self, asked: requests.Chat, to: Listener) -> TurnReport:
         with Chat(self._library.config, asked) as chat:

@@ -26,22 +26,19 @@ from rag.app.related.evidence import (
 )
 from rag.app.requests import RelatedRequest
 from rag.app.results import copied
-from rag.exceptions import EMBED_REST, UsageError
+from rag.exceptions import EMBED_REST
 from rag.index.background import read_background
 from rag.index.embedding_space import of_an_older_program, read_embedded
 from rag.index.lookup import FoundNote
 from rag.search.components.note_ranker import first_chunks
 from rag.search.filters import all_of, none_of, one_of
-from rag.search.results import SearchMode, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import understand
-from rag.support.json_reports import hidden
 from rag.text.messages import brief
 from rag.vault.markdown import MARKDOWN
 
 if TYPE_CHECKING:
     from haystack import Document
 
-    from rag.app.requests import SearchRequest
     from rag.app.workspace import Workspace
     from rag.index.manifest import Manifest
     from rag.index.note_rows import NoteRow
@@ -88,7 +85,6 @@ class RelatedNote:
     :param link: a wiki link that leads to it from the note it is related to.
     :param linked: whether one of the two links to the other.
     :param passages: the best of it, the best first.
-    :param chunk: that with the best passage; `scores` is what the score was made from.
     """
 
     rank: int
@@ -104,8 +100,6 @@ class RelatedNote:
     linked: bool
     passages: list[Passage]
     reasons: Reasons
-    chunk: Document = hidden()
-    scores: dict[str, float] = hidden()
 
 
 @dataclass(frozen=True)
@@ -131,7 +125,6 @@ class _Candidate(NamedTuple):
     """A note that may be related.
 
     :param score: the probability that it is.
-    :param features: what that is made from: `lexical`, `meaning` and `names`.
     :param names: that front matter shares.
     :param sentences: those near in meaning, the nearest first.
     :param chunks: those that tell of it, the best first.
@@ -139,7 +132,6 @@ class _Candidate(NamedTuple):
 
     id: str
     score: float
-    features: dict[str, float]
     names: list[str]
     sentences: list[NearSentence]
     chunks: list[str]
@@ -178,49 +170,6 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
         round((time.monotonic() - started) * 1000),
         snapshot.state,
     )
-
-
-def notes_like(snapshot: Workspace, name: str, request: SearchRequest) -> SearchResponse:
-    """Return the notes related to one as a search has its results: linked ones too, and those of
-    all vaults. What is clearly related is borne.
-
-    :param name: of the note.
-    :raises UsageError: for an empty name, and for what does not go with it; else as `related`.
-    """
-    wrong = "needs the name of that note" if not name.strip() else ""
-    if request.query.strip() or request.chunks or request.mode == SearchMode.LEXICAL:
-        wrong = "takes no words, no chunks and no mode lexical; filters go with it"
-    if wrong:
-        raise UsageError(f"a search for notes like another one {wrong}")
-    limit = request.top_k or snapshot.config.search.top_k
-    asked = RelatedRequest(name, request.filters, limit, True, 0.0, all_vaults=True)
-    report = related(snapshot, asked)
-    results = []
-    for one in report.results:
-        meta = one.chunk.meta
-        first = int(meta["line_start"])
-        results.append(
-            SearchResult(
-                content=one.chunk.content or "",
-                score=one.score,
-                file_path=one.path,
-                title=one.title,
-                vault=one.vault,
-                position=int(meta["position"]),
-                heading=list(meta.get("heading") or []),
-                line_start=first,
-                line_end=int(meta["line_end"]),
-                line=one.passages[0].line if one.passages else first,
-                repeated=int(meta.get("repeated") or 0),
-                tags=one.tags,
-                created=one.created,
-                scores=one.scores,
-                chunk=one.chunk.id,
-                is_borne=one.score >= _CLEAR,
-            )
-        )
-    mode = SearchMode.DENSE if report.by == MEANING else SearchMode.LEXICAL
-    return SearchResponse(name, results, len(results), mode, report.notices)
 
 
 class _Note:
@@ -283,7 +232,7 @@ class _Note:
             chunks = [sentence.chunk for sentence in sentences] + (shared.chunks if shared else [])
             chunks += [hit.id for hit in named if hit.note == one]
             chunks = [*dict.fromkeys(chunks)]
-            candidates.append(_Candidate(one, score, features, sorted(tells), sentences, chunks))
+            candidates.append(_Candidate(one, score, sorted(tells), sentences, chunks))
         return by, sorted(candidates, key=lambda one: (-one.score, one.id))
 
     def _has_embeddings(self) -> bool:
@@ -332,8 +281,6 @@ class _Note:
                 linked=row.id in self.linked,
                 passages=passages[:_PASSAGES],
                 reasons=self._reasons(row, one, chunks),
-                chunk=chunks[0],
-                scores={name: value for name, value in one.features.items() if value},
             )
             results.append(related_note)
         return results

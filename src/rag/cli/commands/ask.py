@@ -95,7 +95,7 @@ def ask(
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(map(report.index.file, out.printed(answer.sources)))
+        out.print_files(one.file for one in out.printed(report.written.sources))
         for notice in () if quiet else (*answer.notices, more_notes(answer)):
             if notice:
                 say_notice(notice)

@@ -165,7 +165,7 @@ def related(
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(Path(one.file) for one in report.results)
+        out.print_files(one.file for one in report.results)
     else:
         _print_related(report, explain)
     if not report.results:

@@ -44,14 +44,14 @@ def plan(
     rag plan "notes tagged k8s from last month in my work vault about rollbacks"
     rag plan 先週の会議のメモ --json
     """
-    from rag.app.interpretation_text import interpretation_line, missing
     from rag.app.plan import plan as make_plan
+    from rag.app.results import interpretation_line, missing_names
     from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
     opt.check_model(model, no_model)
     query = opt.read_query(words)
-    filters = opt.make_filters(vaults, tags, date_from, date_to, path_globs)
+    filters = opt.make_filters(locals())
     with Workspace(config) as workspace:
         report = make_plan(workspace, query, filters, model, no_model)
     for notice in [] if quiet else report.notices:
@@ -65,7 +65,7 @@ def plan(
 
         print_line(interpretation_line(report.intent))
         print_plan(report.intent, "  ")
-        for text in [] if quiet else missing(report.intent, report.index):
+        for text in [] if quiet else missing_names(report.intent, report.index):
             say(text)
     if not (report.is_usual or quiet):
         say("`rag search` takes these words as they are; with --plan it filters so.")
@@ -81,7 +81,7 @@ def transform(
     """Show what a search would look for, without searching.
 
     That is the query as it is understood, and what transforms make of it. Without --transform
-    it is what `rag search` would do. No index is needed.
+    it is what `rag search` would do.
 
     \b
     rag transform "how do we undo a release" --transform step-back
@@ -162,7 +162,7 @@ def _print_records(report: AuditReport, is_on: bool, as_json: bool) -> None:
 
 
 def _records(report: AuditReport) -> Iterator[str]:
-    from rag.app.interpretation_text import interpretation_line
+    from rag.app.results import interpretation_line
     from rag.search.planned_query import Intent
     from rag.search.results import QueryFilters
 

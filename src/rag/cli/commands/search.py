@@ -36,25 +36,14 @@ def search(
     modified_to: str | None = value("--modified-to", "DATE", "Modified on this day or before."),
     path_globs: opt.Texts = opt.PATH_GLOBS,
     where: opt.Texts = value(
-        "--where",
-        "NAME=VALUE",
-        "By front matter: status=done, 'price>200'; may be repeated (all of them).",
-    ),
-    like: str | None = value(
-        "--like",
-        "NOTE",
-        "Notes that mean the like of one.",
-        complete=opt.complete_notes,
+        "--where", "NAME=VALUE", "By front matter: status=done, 'price>200'; may be repeated (all)."
     ),
     top_k: int | None = opt.TOP_K,
     mode: str | None = value("--mode", "|".join(MODES), "By words, by meaning, or by both."),
     transforms: opt.Texts = opt.TRANSFORMS,
     plan: bool | None = opt.PLAN,
     order: str = value(
-        "--sort",
-        "score|created|modified|title",
-        "The order; dates newest first.",
-        "",
+        "--sort", "score|created|modified|title", "The order; dates newest first.", ""
     ),
     refresh: bool | None = flag(
         "--refresh/--no-refresh",
@@ -98,7 +87,6 @@ def search(
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
     rag search --tag runbook --where status=done --sort modified
-    rag search --like "Error budgets"
     rag search 'rollb* "error budget" -draft'
     rag search "error budget" --format lines   as vim, fzf and grep tools read it
     rag search "notes tagged runbook about the error budget" --plan
@@ -115,7 +103,7 @@ def search(
     if refresh is None:  # for somebody at a terminal, if the settings let it
         refresh = config.search.refresh == "auto" and sys.stdout.isatty()
     request = opt.make_request(SearchRequest, locals(), query=" ".join(words or []))
-    if not words and like is None and request.filters is None:
+    if not words and request.filters is None:
         raise UsageError(
             "neither a query nor a filter is given",
             hint="Say what to look for; `rag search --help` lists the filters.",
@@ -131,24 +119,26 @@ def search(
             print_interpretation(report.intent, report.index, wanted=bool(plan))
         for notice in report.notices:
             say_notice(notice)
-    results = out.printed(report.response.results)
+        if report.nearest:
+            say("--all shows them")
+    results = out.printed(report.results)
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(map(report.index.file, results))
+        out.print_files(one.file for one in results)
     elif out.is_data:
         print_format(out.format, report, full)
     elif results:
         _print(report, out.format == "table", explain, full)
     if not quiet:
-        from rag.app.interpretation_text import missing_words
+        from rag.app.results import missing_words
 
         for text in missing_words(report.response.missing):
             say(text)
     if not results:
         if not out.as_json:
-            query = (request.query or like or "").strip()
-            say(f"nothing found for {shortened(query)!r}" if query else "no note fits the filters")
+            query = shortened(request.query.strip())
+            say(f"nothing found for {query!r}" if query else "no note fits the filters")
         raise typer.Exit(1)
     if opened is not None:
         _open(report, opened, config.links.opener)
@@ -157,57 +147,42 @@ def search(
 def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None:
     from rag.cli.render import results as render
 
-    response = report.response
     if explain:
         if report.intent:
             render.print_plan(report.intent)
-        for line in render.searched_lines(response.route, response.variants):
+        for line in render.searched_lines(report.route, report.variants):
             print_line(line)
-        if took := response.timings.get("transforms"):
+        if took := report.timings.get("transforms"):
             print_line(f"transforms took {took:,.0f} ms")
     if table:
-        render.print_table(response.results, report.index)
+        render.print_table(report)
     else:
         render.print_results(report, full)
-
-
-_SECONDS = 3.0  # in which an opener that fails has said so; one that is still there shows the note
 
 
 def _open(report: SearchReport, number: int, opener: str) -> None:
     """Open a result with the program that opens links.
 
     :param opener: the command, with its options; empty for that of the system.
-    :raises UsageError: when there are not so many, or it cannot be opened.
+    :raises UsageError: when there are not so many, or that fails.
     """
     import shlex
     import subprocess
 
-    results = report.response.results
-    if number > len(results):
-        count = plural(len(results), "result")
+    if number > len(report.results):
+        count = plural(len(report.results), "result")
         raise UsageError(f"there is no result {number}", hint=f"The search found {count}.")
-    if results[number - 1].gone:
+    hit = report.results[number - 1].hit
+    if hit.gone:
         raise UsageError(f"the note of result {number} is gone", hint="`rag index` forgets it.")
-    link = report.index.link(results[number - 1])
+    link = report.index.link(hit)
+    say(f"opening {link}")
     try:
         command = shlex.split(opener) or ["open" if sys.platform == "darwin" else "xdg-open"]
-        say(f"opening {link}")
         nowhere = subprocess.DEVNULL
-        running = subprocess.Popen(
-            [*command, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-        )
-        code = running.wait(_SECONDS)
-    except subprocess.TimeoutExpired:
-        return
-    except (ValueError, OSError) as error:
-        why = getattr(error, "strerror", None) or error
+        subprocess.run([*command, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, check=True)
+    except (ValueError, OSError, subprocess.CalledProcessError) as error:
         raise UsageError(
-            f"{opener or 'the opener'} cannot be run: {why}",
-            hint="Name another command in links.opener.",
-        ) from error
-    if code:
-        raise UsageError(
-            f"{command[0]} could not open it (exit code {code})",
+            f"it could not be opened: {error}",
             hint="links.opener names another command, links.uri another kind of link.",
-        )
+        ) from error

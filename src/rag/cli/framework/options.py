@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -67,14 +67,14 @@ def complete_notes(incomplete: str) -> list[str]:
 
     bash takes what is offered as it is typed, so that a blank in it is escaped there.
     """
-
-    def names(manifest: Any) -> Iterable[str]:
-        for vault, path, title, _, _ in manifest.names():
-            yield f"{vault}/{path}" if "/" in incomplete else title
-
-    found = completing(lambda: _of_index(names))(incomplete)
+    is_path = "/" in incomplete
+    names = completing(
+        lambda: _of_index(
+            lambda manifest: (f"{n[0]}/{n[1]}" if is_path else n[2] for n in manifest.names())
+        )
+    )(incomplete)
     is_bash = os.environ.get("_RAG_COMPLETE", "").endswith("bash")
-    return [_FOR_BASH.sub(r"\\\1", name) if is_bash and name.isascii() else name for name in found]
+    return [_FOR_BASH.sub(r"\\\1", name) if is_bash and name.isascii() else name for name in names]
 
 
 complete_vaults = completing(_vaults)
@@ -153,9 +153,6 @@ NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
 # fmt: on
 
 
-_CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)  # name=value, or name>value
-
-
 def check_model(model: str | None, no_model: bool | None) -> None:
     """Refuse a model and none at once.
 
@@ -177,58 +174,25 @@ def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
     check_model(given.get("model"), given.get("no_model"))
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "filters" in names:
-        more["filters"] = make_filters(
-            *map(given.get, ("vaults", "tags", "date_from", "date_to", "path_globs")),
-            *map(given.get, ("modified_from", "modified_to", "where")),
-        )
+        more["filters"] = make_filters(given)
     own = {name: given[name] for name in names & given.keys() if given[name] not in (None, [], ())}
     return kind(**{**own, **more})
 
 
-def make_filters(
-    vaults: list[str] | None = None,
-    tags: list[str] | None = None,
-    date_from: str | None = None,
-    date_to: str | None = None,
-    paths: list[str] | None = None,
-    modified_from: str | None = None,
-    modified_to: str | None = None,
-    where: list[str] | None = None,
-) -> QueryFilters | None:
-    """Make filters of options; `None` where none is given.
+def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
+    """Make filters of the options that a command has; `None` where none is given.
 
-    :raises UsageError: for an empty one, words that are no date, a span that ends before it begins,
-        or a condition that is none.
+    :raises UsageError: for an empty one, and as `rag.app.requests.read_filters`.
     """
-    from rag.app.filter_text import join_conditions, read_filters
+    from rag.app.requests import read_filters
 
-    days = (date_from, date_to, modified_from, modified_to)
-    if any(day == "" for day in days):
+    renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths"}
+    others = ("vaults", "tags", "modified_from", "modified_to", "where")
+    names = {**renamed, **dict(zip(others, others, strict=True))}
+    texts = {field: given[name] for name, field in names.items() if given.get(name) is not None}
+    if "" in texts.values():
         raise UsageError("a day is empty", hint="Leave out the option, or give it a value.")
-    return read_filters(
-        tuple(vaults or ()),
-        tuple(tags or ()),
-        date_from or "",
-        date_to or "",
-        modified_from or "",
-        modified_to or "",
-        tuple(paths or ()),
-        join_conditions(_conditions(where or []), "--where"),
-        as_options=True,
-    )
-
-
-def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the condition of each property."""
-    for text in where:
-        parts = _CONDITION.fullmatch(unicodedata.normalize("NFC", text))
-        name, value = (parts[1].strip().lower(), parts[2].strip()) if parts else ("", "")
-        if not name or not value:
-            raise UsageError(
-                f"{text!r} is no condition",
-                hint="Name a property and its value: status=done, or compare it: 'price>200'.",
-            )
-        yield name, value
+    return read_filters(**texts, as_options=True)
 
 
 def read_query(words: list[str]) -> str:

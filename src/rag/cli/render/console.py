@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -62,13 +61,12 @@ def print_text(text: str) -> None:
     sys.stdout.write((visible_lines(clean(text)) if sys.stdout.isatty() else text) + "\n")
 
 
-def print_file(file: Path, nul: bool = False) -> None:
+def print_file(file: str, nul: bool = False) -> None:
     """Print a file's name: in visible characters on a terminal, else byte for byte.
 
     :param nul: end it by the NUL that no name holds, and not by a line break, which one may.
     """
-    name = visible(str(file)) if sys.stdout.isatty() else str(file)
-    print_data(name + ("\0" if nul else "\n"))
+    print_data((visible(file) if sys.stdout.isatty() else file) + ("\0" if nul else "\n"))
 
 
 def print_data(text: str) -> None:

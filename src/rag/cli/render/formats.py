@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.cli.render.console import json_line, plural, print_data, print_file, say
 from rag.exceptions import UsageError
-from rag.text.messages import visible, visible_lines
+from rag.text.messages import visible
 
 if TYPE_CHECKING:
     from rag.app.results import Result
     from rag.app.search import SearchReport
-    from rag.search.results import SearchResult
 
-FORMATS = ("text", "table", "json", "jsonl", "csv", "md", "lines", "paths", "paths0")
+    R = TypeVar("R", bound=Result)
+
+FORMATS = ("text", "table", "json", "jsonl", "csv", "lines", "paths", "paths0")
 NOTE_FORMATS = ("text", "json", "paths", "paths0")  # of other commands that name notes
+_SNIPPET = 240  # characters
+_COLUMNS = (
+    "rank score vault path title heading line line_start line_end tags created file text gone"
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Output:
         """Whether stdout is for programs."""
         return self.format not in ("text", "table")
 
-    def printed(self, results: list[SearchResult]) -> list[SearchResult]:
+    def printed(self, results: list[R]) -> list[R]:
         """Return the results that are printed: where files are named, those that are there."""
         if not (self.names_files or self.format == "lines"):
             return results
@@ -53,9 +57,9 @@ class Output:
             say(f"left out {left}, gone since the last index (`rag index`)")
         return there
 
-    def print_files(self, files: Iterable[Path]) -> None:
+    def print_files(self, files: Iterable[Path | str]) -> None:
         """Print the file of each note."""
-        for file in dict.fromkeys(files):
+        for file in dict.fromkeys(map(str, files)):
             print_file(file, nul=self.format == "paths0")
 
 
@@ -76,89 +80,47 @@ def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMAT
     return Output(chosen, given.get("quiet", False))
 
 
-_SNIPPET = 240  # characters
-_COLUMNS = (
-    "rank score vault path title heading line line_start line_end tags created file text gone"
-)
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
-
-
 def print_format(name: str, report: SearchReport, full: bool) -> None:
-    """Print the results of a search: `jsonl`, `csv`, `md` or `lines`.
+    """Print the results of a search: `jsonl`, `csv` or `lines`.
 
     :param full: print whole chunks, and not snippets.
     """
-    writers = {"jsonl": _jsonl, "csv": _csv, "md": _markdown, "lines": _lines}
-    print_data("".join(writers[name](report, full)))
+    if name == "jsonl":  # the results of `--json`, each with the version of the schema
+        print_data("".join(json_line(result) + "\n" for result in report.results))
+    elif name == "csv":
+        print_data(_csv(report, full))
+    else:
+        print_data("".join(_lines(report)))
 
 
-def _bodies(report: SearchReport, full: bool) -> Iterator[tuple[Result, str]]:
-    """Yield each result, and what is shown of its text."""
-    from rag.search.matching_line import excerpt
-
-    response = report.response
-    for result, found in zip(report.results, response.results, strict=True):
-        if result.context:
-            body = "\n".join(result.context.lines)
-        else:
-            body = result.content if full else excerpt(found, response.searched, _SNIPPET)[0]
-        yield result, body
-
-
-def _jsonl(report: SearchReport, full: bool) -> Iterator[str]:
-    """Yield an object a line: the results of `--json`, each with the version of the schema."""
-    for result in report.results:
-        yield json_line(result) + "\n"
-
-
-def _csv(report: SearchReport, full: bool) -> Iterator[str]:
+def _csv(report: SearchReport, full: bool) -> str:
     import csv
     import io
+
+    from rag.search.matching_line import excerpt
 
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS.split())
-    for one, body in _bodies(report, full):
-        writer.writerow(
-            (
-                *(one.rank, round(one.score, 6), one.vault, one.path, one.title),
-                *(" › ".join(one.heading), one.line, one.line_start, one.line_end),
-                *(" ".join(one.tags), one.created, one.file, body),
-                "true" if one.gone else "",
-            )
-        )
-    yield written.getvalue()
+    for one in report.results:
+        text = one.content if full else excerpt(one.hit, report.response.searched, _SNIPPET)[0]
+        cells = {**vars(one), "score": round(one.score, 6), "gone": "true" if one.gone else ""}
+        cells |= {"heading": " › ".join(one.heading), "tags": " ".join(one.tags)}
+        cells["text"] = "\n".join(one.context.lines) if one.context else text
+        writer.writerow([cells[column] for column in _COLUMNS.split()])
+    return written.getvalue()
 
 
-def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
-    """Yield a numbered list of links, each with its text as a quotation."""
-    addresses = map(report.index.link, report.response.results)
-    for (one, body), address in zip(_bodies(report, full), addresses, strict=True):
-        where = " › ".join([f"{one.vault}/{one.path}:{one.line}", *one.heading[1:]])
-        score = f" ({one.score:.2f})" if one.score else ""
-        gone = " (gone)" if one.gone else ""
-        title = _as_markdown(one.title)
-        yield f"{one.rank}. [{title}]({address}){score} {_as_markdown(where)}{gone}\n\n"
-        yield "".join(f"   > {visible_lines(line)}".rstrip() + "\n" for line in body.split("\n"))
-        yield "\n"
-
-
-def _as_markdown(text: str) -> str:
-    """Return a name as one line in which no character means anything in Markdown."""
-    return _MARKDOWN.sub(r"\\\1", visible(" ".join(text.split())))
-
-
-def _lines(report: SearchReport, full: bool) -> Iterator[str]:
+def _lines(report: SearchReport) -> Iterator[str]:
     """Yield `path:line:text` for each hit that is there; lines around it as `path-line-text`, as
     grep does."""
     from rag.app.notes.lines import Excerpt, line_text
 
-    results = zip(report.results, report.response.results, strict=True)
-    for number, (one, found) in enumerate(pair for pair in results if not pair[0].gone):
+    for number, one in enumerate(one for one in report.results if not one.gone):
         file = one.file.replace("\n", visible("\n"))
         if one.context and number:
             yield "--\n"
-        excerpt = one.context or Excerpt(one.line, [line_text(found)])
+        excerpt = one.context or Excerpt(one.line, [line_text(one.hit)])
         for line, text in enumerate(excerpt.lines, excerpt.line_start):
             mark = ":" if line == one.line else "-"
             yield f"{file}{mark}{line}{mark}{text}\n"

@@ -17,6 +17,7 @@ from rag.text.matches import match_spans
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
+    from rag.app.results import Result
     from rag.app.search import SearchReport
     from rag.search.planned_query import Intent
 
@@ -32,32 +33,31 @@ def print_results(report: SearchReport, full: bool = False) -> None:
 
     :param full: print the whole chunk instead.
     """
-    console, state = make_console(), report.index
-    for rank, result in enumerate(report.response.results, 1):
-        head = Text.assemble((f"{rank:>2}  ", "dim"), (visible(result.title), "bold"))
+    console = make_console()
+    for result in report.results:
+        head = Text.assemble((f"{result.rank:>2}  ", "dim"), (visible(result.title), "bold"))
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
         print_styled(console, head)
-        where = place(result, state)
+        where = place(result.hit, report.index)
         for part in result.heading:
             if part != result.title:
                 where.append(visible(f" › {part}"), style="dim")
-        if result.gone:
-            where.append(_GONE, style="yellow")
+        where.append(_GONE if result.gone else "", style="yellow")
         print_styled(console, where, indent=4)
-        for body in _body(report, rank, full, console.width):
+        for body in _body(result, report.response.searched, full, console.width):
             print_styled(console, body, indent=4)
         for line in _notes(result):
             print_styled(console, visible(line), "dim", indent=4)
 
 
-def print_table(results: list[SearchResult], state: IndexState) -> None:
+def print_table(report: SearchReport) -> None:
     """Print the results as a table."""
     table = Table("#", "score", "title", "where", box=None, pad_edge=False)
-    for rank, result in enumerate(results, 1):
+    for result in report.results:
         score = f"{result.score:.2f}" if result.score else ""  # a list of notes has none
-        where = place(result, state).append(_GONE if result.gone else "", style="yellow")
-        table.add_row(str(rank), score, visible(result.title), where)
+        where = place(result.hit, report.index).append(_GONE if result.gone else "", "yellow")
+        table.add_row(str(result.rank), score, visible(result.title), where)
     for column in table.columns:
         column.overflow = "fold"
     make_console().print(table)
@@ -85,10 +85,9 @@ def marked(text: str, spans: list[tuple[int, int]], style: str = _MATCH) -> Text
     return styled
 
 
-def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator[Text]:
+def _body(result: Result, query: str, full: bool, columns: int) -> Iterator[Text]:
     """Yield what is shown of the text of a result, line by line."""
-    result, query = report.response.results[rank - 1], report.response.searched
-    if around := report.results[rank - 1].context:
+    if around := result.context:
         digits = len(str(around.line_start + len(around.lines)))
         for number, line in enumerate(around.lines, around.line_start):
             yield Text().append(f"{number:>{digits}}  ", "dim").append_text(_line(line, query))
@@ -99,7 +98,7 @@ def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator
         # A Japanese character fills two columns.
         head = result.content[:400]
         is_wide = sum(char > "\u2e80" for char in head) * 2 > len(head)
-        text, spans = excerpt(result, query, width // 2 if is_wide else width)
+        text, spans = excerpt(result.hit, query, width // 2 if is_wide else width)
         if text:
             yield marked(text, spans)
 
@@ -110,7 +109,7 @@ def _line(line: str, query: str) -> Text:
     return marked(shown, match_spans(shown, query))
 
 
-def _notes(result: SearchResult) -> Iterator[str]:
+def _notes(result: Result) -> Iterator[str]:
     """Yield what else there is to say of a result: what it stands for, and why it stands there."""
     if result.duplicates:
         first, more = result.duplicates[:2], len(result.duplicates) - 2
@@ -157,13 +156,13 @@ def print_interpretation(intent: Intent, state: IndexState, wanted: bool) -> Non
     :param wanted: whether the user asked for a plan; without it nothing is said of one that
         changes nothing.
     """
-    from rag.app.interpretation_text import interpretation_line, missing
+    from rag.app.results import interpretation_line, missing_names
 
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
         say("no filters were recognised in the query")
     elif intent.narrows or wanted:
         say(f"{interpretation_line(intent)} (--no-plan searches the words as typed)")
-    for text in missing(intent, state):
+    for text in missing_names(intent, state):
         say(text)
     for text in intent.plan.fallbacks:
         if text.startswith("flags: "):
@@ -180,14 +179,13 @@ def print_plan(intent: Intent, indent: str = "") -> None:
 
 def _plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
     """Yield what there is to tell of a plan, by name; JSON has the planner's own terms, and all."""
-    from rag.app.interpretation_text import time_range_text
+    from rag.app.results import time_range_text
 
     plan, read = intent.plan, intent.plan.metadata
     chooser = "" if plan.intent.by == "rules" else f", chosen by {plan.intent.by}"
     yield "search", f"{_ROUTES[plan.intent.primary_route.value]}{chooser}"
     any_of = " (any of these)" if read.tag_match == "any" and len(read.tags) > 1 else ""
     window = read.time_window
-    days = f": {window.field} {window.first or '…'} to {window.last or '…'}"
     models = [f"{name} ({stage})" for stage, name in plan.models.items()]
     named = {
         "vault": read.vaults,
@@ -196,7 +194,7 @@ def _plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
         "title": read.titles,
         "property": [f"{name}: {value}" for name, value in read.values.items()],
         "path": intent.flags.paths or [],
-        "time": [] if window.is_open else [time_range_text(window, intent.today) + days],
+        "time": [] if window.is_open else [f"{window.field} {time_range_text(window)}"],
         "words": [] if intent.lists else [intent.text],
         "found": [f"{one.kind} {one.name} ({one.words})" for one in plan.in_scope],
         "not found": [f"{one.kind} {one.words}" for one in plan.out_of_scope],
