@@ -120,7 +120,7 @@ _REPORTS = {
     "ask": "ask.AnswerReport",
     "chat": "chat.TurnReport chat.SessionsReport chat.CommandReport",
     "get": "notes.NoteReport notes.NotesReport",
-    "related": "related.RelatedReport notes.links.LinksReport",
+    "related": "related.RelatedReport notes.LinksReport",
     "plan": "plan.PlanReport",
     "transform": "plan.TransformReport",
     "audit": "audit.AuditReport audit.RecordReport audit.Replay",

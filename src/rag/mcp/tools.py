@@ -40,8 +40,7 @@ from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import outline
 
 if TYPE_CHECKING:
-    from rag.app.notes import NoteReport
-    from rag.app.notes.links import Step
+    from rag.app.notes import NoteReport, Step
     from rag.app.related import RelatedNote
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
@@ -343,7 +342,7 @@ def related(library: Library, asked: Related, call: Call) -> Result:
         call.check()
         note = _note_name(workspace, asked.note)
         if asked.links:
-            from rag.app.notes.links import walk_links
+            from rag.app.notes import walk_links
 
             walk = walk_links(workspace.config, note, asked.links, asked.depth or 1)
             links = listed([_link(step) for step in walk.links], walk.total)

@@ -1,22 +1,22 @@
-"""Reading notes, and parts of them."""
+"""Reading notes, and parts of them, and walking their links."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from errno import ELOOP
 from itertools import accumulate
 from pathlib import Path
 
 from rag.app.index_state import check_vaults, open_index
-from rag.app.notes.names import Named, find_named, notes_like, section_of
+from rag.app.notes.names import Named, NoteRef, find_named, notes_like
 from rag.app.results import copied
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, UsageError
-from rag.index.links import Link
+from rag.index.links import Link, LinkTables, NamedNote
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
-from rag.support.json_reports import hidden, optional
+from rag.support.json_reports import hidden, inline, optional
 from rag.vault.chunking import chunk_lines, joined_line
 
 NOT_HERE = (
@@ -147,31 +147,25 @@ def get_notes(
                 elif len(names) == 1:
                     raise
                 else:
-                    found = UnknownNote(name, str(error), error.hint, error.suggestions)
-                    unknown.append(found)
+                    unknown.append(UnknownNote(name, str(error), error.hint, error.suggestions))
             for named in notes:
                 row = named.note.row
-                key = row.id, named.heading, named.lines
-                parts[key] = named, manifest.links.links_to(row)
+                parts[row.id, named.heading, named.span] = named, manifest.links.links_to(row)
     read = [_read(config, *part, limits or Limits()) for part in parts.values()]
     return NotesReport(read, unknown, several)
 
 
 def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:
     """Read what was named of a note, as far as some limits let it."""
-    note, notice = named.note, ""
+    note, notice, first = named.note, "", 0
     if config.store.url and not note.file.exists():
         lines, notice = _indexed_lines(config, note.row), NOT_HERE
+        first = next((at for at, line in enumerate(lines) if line), 0)  # that holds something
     else:
         lines = read_lines(note)
-    if named.lines:
-        span = named.lines.checked(len(lines))
-    elif named.heading:
-        span = section_of(note, lines, named.heading)
-    else:  # of the lines that were indexed, the first that holds something
-        first = next((at for at, line in enumerate(lines) if line), 0) if notice else 0
-        span = slice(first, len(lines))
-    chosen, first = lines[span], span.start + 1
+    span = named.part_of(lines)
+    first = (first if span.start is None else span.start) + 1
+    chosen = lines[first - 1 : span.stop]
     kept = chosen if limits.lines is None else chosen[: limits.lines]
     if limits.bytes is not None:
         sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in kept)
@@ -188,7 +182,7 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
         content="\n".join(kept),
         notice=notice,
         more=len(chosen) - len(kept),
-        part=f":{first}-{span.start + len(chosen)}" if named.lines else part,
+        part=f":{first}-{first - 1 + len(chosen)}" if named.span else part,
         lines=kept,
         note=note,
     )
@@ -237,3 +231,81 @@ def read_lines(note: FoundNote) -> list[str]:
             hint=f"Open it with another program: it is {note.file}.",
         )
     return reader_of(note.row.path).lines(raw)
+
+
+OUT, IN, BOTH = "out", "in", "both"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A link that was walked.
+
+    :param depth: how many links it is from the note.
+    :param direction: `out` or `in`.
+    """
+
+    depth: int
+    direction: str
+    link: Link = inline()
+
+
+@dataclass(frozen=True)
+class LinksReport:
+    """The links that lead from a note, or to it, the nearest first.
+
+    :param total: how many there are; `links` has no more than were asked for.
+    """
+
+    note: NoteRef
+    direction: str
+    links: list[Step]
+    total: int
+
+
+def walk_links(
+    config: RAGConfig,
+    note: str,
+    direction: str = BOTH,
+    depth: int = 1,
+    limit: int | None = None,
+    folder: Path | None = None,
+) -> LinksReport:
+    """Walk the links from a note, to it, or both, each note once.
+
+    Links that no note answers to, or several do, are among them, and lead no further.
+
+    :param direction: `out`, `in` or `both`.
+    :param depth: how many links after each other.
+    :raises NotFoundError: when no note is called so, or several are; it suggests.
+    :raises UsageError: for a direction that is none.
+    """
+    if direction not in (OUT, IN, BOTH):
+        raise UsageError(f"no direction {direction!r}", hint="Links lead out, in or both.")
+    with open_index(config) as manifest:
+        row = find_named(manifest, note, folder=folder).note.row
+        start = NamedNote(row.id, row.vault, row.path, row.title, tuple(row.aliases))
+        steps: list[Step] = []
+        seen, level = {start.id}, [start]
+        for away in range(1, depth + 1):
+            reached: dict[str, NamedNote] = {}
+            for one in level:
+                for way, link, other in _links_of(manifest.links, one, direction):
+                    if other is None or other.id not in seen:
+                        steps.append(Step(away, way, link))
+                    if other is not None and other.id not in seen:
+                        reached[other.id] = other
+            seen |= reached.keys()
+            level = [*reached.values()]
+    return LinksReport(NoteRef(*start[:4]), direction, steps[:limit], len(steps))
+
+
+def _links_of(
+    links: LinkTables, note: NamedNote, direction: str
+) -> Iterator[tuple[str, Link, NamedNote | None]]:
+    """Yield the links of a note with the note at their other end, `None` where that is not one."""
+    if direction != IN:
+        for link in links.links_from(note.vault, note.path):
+            yield OUT, link, link.notes[0] if link.is_clear else None
+    if direction != OUT:
+        for link in links.links_to(note):
+            yield IN, link, link.source

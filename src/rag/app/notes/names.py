@@ -41,34 +41,29 @@ class NoteRef:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """A span of lines as it was typed: `10`, `10-20`, or `10:5` for five of them."""
-
-    first: int
-    last: int | None = None
-
-    def checked(self, count: int) -> slice:
-        """Return the place of the span in a list of lines.
-
-        :param count: how many lines the note has.
-        :raises UsageError: for lines that run backwards, or that it has not.
-        """
-        last = count if self.last is None else self.last
-        if self.last is not None and self.last < self.first:
-            swapped = f"Name the smaller number first: {self.last}-{self.first}."
-            raise UsageError(f"lines {self.first}-{self.last} run backwards", hint=swapped)
-        if not 1 <= self.first <= max(count, 1):
-            raise UsageError(f"there is no line {self.first}", hint=f"The note has {count}.")
-        return slice(self.first - 1, last)
-
-
-@dataclass(frozen=True)
 class Named:
-    """A note that was named, and the part of it: a heading, or lines, or neither."""
+    """A note that was named, and the part of it: a heading, or a first and a last line, or neither.
+    A span without a last line goes on to the note's end."""
 
     note: FoundNote
     heading: str = ""
-    lines: Lines | None = None
+    span: tuple[int, int | None] | None = None
+
+    def part_of(self, lines: list[str]) -> slice:
+        """Return the place of the part in the note's lines.
+
+        :raises NotFoundError: when there is no such heading; it suggests.
+        :raises UsageError: for lines that run backwards, or that the note has not.
+        """
+        if self.span is None:
+            return section_of(self.note, lines, self.heading) if self.heading else slice(len(lines))
+        (first, last), count = self.span, len(lines)
+        if last is not None and last < first:
+            swapped = f"Name the smaller number first: {last}-{first}."
+            raise UsageError(f"lines {first}-{last} run backwards", hint=swapped)
+        if not 1 <= first <= max(count, 1):
+            raise UsageError(f"there is no line {first}", hint=f"The note has {count}.")
+        return slice(first - 1, count if last is None else last)
 
 
 def find_named(
@@ -85,17 +80,16 @@ def find_named(
     :raises UsageError: for a span of no lines.
     """
     link = _LINK.match(name.strip())
-    text = link["target"].strip() if link else name
     missing: list[NotFoundError] = []
-    for called, heading, lines in _readings(text):
+    for called, heading, span in _readings(link["target"].strip() if link else name):
         try:
-            return Named(_find(manifest, called, list(vaults or ()), folder), heading, lines)
+            return Named(_find(manifest, called, list(vaults or ()), folder), heading, span)
         except NotFoundError as error:
             missing.append(error)
     raise next((error for error in reversed(missing) if error.suggestions), missing[0])
 
 
-def _readings(text: str) -> Iterator[tuple[str, str, Lines | None]]:
+def _readings(text: str) -> Iterator[tuple[str, str, tuple[int, int | None] | None]]:
     """Yield what a text may mean: the name of a note, and a heading or lines."""
     yield text, "", None
     if span := _SPAN.match(text):
@@ -105,7 +99,7 @@ def _readings(text: str) -> Iterator[tuple[str, str, Lines | None]]:
             if last < first:
                 hint = "The second number is how many: note:10:5."
                 raise UsageError("no lines are named", hint=hint)
-        yield span["name"], "", Lines(first, last)
+        yield span["name"], "", (first, last)
     for mark in islice(re.finditer("#", text), _MOST_MARKS):
         called, heading = text[: mark.start()].strip(), text[mark.end() :].strip()
         if called and heading:
@@ -117,25 +111,19 @@ def _find(manifest: Manifest, name: str, vaults: list[str], folder: Path | None)
     try:
         return find_note(manifest, name, vaults or None)
     except NotFoundError:
-        near = folder and "\0" not in name and _from_folder(manifest, folder / name, vaults)
-        if not near:
+        if not folder or "\0" in name:
             raise
-        return near
-
-
-def _from_folder(manifest: Manifest, file: Path, vaults: list[str]) -> FoundNote | None:
-    """Return the note that a file is, with or without its suffix."""
-    wanted = {Path(os.path.normpath(file)), Path(os.path.realpath(file))}
-    for vault, root in manifest.vaults().items():
-        for start in {Path(root), Path(os.path.realpath(root))}:
-            for path in wanted if not vaults or vault in vaults else ():
-                if path.is_relative_to(start):
-                    inner = normalize("NFC", path.relative_to(start).as_posix())
+        file = folder / name
+        wanted = {Path(os.path.normpath(file)), Path(os.path.realpath(file))}
+        for vault, root in manifest.vaults().items():
+            for start in {Path(root), Path(os.path.realpath(root))}:
+                for path in wanted if not vaults or vault in vaults else ():
+                    inner = path.relative_to(start) if path.is_relative_to(start) else Path()
                     for suffix in ("", *SUFFIXES):
-                        row = manifest.note(vault, inner + suffix)
+                        row = manifest.note(vault, normalize("NFC", inner.as_posix()) + suffix)
                         if row and row.chunks:
                             return FoundNote(row, Path(root))
-    return None
+        raise
 
 
 def notes_like(manifest: Manifest, name: str, vaults: Sequence[str] | None = None) -> list[Named]:
@@ -172,23 +160,7 @@ def section_of(note: FoundNote, lines: list[str], wanted: str) -> slice:
     from rag.vault.markdown import outline
 
     headings = outline(lines, split_front_matter(lines)).headings
-    at = _heading_at(headings, [part for part in wanted.split("#") if part.strip()])
-    if at is None:
-        texts = list(dict.fromkeys(heading.text for heading in headings))
-        near = get_close_matches(wanted, texts, _SUGGESTED, 0.5) or texts[:_SUGGESTED]
-        place = f"{note.row.vault}/{note.row.path}"
-        raise NotFoundError(
-            f"{place} has no heading {wanted!r}",
-            hint="Name one of these." if near else "It has no headings at all.",
-            suggestions=[f"{place}#{text}" for text in near],
-        )
-    heading = headings[at]
-    below = (one.line for one in headings[at + 1 :] if one.level <= heading.level)
-    return slice(heading.line, next(below, len(lines)))
-
-
-def _heading_at(headings: list[Heading], parts: list[str]) -> int | None:
-    """Return which heading is the last of some parts, and stands below the others."""
+    parts = [part for part in wanted.split("#") if part.strip()]
     above: list[Heading] = []
     for at, heading in enumerate(headings):
         above = [one for one in above if one.level < heading.level] + [heading]
@@ -196,8 +168,16 @@ def _heading_at(headings: list[Heading], parts: list[str]) -> int | None:
         if _matches(heading, parts[-1]) and all(
             any(_matches(one, part) for one in left) for part in parts[:-1]
         ):
-            return at
-    return None
+            below = (one.line for one in headings[at + 1 :] if one.level <= heading.level)
+            return slice(heading.line, next(below, len(lines)))
+    texts = list(dict.fromkeys(heading.text for heading in headings))
+    near = get_close_matches(wanted, texts, _SUGGESTED, 0.5) or texts[:_SUGGESTED]
+    place = f"{note.row.vault}/{note.row.path}"
+    raise NotFoundError(
+        f"{place} has no heading {wanted!r}",
+        hint="Name one of these." if near else "It has no headings at all.",
+        suggestions=[f"{place}#{text}" for text in near],
+    )
 
 
 def _matches(heading: Heading, wanted: str) -> bool:

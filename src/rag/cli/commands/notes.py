@@ -26,8 +26,7 @@ from rag.exceptions import NotFoundError, UsageError
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
-    from rag.app.notes import NoteReport
-    from rag.app.notes.links import LinksReport
+    from rag.app.notes import LinksReport, NoteReport
     from rag.app.related import Reasons, RelatedNote, RelatedReport
     from rag.index.links import Link
 
@@ -146,7 +145,7 @@ def related(
         given |= {"--explain": explain, "--paths": out.names_files}
         for option in filter(given.get, given):
             raise UsageError(f"{option} does not go with --links", hint=_EXAMPLES)
-        from rag.app.notes.links import walk_links
+        from rag.app.notes import walk_links
 
         walked = walk_links(config, note, links, depth or 1, top_k, folder=Path.cwd())
         _print_links(walked, out.as_json)
