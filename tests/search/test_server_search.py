@@ -273,7 +273,7 @@ def test_a_run_that_finds_nothing_changed_looks_whether_the_server_has_everythin
     server.engine.delete("obsidian_knowledge", [point.id for point in lost])
     report = refresh(config=remote, work=folder)
     assert report.notices == [
-        f"the server held {len(before) - 3} of {len(before)} chunks: the index is rebuilt"
+        f"the index held {len(before) - 3} of {len(before)} chunks: the index is rebuilt"
     ]
     assert points(remote) == before
 

@@ -148,7 +148,6 @@ class Library:
             made_by = maker(read_embedded(manifest))
             if self.config.embedding.provider in (AUTO, made_by):
                 start_models(made_by)
-        self._give_back(self._new())
 
     def _warm_up(self) -> None:
         """Import modules, and do once what the first request would do."""
@@ -174,9 +173,8 @@ class Library:
 
     def _new(self) -> Workspace:
         from rag.app.workspace import Workspace
-        from rag.stores import begin_opening
 
-        return Workspace(self.config, begin_opening(self.config))
+        return Workspace(self.config)
 
     def _give_back(self, workspace: Workspace) -> None:
         if self._is_closed:

@@ -45,13 +45,10 @@ class Workspace:
 
     All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
     lets it go.
-
-    :param store: the one that has begun to open it, from `rag.stores.begin_opening`.
     """
 
-    def __init__(self, config: RAGConfig, store: BaseDocumentStore | None = None) -> None:
+    def __init__(self, config: RAGConfig) -> None:
         self.config = config
-        self._store = store
         self._opened = ExitStack()
         self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
         self._changed: int | None = None  # how many notes did since, where somebody just looked
@@ -88,7 +85,7 @@ class Workspace:
         """The document store, which reads one snapshot."""
         from rag.stores import get_document_store
 
-        store = self._opened.enter_context(self._store or get_document_store(self.config))
+        store = self._opened.enter_context(get_document_store(self.config))
         self._opened.enter_context(store.pinned())
         return store
 
@@ -174,8 +171,6 @@ class Workspace:
 
     def close(self) -> None:
         """Release the index and the models' connections."""
-        if self._store is not None:
-            self._store.close()
         self._opened.close()
 
     def __enter__(self) -> Workspace:

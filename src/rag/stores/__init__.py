@@ -6,11 +6,10 @@ second to import.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.config import StoreConfig
-from rag.exceptions import RAGError
+from rag.exceptions import StoreConnectionError
 from rag.support.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
@@ -57,25 +56,6 @@ def get_document_store(
     return QdrantEdgeDocumentStore(path, is_quantized=True, directory=directory)
 
 
-def begin_opening(config: RAGConfig) -> BaseDocumentStore | None:
-    """Return the store of the configured index, which a thread begins to open for all words: it is
-    open sooner than what else a search needs is imported, and who asks often would open it for all
-    in the end. `None` where the index is on a server.
-    """
-    if config.store.url:
-        return None
-    from threading import Thread
-
-    store = get_document_store(config)
-
-    def open_it() -> None:
-        with suppress(RAGError, OSError):  # the store meets it again, and tells
-            store.open_whole()
-
-    Thread(target=open_it, name="open", daemon=True).start()
-    return store
-
-
 def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
     """Return the folder of the configured index. Where a server has it, that was asked whether
     another machine has written the index since, and what is here is up to date.
@@ -87,7 +67,6 @@ def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
 
     directory = IndexDirectory.of(config)
     if config.store.url:
-        from rag.exceptions import StoreConnectionError
         from rag.stores.server.catalog import refresh
 
         try:

@@ -108,17 +108,6 @@ def test_a_closed_reader_holds_no_file(store: Store, path: str, publish: Publish
 
 
 @needs_proc
-def test_a_reader_that_was_closed_before_its_index_was_open_holds_no_file(
-    store: Store, reader: Store, path: str, publish: Publish
-) -> None:
-    publish(store, "first")
-    store.close()
-    reader.close()
-    reader.open_whole()
-    assert open_files(path) == []
-
-
-@needs_proc
 def test_a_reader_that_follows_many_generations_holds_the_files_of_one(
     store: Store, reader: Store, path: str, publish: Publish
 ) -> None:

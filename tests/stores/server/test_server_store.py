@@ -194,7 +194,7 @@ def test_it_knows_what_the_server_lacks(open_server: Callable[..., Store]) -> No
     store = open_server()
     store.write_documents([doc("a"), doc("b")])
     assert store.missing_points(2) == store.missing_points(1) == ""
-    assert store.missing_points(3) == "the server held 2 of 3 chunks"
+    assert store.missing_points(3) == "the index held 2 of 3 chunks"
 
 
 def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(

@@ -212,8 +212,12 @@ class IndexPoints(ABC):
         *,
         fields: Fields = True,
         vectors: bool = False,
+        is_newest: bool = False,
     ) -> tuple[list[Point], str | None]:
-        """Return `limit` points in order of id, and the offset of the next, `None` at the end."""
+        """Return `limit` points in order of id, and the offset of the next, `None` at the end.
+
+        :param is_newest: those that were created last instead, and no offset.
+        """
 
     def point_pages(
         self, size: int, offset: str | None = None, where: Filter | None = None, **how: Any
@@ -224,10 +228,6 @@ class IndexPoints(ABC):
             yield points, offset
             if offset is None:
                 return
-
-    @abstractmethod
-    def newest_points(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
-        """Return the points that were created last."""
 
     @abstractmethod
     def retrieve(
@@ -253,9 +253,6 @@ class IndexPoints(ABC):
         The embedded engine opens an index for those that a query has, and again for others: who
         is going to ask several queries says so, and it is opened once for all.
         """
-
-    def open_whole(self) -> None:  # noqa: B027
-        """Open the current snapshot for all dimensions, for who will ask for many."""
 
     @abstractmethod
     def holds_points(self) -> bool:

@@ -86,7 +86,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         # longer than reading, so that those before it stay as long as the snapshot does.
         self._readers: list[qe.EdgeShard] = []
         self._dimensions: frozenset[int] | None = frozenset()  # of the last one; None: all
-        self._may_open_whole = True  # until it is closed, perhaps before a thread gets to it
 
     def to_dict(self) -> dict[str, Any]:
         from haystack import default_to_dict
@@ -94,15 +93,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         return default_to_dict(
             self, path=self.path, similarity=self.similarity, is_quantized=self.is_quantized
         )
-
-    def missing_points(self, expected: int) -> str:
-        try:
-            count = self.count_points()
-        except StoreError as error:
-            if is_of_full_disk(error, self.directory.path):
-                raise
-            return "the staging index could not be opened"
-        return "" if count == expected else f"the staging index held {count} of {expected} chunks"
 
     # -- the staging shard -------------------------------------------------------------
 
@@ -184,23 +174,10 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 self._open_reader(snapshot, dimensions)
             return self._readers[-1]
 
-    def open_whole(self) -> None:
-        """Open the current snapshot for all dimensions, for who will ask for many.
-
-        :raises IndexUnavailableError: as for `shard`.
-        """
-        with self.mutex:
-            if self._may_open_whole and not self._readers and (snapshot := self._hold()):
-                self._open_reader(snapshot, None)
-
-    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
-        """Open a snapshot's shard: for the dimensions asked for at first, then for all.
-
-        :param dimensions: `None` are all.
-        """
-        tables: dict[str, bytes] = {}
-        shard = snapshot.path / SHARD
-        if dimensions is not None and len(self._readers) < _NARROW:
+    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int]) -> None:
+        """Open a snapshot's shard: for the dimensions asked for at first, then for all."""
+        shard, tables = snapshot.path / SHARD, {}
+        if len(self._readers) < _NARROW:
             dimensions = dimensions.union(self._dimensions or ())
             tables = small_tables(shard, dimensions)
         try:
@@ -230,7 +207,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             raise damaged_index(self.directory.path, f"{count} of {points} points")
 
     def _close_points(self) -> None:
-        self._may_open_whole = False
         try:
             self.close_work()
         finally:
@@ -277,6 +253,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         *,
         fields: Fields = True,
         vectors: bool = False,
+        is_newest: bool = False,
     ) -> tuple[list[Point], str | None]:
         request = qe.ScrollRequest(
             offset=offset,
@@ -284,20 +261,11 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             filter=edge_filter(where),
             with_payload=fields,
             with_vector=vectors,
+            order_by=qe.OrderBy("meta.created", qe.Direction.Desc) if is_newest else None,
         )
         with self._reading("read documents") as shard:
             records, following = shard.scroll(request) if shard else ([], None)
             return [*map(_from_record, records)], None if following is None else str(following)
-
-    def newest_points(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
-        request = qe.ScrollRequest(
-            limit=limit,
-            filter=edge_filter(where),
-            with_payload=fields,
-            order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
-        )
-        with self._reading("list documents") as shard:
-            return [*map(_from_record, shard.scroll(request)[0])] if shard else []
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
@@ -378,18 +346,8 @@ def _request(query: PointQuery) -> qe.QueryRequest:
 
 
 def edge_filter(where: Filter | None) -> qe.Filter | None:
-    """Return a filter in JSON as the engine takes it.
-
-    :raises FilterError: when the engine does not.
-    """
-    if where is None:
-        return None
-    try:
-        return _filter(where)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        from haystack.errors import FilterError
-
-        raise FilterError(f"a filter that cannot be understood: {error}") from error
+    """Return a filter in JSON as the engine takes it."""
+    return None if where is None else _filter(where)
 
 
 def _filter(where: Filter) -> qe.Filter:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.config import StoreConfig
 from rag.exceptions import (
@@ -59,14 +59,6 @@ _QUANTIZATIONS: dict[str, dict[str, Any]] = {
 Json = dict[str, Any]
 
 
-class Layout(NamedTuple):
-    """The layout of a collection: the size of its embeddings, `None` without any, and the fields
-    that have an index."""
-
-    size: int | None
-    indexed: frozenset[str]
-
-
 class QdrantServerDocumentStore(BaseDocumentStore):
     """A document store in a collection of a Qdrant server, with its manifest in a folder here.
 
@@ -102,20 +94,12 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         self._catalog = Catalog(self._rest)
         self._head: Head | None = None  # of the catalog, where this machine writes
         self._refreshed = -_FRESH
-        self._layout: Layout | None = None  # of the pinned snapshot
+        self._description: Json | None = None  # of the collection, while a snapshot is pinned
 
     def to_dict(self) -> dict[str, Any]:
         from haystack import default_to_dict
 
         return default_to_dict(self, path=self.path, settings=asdict(self.settings))
-
-    def missing_points(self, expected: int) -> str:
-        """Return what is wrong with a collection that should hold so many points, or "".
-
-        More of them are no harm: those that no note has are deleted when a run is published.
-        """
-        count = self.count_points()
-        return f"the server held {count} of {expected} chunks" if count < expected else ""
 
     # -- asking ------------------------------------------------------------------------
 
@@ -151,17 +135,16 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             nobody's index wrote.
         """
         with self._rest.answering():
-            layout = self._find_layout()
-            self._head = self._claim(layout)
-            self._complete_collection(layout)
+            description = self._describe()
+            self._head = self._claim(description is not None and self._count() > 0)
+            self._complete_collection(description)
 
-    def _claim(self, layout: Layout | None) -> Head:
+    def _claim(self, is_used: bool) -> Head:
         folder, machine = self.directory.path, Machine.of(self.directory)
         mark, head = ServerMark.read(folder), self._catalog.head()
         check_writer(head, mark, machine)
         owner: Json = {"machine": machine.id, "name": machine.name, "since": moment()}
         if head is None:
-            is_used = layout is not None and self._count() > 0
             if mark is None and is_used:
                 place = f"the collection {self.settings.collection!r} at {self.settings.url}"
                 raise UsageError(
@@ -271,27 +254,19 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     # -- the collection ----------------------------------------------------------------
 
-    def _find_layout(self) -> Layout | None:
-        """Return the layout of the collection, `None` when there is none; a reader asks once for
-        each pinned snapshot."""
-        if self._layout and not self.reads_work:
-            return self._layout
-        described = self._ask("GET", "", allowed=404)
-        if described is None:
-            return None
-        params = described["config"]["params"]
-        space = (params.get("vectors") or {}).get(DENSE)
-        layout = Layout(
-            space["size"] if space else None,
-            frozenset(described.get("payload_schema") or {}),
-        )
-        self._layout = layout if self._pins else None
-        return layout
+    def _describe(self) -> Json | None:
+        """Return the description of the collection, `None` when there is none; a reader asks once
+        for each pinned snapshot."""
+        if self._description and not self.reads_work:
+            return self._description
+        description: Json | None = self._ask("GET", "", allowed=404)
+        self._description = description if self._pins else None
+        return description
 
-    def _complete_collection(self, layout: Layout | None) -> None:
+    def _complete_collection(self, description: Json | None) -> None:
         """Make the collection, or what is missing of it."""
         settings = self.settings
-        if layout is None:
+        if description is None:
             wanted: Json = {
                 "vectors": {},
                 "sparse_vectors": {SPARSE: {"index": {"on_disk": settings.on_disk}}},
@@ -304,18 +279,19 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             if settings.shard_number:
                 wanted["shard_number"] = settings.shard_number
             self._ask("PUT", "", wanted, allowed=409)  # another process was faster
+        indexed = (description or {}).get("payload_schema") or {}
         for name, kind in FILTERED.items():
-            if layout is None or name not in layout.indexed:
+            if name not in indexed:
                 index = {"field_name": name, "field_schema": kind}
                 self._ask("PUT", "/index", index, params=_WAITED)
 
     @property
     def embedding_dim(self) -> int | None:
         with self._reading() as is_there:
-            if not is_there:
-                return None
-            layout = self._find_layout()
-            return layout.size if layout else None
+            description = self._describe() if is_there else None
+            params = description["config"]["params"] if description else {}
+            space = (params.get("vectors") or {}).get(DENSE)
+            return space["size"] if space else None
 
     def add_dense_space(self, size: int) -> None:
         """Make room for embeddings of that size, any number a point, kept in 16 bits a number."""
@@ -347,7 +323,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         finally:
             with self.mutex:
                 if not self._pins:
-                    self._layout = None
+                    self._description = None
 
     def _hold(self) -> IndexSnapshot | None:
         """Return the snapshot to read, once the server was asked whether there is a newer one."""
@@ -393,25 +369,19 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         *,
         fields: Fields = True,
         vectors: bool = False,
+        is_newest: bool = False,
     ) -> tuple[list[Point], str | None]:
-        body = {"filter": where, "limit": limit, "offset": offset}
+        body: Json = {"filter": where, "limit": limit, "offset": offset}
+        body |= {"with_payload": fields, "with_vector": vectors}
+        if is_newest:
+            body["order_by"] = {"key": "meta.created", "direction": "desc"}
         with self._reading() as is_there:
             if not is_there:
                 return [], None
-            answer = self._ask(
-                "POST", "/points/scroll", body | {"with_payload": fields, "with_vector": vectors}
-            )
+            answer = self._ask("POST", "/points/scroll", body)
             following = answer.get("next_page_offset")
             points = [*map(_from_json, answer["points"])]
             return points, None if following is None else str(following)
-
-    def newest_points(self, limit: int, where: Filter | None, fields: list[str]) -> list[Point]:
-        body: Json = {"filter": where, "limit": limit, "with_payload": fields}
-        body["order_by"] = {"key": "meta.created", "direction": "desc"}
-        with self._reading() as is_there:
-            if not is_there:
-                return []
-            return [*map(_from_json, self._ask("POST", "/points/scroll", body)["points"])]
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
