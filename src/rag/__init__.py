@@ -1,7 +1,6 @@
 """rag: search and questions over folders of Markdown notes, on your own machine."""
 
 import os
-import sys
 
 __version__ = "0.1.0"
 
@@ -11,17 +10,3 @@ __version__ = "0.1.0"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 # So does onnxruntime, which also asks the network for where to send it.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-
-
-class _MovedModules:
-    """Asked for a module that nobody has: says of those that moved that they did."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name.startswith("rag."):
-            from rag.support.moved_modules import check_moved
-
-            check_moved(name)
-
-
-sys.meta_path.append(_MovedModules)

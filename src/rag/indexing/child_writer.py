@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TypeVar
 from rag.exceptions import IndexingError, RAGError
 from rag.index.snapshots import IndexDirectory
 from rag.support.disk_space import be_watched, disk_full, free_room
-from rag.support.side_process import SideProcess
+from rag.support.processes import SideProcess
 
 T = TypeVar("T")
 Tell = Callable[[int], None]

@@ -13,7 +13,7 @@ from rag.exceptions import INDEX_AGAIN, IndexingError
 from rag.indexing.bulk_build import BuiltSegments, NoteBatch, Progress, build
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
-from rag.support.python_process import PythonProcess, may_start, processors, take_orders
+from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 
 _MOST = 2

@@ -15,7 +15,7 @@ from rag.clients.local.process import PLACE, ModelProcess
 from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
 from rag.config import ModelsConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError
-from rag.support.python_process import processors
+from rag.support.processes import processors
 from rag.support.vector_digest import TEXTS, digest_of
 
 _WINDOW = 1024  # texts that are sorted by length: some seconds of work

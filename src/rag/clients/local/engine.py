@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag.support.background import lower_priority, should_give_way
+from rag.support.processes import lower_priority
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,10 +71,7 @@ def embed_batches(
     for begin in range(0, len(by_length), size):
         positions = by_length[begin : begin + size]
         yield positions, engine.name, None
-        started = monotonic()
         yield positions, engine.name, finite_vectors(engine, [tokens[at] for at in positions])
-        if should_give_way(threads):
-            sleep(monotonic() - started)
 
 
 def name_of(load: Load) -> str:

@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from rag.exceptions import ModelError
-from rag.support.python_process import PythonProcess, take_orders
-from rag.support.side_process import SideProcess, may_fork
+from rag.support.processes import PythonProcess, SideProcess, may_fork, take_orders
 
 PLACE = "this machine's processor"
 _START = 120.0  # seconds until a process begins with an order: a busy machine starts it slowly

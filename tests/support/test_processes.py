@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from rag.support import process_exit
-from rag.support.side_process import SideProcess, may_fork
+from rag.support.processes import SideProcess, may_fork
 
 
 @pytest.fixture
@@ -59,3 +61,14 @@ def test_it_does_not_while_another_thread_runs(is_program):
     finally:
         over.set()
         other.join()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities of I/O are Linux's")
+def test_a_process_of_low_priority_goes_after_others_at_processors_and_disk() -> None:
+    code = (
+        "import os, ctypes; from rag.support.processes import lower_priority, _IOPRIO_SET\n"
+        "lower_priority(); number = _IOPRIO_SET[os.uname().machine] + 1\n"  # ioprio_get
+        "print(os.nice(0), ctypes.CDLL(None).syscall(number, 1, 0) >> 13)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["10", "3"]

@@ -1,7 +1,7 @@
 """What we use of libraries, and of Python, that they do not promise to keep.
 
 Each line says what would have to be written anew where a release changes it.
-`tests/support/test_private_parts.py` looks whether each part is there, and takes what it took, and
+`test_private_parts.py` looks whether each part is there, and takes what it took, and
 whether anything else is used. What libraries import in vain is in `rag.daemon.unused_libraries`.
 """
 

@@ -1,0 +1,246 @@
+"""Other processes of this program: a fork of this one, and a fresh interpreter; and how little of
+the machine they take from whoever sits at it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from multiprocessing.connection import Connection, Pipe
+from typing import IO, Any, NoReturn
+
+from rag.support.process_exit import is_program
+
+Say = Callable[[object], None]
+
+_NICE = 10
+_IDLE = 3 << 13  # the class of I/O that waits for all others (linux/ioprio.h)
+_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
+_PR_SET_PDEATHSIG = 1
+_LOOK = 0.5  # seconds between two looks for a signal
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    usable = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1
+
+
+@cache
+def lower_priority() -> None:
+    """Let all other programs go first, at the processors and at the disk, from now on."""
+    with suppress(OSError):
+        os.nice(_NICE)
+    number = _IOPRIO_SET.get(os.uname().machine)
+    if sys.platform == "linux" and number is not None:
+        import ctypes
+
+        ctypes.CDLL(None).syscall(number, 1, 0, _IDLE)  # of this process; a refusal changes nothing
+
+
+# -- a fork: it needs no start and no imports ------------------------------------------
+
+
+def may_fork() -> bool:
+    """Return whether this process is the program, and has no thread that a fork would lose."""
+    return is_program() and threading.active_count() == 1 and hasattr(os, "fork")
+
+
+class SideProcess:
+    """A process, forked from this one, that does some work and ends with it; `join` must be called.
+
+    :param work: is given a function that tells this process something that can be pickled.
+    :param is_quiet: what it prints goes nowhere.
+    :raises OSError: when there is no memory, or there are too many processes.
+    """
+
+    def __init__(self, work: Callable[[Say], object], is_quiet: bool = True) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()  # or both would write what is left
+        self._messages, sender = Pipe(duplex=False)
+        parent = os.getpid()
+        try:
+            self._number = os.fork()
+        except OSError:
+            self._messages.close()
+            sender.close()
+            raise
+        if self._number == 0:
+            self._messages.close()
+            _run(work, sender.send, parent, is_quiet)
+        sender.close()
+
+    def hear(self) -> Any:
+        """Return the next that it says; it is waited for.
+
+        :raises EOFError: when it has ended.
+        """
+        while not self._messages.poll(_LOOK):
+            pass  # a signal that comes just before a read is seen after it: so none lasts long
+        try:
+            return self._messages.recv()
+        except OSError as error:  # it ended in the middle
+            raise EOFError from error
+
+    def says_something(self, seconds: float) -> bool:
+        """Wait until it says something or has ended, and return whether it does in time."""
+        return self._messages.poll(seconds)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self._number, number)
+
+    def join(self) -> int:
+        """Wait until it has ended; return its exit code, negative for a signal."""
+        code = os.waitstatus_to_exitcode(os.waitpid(self._number, 0)[1])
+        self._messages.close()
+        return code
+
+
+def _run(work: Callable[[Say], object], say: Say, parent: int, is_quiet: bool) -> NoReturn:
+    def interrupt(*_: object) -> None:
+        # A terminal tells both processes of Ctrl-C, and the other one may tell this one again.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    try:
+        _end_with(parent)
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
+        if is_quiet:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):  # whoever reads the output of the other must see its end
+                os.dup2(nowhere, number)
+            gc.disable()  # it ends before that pays
+        work(say)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    finally:
+        os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """Have the system end this process with its parent, where it can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
+
+
+# -- a fresh interpreter: it inherits neither locks nor open files ---------------------
+
+
+def may_start() -> bool:
+    """Return whether this interpreter can be started again: a program that is not started as
+    Python is (a frozen one, a server's plug-in) would be started again, whole."""
+    name = os.path.basename(sys.executable or "")  # noqa: PTH119
+    return not getattr(sys, "frozen", False) and "python" in name
+
+
+class PythonProcess:
+    """An interpreter that takes orders on its standard input and answers on its standard output;
+    `close` must be called. It is out of the reach of the terminal's Ctrl-C, and ends when its input
+    does: so it outlives no one who orders, however that ends.
+
+    :param module: the name of a module, and `function` of a function there, which takes no
+        arguments and calls `take_orders`.
+    :param environment: variables that differ from those of this process.
+    :raises OSError: when the system starts none.
+    """
+
+    def __init__(
+        self, module: str, function: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        # It finds modules where this process does and reads file names as it does, whatever the
+        # environment says.
+        code = f"import sys; sys.path[:] = {sys.path}; from {module} import {function}; "
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", f"-Xutf8={sys.flags.utf8_mode}", "-c", f"{code}{function}()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            process_group=0,
+            env={**os.environ, **environment} if environment else None,
+        )
+        assert self.process.stdin and self.process.stdout
+        self._orders: IO[bytes] = self.process.stdin
+        # It reads one answer and not into the next, which `wait` would then not see.
+        self.answers = Connection(os.dup(self.process.stdout.fileno()), writable=False)
+        self.process.stdout.close()
+
+    def order(self, what: object) -> None:
+        """Give it an order; where it has ended, `answer` says so."""
+        with suppress(BrokenPipeError):
+            pickle.dump(what, self._orders)
+            self._orders.flush()
+
+    def answer(self) -> Any:
+        """Return what it answers next; it is waited for.
+
+        :raises EOFError: when it has ended, or says what is no answer.
+        """
+        try:
+            return self.answers.recv()
+        except (OSError, pickle.UnpicklingError) as error:
+            raise EOFError from error
+
+    def kill(self) -> int:
+        """End it at once; return its exit code, negative for a signal."""
+        self.process.kill()
+        return self.process.wait()
+
+    def close(self) -> None:
+        """End it and release everything."""
+        self.process.kill()
+        self.answers.close()
+        with suppress(BrokenPipeError):
+            self._orders.close()
+        self.process.wait()
+
+    def __enter__(self) -> PythonProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def take_orders(
+    work: Callable[[Any, Say], object], after: Callable[[], object] = lambda: None
+) -> None:
+    """Answer orders until there are none; called in the interpreter that was started.
+
+    :param work: is given an order and a function that answers something meanwhile, and returns the
+        last answer to it. What it raises is answered.
+    :param after: is called after each answer.
+    """
+    answers = Connection(os.dup(1), readable=False)
+    os.dup2(2, 1)  # nothing else may get among the answers
+    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    with suppress(BrokenPipeError):  # who ordered is gone
+        while True:
+            try:
+                answers.send(work(orders.get(), answers.send))
+            except Exception as error:
+                answers.send(error)
+            after()
+    os._exit(0)  # as Python ends it waits for its input, which the thread is reading
+
+
+def _listen(orders: queue.SimpleQueue[Any]) -> None:
+    """Pass on what is ordered, and end the process with the one that orders."""
+    while True:
+        try:
+            orders.put(pickle.load(sys.stdin.buffer))
+        except (EOFError, pickle.UnpicklingError):
+            os._exit(0)
