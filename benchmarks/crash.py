@@ -25,7 +25,7 @@ from typing import Any
 from rag.config import load_config
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
-from rag.support.sparse_files import disk_usage
+from rag.support.disk_space import disk_usage
 from vaults import make_vault
 
 _MOST = 1.5  # times the room of a fresh index

@@ -19,7 +19,7 @@ from typing import Any
 from baselines import PeerMissing
 from competitors import RAG_WARM, Command, Competitor
 from measuring import Measured, TooLong, measure
-from rag.support.sparse_files import disk_usage
+from rag.support.disk_space import disk_usage
 from vaults import note_path, title_query
 
 # A word of no other note in note 0, which is Japanese, in note 1, and in the notes that change.

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from faults import Row
-from rag.support.sparse_files import copy_tree
+from rag.support.disk_space import copy_tree
 from vaults import make_vault
 
 _SIZE = 300 << 20

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag.index.shard_files import is_settings
-from rag.support.sparse_files import copy_file
+from rag.support.disk_space import copy_file
 
 # What survives of that which was not synced: nothing; every name and no content; some of all.
 LUCK = ("nothing", "names", "some")

@@ -19,10 +19,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Our packages, those of others, and our modules in `support`.
 CONFIG = "config regular_files"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
-MANIFEST = (
-    f"{FILES} disk_space file_locks month_names regular_files sparse_files unicode_forms index"
-    " vault Stemmer"
-)
+MANIFEST = f"{FILES} disk_space month_names regular_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} answers search query indexing pipeline_errors pipeline_parts vector_digest"
 ANSWER = f"{SEARCH} qa context plugins file_locks settings_repr"
@@ -32,11 +29,11 @@ APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app Stemmer background clients disk_space file_locks"
-    " http_transport index lazy_imports month_names ollama python_process regular_files"
-    " runtime_folder sparse_files unicode_forms vault vector_digest",
+    "init --dry-run": f"{FILES} app Stemmer clients disk_space processes"
+    " http_transport index lazy_imports month_names ollama regular_files"
+    " runtime_folder unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
-    " indexing memory_limits pipeline_errors pipeline_parts python_process",
+    " indexing memory_limits pipeline_errors pipeline_parts processes",
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
@@ -52,7 +49,8 @@ TABLE = {
     "chat --list": f"{FILES} {APP} file_locks qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
-    "doctor": f"{ENGINE} {APP} http_transport indexing ollama runtime_folder search vector_digest",
+    "doctor": f"{ENGINE} {APP} file_locks http_transport indexing ollama runtime_folder search"
+    " vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP} pydantic",
     "config": f"{CONFIG} platformdirs app json_reports",
     "trust --list": f"{CONFIG} platformdirs app json_reports",

@@ -15,8 +15,8 @@ import pytest
 from rag.app.doctor import run_checks
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
-from rag.index import checksums
-from rag.index.checksums import SUMS
+from rag.index import shard_files as checksums
+from rag.index.shard_files import SUMS
 from rag.index.snapshots import LINKED, MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun

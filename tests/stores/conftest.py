@@ -15,7 +15,7 @@ from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
 from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
 from rag.stores.edge.shard import create_shard, load_shard
-from rag.support.sparse_files import copy_tree
+from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore
 Either = QdrantEdgeDocumentStore | QdrantServerDocumentStore

@@ -42,17 +42,15 @@ from rag.exceptions import (
     ModelMissingError,
     RAGError,
 )
-from rag.index.checksums import SUMS, find_damage
 from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
 from rag.index.fingerprint import fingerprint
-from rag.index.index_errors import NO_INDEX, damaged_index
-from rag.index.snapshots import CURRENT, IndexDirectory
+from rag.index.shard_files import SUMS, find_damage
+from rag.index.snapshots import CURRENT, NO_INDEX, IndexDirectory, damaged_index
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.search.results import SearchMode
 from rag.support import owned_folders
-from rag.support.disk_space import free_room, require_room
+from rag.support.disk_space import disk_usage, free_room, require_room
 from rag.support.json_reports import to_json
-from rag.support.sparse_files import disk_usage
 from rag.support.vector_digest import may_be_same, shortened
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens

@@ -19,8 +19,8 @@ from rag.index.snapshots import IndexDirectory
 from rag.index.vault_facts import read_facts
 from rag.index.vault_registry import configured_vaults
 from rag.stores import open_directory
+from rag.support.disk_space import disk_usage
 from rag.support.json_reports import optional
-from rag.support.sparse_files import disk_usage
 from rag.support.vector_digest import shortened
 from rag.text.messages import plural
 

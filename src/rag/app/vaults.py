@@ -11,8 +11,7 @@ from pathlib import Path
 from rag.app.index_state import open_index, open_to_write
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, UsageError
-from rag.index.index_errors import NO_INDEX
-from rag.index.snapshots import IndexDirectory
+from rag.index.snapshots import NO_INDEX, IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault, vaults_passed_over
 from rag.support.json_reports import hidden
 from rag.vault.readers import is_note

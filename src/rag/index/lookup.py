@@ -15,10 +15,9 @@ from typing import NamedTuple
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, IndexUnavailableError, NotFoundError
 from rag.index.fingerprint import readable
-from rag.index.index_errors import damaged_index
 from rag.index.manifest import Manifest, published_manifest
 from rag.index.note_rows import NoteRow
-from rag.index.snapshots import IndexDirectory
+from rag.index.snapshots import IndexDirectory, damaged_index
 from rag.text.messages import brief
 from rag.text.tokenizer import name_key
 from rag.vault.markdown import SUFFIXES

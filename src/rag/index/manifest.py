@@ -23,10 +23,9 @@ from rag.index import catalog as catalog_tables
 from rag.index import links as link_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
-from rag.index.index_errors import damaged_index
 from rag.index.links import LinkTables, NameTable
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.index.sqlite import connect_unchanged, connect_written, transaction
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind

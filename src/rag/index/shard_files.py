@@ -1,15 +1,31 @@
-"""What the engine calls the files of a shard, and its settings, which it keeps among them."""
+"""What is known of the engine's files: which may have a name in two snapshots, and what each held
+when it was published.
+
+    checksums   by path: size, time and CRC-32 of every file of a snapshot
+
+`rag doctor` reads every file. `rag index` reads those that have another size or time than they had:
+a fault of the disk changes neither, and shows to `rag doctor` or to the engine. Searches look at
+sizes alone, and leave the rest to the engine and to SQLite.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
+from zlib import crc32
+
+from rag.support.disk_space import files_below
+from rag.support.owned_folders import MARK
+from rag.support.regular_files import open_file, read_file
 
 CONFIG = "edge_config.json"
 SEGMENT = "segment.json"  # the same of a segment
 SEGMENTS = "segments"
 TABLE = "indices_tracker.json"  # of the dimensions of a lexical space, by their places
+SUMS = "checksums"
 SORTED = "dimensions.sorted"  # the second form of it (`rag.stores.edge.narrow_shard`)
 # What a merged segment has beside its points, written with it.
 _FIXED = (
@@ -17,6 +33,9 @@ _FIXED = (
     *("values_to_points.bin", "point_to_values.bin", "data.bin"),
 )
 _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it writes small files
+_BLOCK = 1 << 20
+
+Facts = tuple[int, int, int]  # size, time and checksum of a file
 
 
 def is_leftover(name: str) -> bool:
@@ -30,27 +49,16 @@ def is_settings(file: str | Path) -> bool:
 
 
 def is_fixed(file: str) -> bool:
-    """Whether the engine never writes a file again, so that it may have a name in more than one
-    snapshot: the postings of a merged segment, its tables of dimensions, its list of points, its
-    indexes of fields, and the pages that hold its payloads and vectors. What is deleted there is
-    noted beside them."""
+    """Return whether the engine never writes a file again, so that snapshots may share it: the
+    postings of a merged segment, its tables of dimensions, its list of points, its indexes of
+    fields, and the pages that hold its payloads and vectors. What is deleted there is noted beside
+    them."""
     name = file.rpartition("/")[2]
     if not name.startswith("page_"):
         return name in _FIXED
     # Only a merged segment has this kind of list of its points.
     segment = file.rpartition("_storage")[0].rpartition("/")[0]
     return Path(segment, "id_tracker.mappings").exists()
-
-
-def discard(path: Path) -> None:
-    """Remove a file, or a folder with all that it holds; one that is gone is no error.
-
-    :raises OSError: when a file cannot be removed.
-    """
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def dense_size(shard: Path, name: str) -> int | None:
@@ -61,3 +69,77 @@ def dense_size(shard: Path, name: str) -> int | None:
     config = json.loads((shard / CONFIG).read_text("utf-8"))
     size: int | None = config.get("vectors", {}).get(name, {}).get("size")
     return size
+
+
+def write_checksums(folder: Path, before: Path | None = None) -> None:
+    """Write down what the files of a folder hold.
+
+    :param before: a snapshot with which it shares files that never change.
+    """
+    former = (_read_checksums(before) if before else None) or {}
+    sums: dict[str, Facts] = {}
+    for path in files_below(folder, lambda name: name in (MARK, SUMS) or is_leftover(name)):
+        name, facts = path[len(f"{folder}/") :], os.stat(path)  # noqa: PTH116
+        size, written, checksum = former.get(name, (0, 0, 0))
+        is_same = is_fixed(path) and (size, written) == (facts.st_size, facts.st_mtime_ns)
+        sums[name] = facts.st_size, facts.st_mtime_ns, checksum if is_same else _checksum(path)
+    body = json.dumps(sums).encode()
+    (folder / SUMS).write_bytes(b"%08x\n" % crc32(body) + body)
+
+
+def find_damage(folder: Path, all_read: bool = False) -> list[str]:
+    """Return the files of a snapshot that do not hold what they did, by their paths in it.
+
+    :param all_read: read every file, whatever its size and time.
+    """
+    sums = _read_checksums(folder)
+    if sums is None:
+        return [SUMS]
+    return [name for name, facts in sums.items() if not _holds(folder / name, facts, all_read)]
+
+
+def first_cut(folder: Path) -> str | None:
+    """Return a file of a snapshot that is gone, no file, or of another size than it had; `None`
+    where there is none. The engine would wait for a pipe, and the system ends who maps a file that
+    is cut short.
+    """
+    for name, (size, *_) in (_read_checksums(folder) or {}).items():
+        if name.endswith(SORTED):  # it is done without
+            continue
+        try:
+            facts = os.stat(f"{folder}/{name}")  # noqa: PTH116
+        except OSError:
+            return name
+        if not S_ISREG(facts.st_mode) or (facts.st_size != size and not is_settings(name)):
+            return name
+    return None
+
+
+def _read_checksums(folder: Path) -> dict[str, Facts] | None:
+    """Return the checksums of a snapshot; `None` where they are missing, damaged, or those of an
+    older program."""
+    with suppress(OSError, ValueError, TypeError):
+        head, _, body = read_file(folder / SUMS).partition(b"\n")
+        if head == b"%08x" % crc32(body):
+            return {name: (size, at, crc) for name, (size, at, crc) in json.loads(body).items()}
+    return None
+
+
+def _holds(path: Path, published: Facts, all_read: bool) -> bool:
+    with suppress(OSError, ValueError, RecursionError):
+        facts = path.stat()
+        is_same = (facts.st_size, facts.st_mtime_ns) == published[:2]
+        return (is_same and not all_read) or _checksum(path) == published[2]
+    return False
+
+
+def _checksum(file: str | Path) -> int:
+    """Return the checksum of a file; of the engine's settings, that of what they say: it lays them
+    out in another order each time it opens a shard."""
+    if is_settings(file):
+        return crc32(json.dumps(json.loads(read_file(file)), sort_keys=True).encode())
+    crc = 0
+    with open_file(file) as stream:
+        while block := stream.read(_BLOCK):
+            crc = crc32(block, crc)
+    return crc

@@ -5,7 +5,7 @@
     parts/        segments on their way into its shard
     gen-7/        a snapshot: a shard, a manifest, frequencies; never written again
     gen-7/points      how many points its shard holds; readers compare
-    gen-7/checksums   what its files held when it was published (`rag.index.checksums`)
+    gen-7/checksums   what its files held when it was published (`rag.index.shard_files`)
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the snapshot to read
     DAMAGED       what a reader found wrong: the next `rag index` makes the index anew
@@ -29,50 +29,98 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import stat
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from shlex import quote
+from stat import S_ISDIR
 from typing import IO, TYPE_CHECKING
 
-from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, UsageError
-from rag.index.checksums import SUMS, find_damage, write_checksums
+from rag.exceptions import (
+    INDEX_FROM_NOTES,
+    REBUILD_INDEX,
+    IndexUnavailableError,
+    LockedError,
+    UsageError,
+)
 from rag.index.frequencies import FREQUENCIES
-from rag.index.index_errors import DAMAGED, NO_INDEX, NO_INDEX_HINT, not_a_file
-from rag.index.index_snapshot import POINTS, IndexSnapshot
-from rag.index.shard_files import CONFIG, discard, is_fixed, is_leftover
+from rag.index.shard_files import CONFIG, SUMS, find_damage, is_fixed, is_leftover, write_checksums
 from rag.support.disk_space import (
     RESERVE,
+    copy_tree,
     disk_in_view,
+    files_below,
     is_watched,
     require_room,
     room_to_index,
+    size_on_disk,
 )
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
-from rag.support.file_locks import lock_index
-from rag.support.owned_folders import (
-    MARK,
-    claim_data_folder,
-    make_owned,
-    remove,
-)
+from rag.support.owned_folders import MARK, claim_data_folder, make_owned, remove
 from rag.support.regular_files import read_file, strange_kind
-from rag.support.sparse_files import copy_tree, files_below, size_on_disk
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
 
-SHARD = "shard"
-MANIFEST = "manifest.sqlite3"
-SERVER = "SERVER"
+SHARD, MANIFEST, POINTS = "shard", "manifest.sqlite3", "points"  # in a snapshot
+CURRENT, DAMAGED, SERVER, _LOCK = "CURRENT", "DAMAGED", "SERVER", "index.lock"  # beside them
 LINKED = "rag-narrow-"  # how the name of a folder of links to a shard begins
 MEMORY = "/dev/shm"  # where they are made, where the system has it
-CURRENT = "CURRENT"
-_LOCK = "index.lock"
+NO_INDEX = "there is no index yet"
+NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 _OF_A_SNAPSHOT = frozenset({MARK, SUMS})  # files of one snapshot, not of the next
+_BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
+
+
+def damaged_index(path: Path, details: str) -> IndexUnavailableError:
+    """Return the error that says that an index is damaged, and what mends it; leave word of it for
+    the next `rag index`, which then makes the index anew. Files that may not be read are no damage.
+
+    :param path: the folder of the index.
+    """
+    inside = (Path(top, name) for top, *names in os.walk(path) for name in chain(*names))
+    for file in inside:
+        if not os.access(file, os.R_OK) and os.path.lexists(file):
+            hint = f"`chmod -R u+rwX {quote(str(path))}` makes it readable, if it is yours."
+            return IndexUnavailableError(f"{file} cannot be read", details, hint=hint)
+    with suppress(OSError):  # it may be somebody else's
+        (path / DAMAGED).write_text(details, "utf-8", "replace")
+    return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
+
+
+def not_a_file(path: Path, kind: str) -> IndexUnavailableError:
+    """Return the error that says that something else is in the place of a file."""
+    return IndexUnavailableError(
+        f"{path} is {kind}, and should be a file",
+        hint=f"Move {path} away, then run `rag index`.",
+    )
+
+
+class IndexSnapshot:
+    """A snapshot that this process holds against removal; `close` lets it go."""
+
+    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+        self.path, self.name = path, path.name
+        self._lock = lock
+
+    @property
+    def points(self) -> int:
+        """The number of points its shard was published with."""
+        return int(read_file(self.path / POINTS))
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def __enter__(self) -> IndexSnapshot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class IndexDirectory:
@@ -104,11 +152,8 @@ class IndexDirectory:
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
-        """Return the name of the snapshot to read, or `None` when there is none.
-
-        It is the one announced. Where that cannot be, since a disk lost something, it is the newest
-        of those that can.
-        """
+        """Return the name of the snapshot to read, or `None` when there is none: the one announced
+        or, where that is lost, the newest that is whole."""
         announced = self.announced()
         if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
             return announced
@@ -141,7 +186,8 @@ class IndexDirectory:
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         with suppress(OSError, ValueError):
             int(read_file(self.path / name / POINTS))
-            return all(_holds_something(self.path / name / part) for part in parts)
+            facts = [(self.path / name / part).stat() for part in parts]
+            return all(S_ISDIR(found.st_mode) or found.st_size for found in facts)
         return False
 
     def damage(self, all_read: bool = False) -> list[str]:
@@ -206,7 +252,10 @@ class IndexDirectory:
         :raises IndexUnavailableError: when something else is in the place of a file.
         """
         if self._lock is None:
-            self._lock = self._acquire(wait, brief)
+            self._make()
+            for file, kind in self.strange_files():
+                raise not_a_file(file, kind)
+            self._lock = _lock(self.path / _LOCK, wait, brief)
             self.clear_unfinished()
         self._holders += 1
         try:
@@ -217,12 +266,6 @@ class IndexDirectory:
                 self._has_work = False
                 self._lock.close()
                 self._lock = None
-
-    def _acquire(self, wait: bool, brief: bool) -> IO[bytes]:
-        self._make()
-        for file, kind in self.strange_files():
-            raise not_a_file(file, kind)
-        return lock_index(self.path / _LOCK, wait, brief)
 
     def _make(self) -> None:
         try:  # it holds the notes' text
@@ -263,20 +306,17 @@ class IndexDirectory:
             if self.is_on_server or name is None:
                 make_owned(self.work)
             else:
-                self._copy(self.path / name)
+                with disk_in_view(self.path, self.room_to_write):
+                    make_owned(self.work)
+                    copy_tree(
+                        self.path / name,
+                        self.work,
+                        lambda name: name in _OF_A_SNAPSHOT or is_leftover(name),
+                        # Of the frequencies a new file comes in the place of the old one.
+                        lambda path: is_fixed(path) or path.endswith(f"/{FREQUENCIES}"),
+                    )
             self._has_work = True
         return self.work
-
-    def _copy(self, snapshot: Path) -> None:
-        with disk_in_view(self.path, self.room_to_write):
-            make_owned(self.work)
-            copy_tree(
-                snapshot,
-                self.work,
-                lambda name: name in _OF_A_SNAPSHOT or is_leftover(name),
-                # Of the frequencies a new file comes in the place of the old one.
-                lambda path: is_fixed(path) or path.endswith(f"/{FREQUENCIES}"),
-            )
 
     def clear_work(self) -> None:
         """Begin the next snapshot with nothing in it."""
@@ -338,7 +378,7 @@ class IndexDirectory:
             with suppress(OSError):  # it may be gone meanwhile
                 seen = left.lstat()
                 if seen.st_uid == os.getuid() and time.time() - seen.st_mtime > _OPENING:
-                    discard(left)
+                    shutil.rmtree(left)
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return
         for old in self.path.glob("gen-*"):
@@ -396,10 +436,35 @@ class IndexDirectory:
             require_room(self.path, need + RESERVE)
 
 
-def _holds_something(path: Path) -> bool:
-    facts = path.stat()
-    return stat.S_ISDIR(facts.st_mode) or facts.st_size > 0
-
-
 def _name(number: int) -> str:
     return f"gen-{number}"
+
+
+def _lock(path: Path, wait: bool, brief: bool) -> IO[bytes]:
+    """Be the one process that writes an index; return the file of the lock, held until it is
+    closed, by the process's end too. Parameters and errors are those of `IndexDirectory.writing`.
+    """
+    lock = path.open("a+b")
+    until = time.monotonic() + _PATIENCE
+    try:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                break
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read(64).decode("ascii", "replace").strip()
+                if not holder.endswith(_BRIEF) or time.monotonic() > until:
+                    holder = f" (process {holder.removesuffix(_BRIEF)})" if holder else ""
+                    raise LockedError(
+                        f"another process is writing the index{holder}",
+                        hint="Try again later, or wait for it with `rag index --wait`.",
+                    ) from None
+            time.sleep(_PAUSE)
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}{_BRIEF if brief else ''}".encode())
+        lock.flush()
+    except BaseException:
+        lock.close()
+        raise
+    return lock

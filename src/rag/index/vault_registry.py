@@ -14,9 +14,8 @@ from shlex import quote
 
 from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
-from rag.index.index_errors import not_a_file
 from rag.index.manifest import Manifest, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory, not_a_file
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind

@@ -28,8 +28,8 @@ from rag.index.background import (
     record_background,
 )
 from rag.index.embedding_space import Space, other_model, read_embedded, record_embedded
-from rag.index.index_errors import not_a_file
 from rag.index.manifest import UNEMBEDDED
+from rag.index.snapshots import not_a_file
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.reports import EmbeddingReport, Progress, unseen
 from rag.indexing.sentence_embedder import Vectors, texts_of, write_vectors

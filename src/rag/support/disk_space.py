@@ -1,4 +1,5 @@
-"""Room on a disk: how much there is, and the one error that says that it is full."""
+"""Room on a disk: how much there is, the one error that says that it is full, and copies of files
+that take no more of it."""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SAID = ("No space left", "Not enough space", "uota exceeded")
 _NEEDED = re.compile(r"needed: ([\d.]+) ([KMG])iB")
 _UNITS = {"K": 10, "M": 20, "G": 30}
+_BLOCK = 1 << 14
+_ZEROS = bytes(_BLOCK)
 _watched = False
 
 
@@ -82,21 +85,8 @@ def room_to_index(work: Path, size: int, copied: int) -> int:
     :param size: the bytes of the notes.
     :param copied: the bytes that a copy of the folder for readers takes.
     """
-    from rag.support.sparse_files import disk_usage
-
     kept = copied + (disk_usage(work) if size > _MANY else 0)
-    return _LITTLE + _GROWTH * size + kept + (RESERVE if _fills_holes(work) else 0)
-
-
-def _fills_holes(folder: Path) -> bool:
-    """Whether a folder is in memory, where the holes of files take room when they are read."""
-    with suppress(OSError, ValueError, IndexError):
-        device = folder.stat().st_dev
-        wanted = f"{os.major(device)}:{os.minor(device)}"
-        for line in Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines():
-            if line.split()[2] == wanted:
-                return line.partition(" - ")[2].startswith("tmpfs ")
-    return False
+    return _LITTLE + _GROWTH * size + kept + RESERVE
 
 
 def is_of_full_disk(error: BaseException, folder: Path | None = None) -> bool:
@@ -133,3 +123,87 @@ def disk_in_view(folder: Path, need: Callable[[], int] = lambda: 0) -> Iterator[
             enough = need()
             raise disk_full(folder, enough, str(error)) from error
         raise
+
+
+# -- copies ----------------------------------------------------------------------------
+
+
+def copy_tree(
+    source: str | Path,
+    target: str | Path,
+    skip: Callable[[str], bool] = lambda name: False,
+    is_fixed: Callable[[str], bool] = lambda path: False,
+) -> None:
+    """Copy a folder; what `target` holds stays.
+
+    :param skip: tells by its name what is left out, in any folder.
+    :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
+        then gets a second name instead of a copy.
+    """
+    os.makedirs(target, 0o700, exist_ok=True)
+    with os.scandir(source) as entries:
+        for entry in entries:
+            copied = f"{target}/{entry.name}"
+            if skip(entry.name):
+                continue
+            if entry.is_dir():
+                copy_tree(entry.path, copied, skip, is_fixed)
+            elif not (is_fixed(entry.path) and _link(entry.path, copied)):
+                copy_file(entry.path, copied)
+
+
+def _link(source: str, target: str) -> bool:
+    try:
+        os.link(source, target)
+    except OSError:  # not every system, nor every disk, gives a file two names
+        return False
+    return True
+
+
+def copy_file(source: str | Path, target: str | Path) -> None:
+    """Copy one file; blocks of zeros become holes. The engine allocates far more than it uses:
+    copied byte by byte an index grows tenfold."""
+    with open(source, "rb", 0) as reader, open(target, "wb", 0) as writer:
+        size = os.fstat(reader.fileno()).st_size
+        writer.truncate(size)
+        position = 0
+        while position < size:
+            try:
+                position = os.lseek(reader.fileno(), position, os.SEEK_DATA)
+            except OSError:  # only a hole is left
+                break
+            block = os.pread(reader.fileno(), _BLOCK, position)
+            if block != _ZEROS[: len(block)]:
+                os.pwrite(writer.fileno(), block, position)
+            position += _BLOCK
+
+
+def disk_usage(folder: Path) -> int:
+    """Return the bytes that the files of a folder take on disk, holes not counted; a file that has
+    several names there counts once."""
+    sizes = {}
+    for file in files_below(folder):
+        with suppress(FileNotFoundError):
+            stat = os.lstat(file)
+            sizes[stat.st_dev, stat.st_ino] = _blocks(stat)
+    return sum(sizes.values())
+
+
+def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) -> Iterator[str]:
+    """Yield the files of a folder; `skip` tells by its name what is left out."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not skip(name)]
+        yield from (os.path.join(base, name) for name in names if not skip(name))
+
+
+def size_on_disk(file: str) -> int:
+    """Return the bytes that a file takes on disk, holes not counted; none when it is gone."""
+    try:
+        return _blocks(os.lstat(file))
+    except FileNotFoundError:
+        return 0
+
+
+def _blocks(stat: os.stat_result) -> int:
+    blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
+    return blocks * 512

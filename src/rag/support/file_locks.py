@@ -5,15 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from pathlib import Path
-from typing import IO
 
-from rag.exceptions import LockedError, StorageError
+from rag.exceptions import StorageError
 
 SECONDS = 5.0  # that another process is waited for: it holds a lock for one line
 _PAUSE = 0.02
-_BRIEF = " briefly"
-_PATIENCE = 30.0  # seconds, with who says so
 
 
 def lock(descriptor: int, what: str, seconds: float = SECONDS) -> None:
@@ -46,49 +42,3 @@ def append(descriptor: int, line: bytes) -> None:
         line = b"\n" + line
     if os.write(descriptor, line) < len(line):
         raise OSError("the disk is full")
-
-
-def lock_index(path: Path, wait: bool = False, brief: bool = False) -> IO[bytes]:
-    """Be the one process that writes an index; return the file of the lock, held until it is
-    closed, by the process's end too.
-
-    :param wait: wait for another writer to finish instead of failing.
-    :param brief: this process will let go in some seconds: others wait so long in any case.
-    :raises LockedError: when another process is the writer.
-    """
-    lock = path.open("a+b")
-    try:
-        if not wait:
-            _outwait_brief(lock)
-        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        holder = _holder(lock).removesuffix(_BRIEF)
-        lock.close()
-        raise LockedError(
-            "another process is writing the index" + (f" (process {holder})" if holder else ""),
-            hint="Try again later, or wait for it with `rag index --wait`.",
-        ) from None
-    except BaseException:
-        lock.close()
-        raise
-    lock.truncate(0)
-    lock.write(f"{os.getpid()}{_BRIEF if brief else ''}".encode())
-    lock.flush()
-    return lock
-
-
-def _outwait_brief(lock: IO[bytes]) -> None:
-    """Wait while a writer has the lock that will let go in some seconds."""
-    until = time.monotonic() + _PATIENCE
-    while _holder(lock).endswith(_BRIEF) and time.monotonic() < until:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_PAUSE)
-        else:
-            return
-
-
-def _holder(lock: IO[bytes]) -> str:
-    lock.seek(0)
-    return lock.read(64).decode("ascii", "replace").strip()

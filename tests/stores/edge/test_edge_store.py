@@ -24,7 +24,7 @@ from rag.stores import (
     get_collection_stats,
     get_document_store,
 )
-from rag.support.sparse_files import copy_tree
+from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore
 

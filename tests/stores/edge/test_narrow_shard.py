@@ -18,7 +18,7 @@ from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 from rag.stores.edge import document_store as access
 from rag.stores.edge import narrow_shard
-from rag.support.sparse_files import copy_tree
+from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore
 

@@ -8,7 +8,7 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 
 from rag.exceptions import IndexUnavailableError, QueryError
-from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT
+from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
 from rag.search.filters import all_of
 from rag.search.query import Query
 from rag.search.query_variants import Variants

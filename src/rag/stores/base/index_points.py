@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
-from rag.index.index_errors import damaged_index
-from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.points import (
     SPARSE,
     Fields,

@@ -10,11 +10,8 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError
-from rag.index.checksums import first_cut
-from rag.index.index_errors import damaged_index
-from rag.index.index_snapshot import POINTS, IndexSnapshot
-from rag.index.shard_files import dense_size
-from rag.index.snapshots import SHARD, IndexDirectory
+from rag.index.shard_files import dense_size, first_cut
+from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables

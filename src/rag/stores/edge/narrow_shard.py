@@ -29,8 +29,7 @@ from pathlib import Path
 from rag.exceptions import UsageError
 from rag.index.shard_files import CONFIG, SORTED, TABLE
 from rag.index.snapshots import LINKED, MEMORY
-from rag.support.disk_space import disk_full, free_room
-from rag.support.sparse_files import copy_file
+from rag.support.disk_space import copy_file, disk_full, free_room
 
 _POSTINGS = "inverted_index_config.json"
 _PLACE = (1 << 32) - 1

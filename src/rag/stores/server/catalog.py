@@ -30,8 +30,7 @@ from rag.config import StoreConfig
 from rag.config.servers import folder_name, note_folder
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.frequencies import FREQUENCIES
-from rag.index.index_snapshot import POINTS
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, POINTS, IndexDirectory
 from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.rest import RestClient
 from rag.support.http_transport import brief

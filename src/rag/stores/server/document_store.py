@@ -16,9 +16,8 @@ from rag.exceptions import (
     StoreConnectionError,
     UsageError,
 )
-from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import (
     DENSE,
