@@ -13,7 +13,7 @@ _HEAD = """\
 # Benchmarks
 
 `rag` beside other programs, on generated vaults, half English and half Japanese. All are whole
-processes that take turns in one run, so the ratios say more than the seconds.
+processes that take turns in one run; the ratios say more than the seconds.
 `python benchmarks/peers.py` measures, and writes this page and [benchmarks.json](benchmarks.json);
 `--report` writes the page from the numbers that are there. How good the results are:
 [ranking](ranking.md). What else can be measured: [below](#other-benchmarks).
@@ -24,14 +24,13 @@ _HOW = """\
 
 - **Vaults**: front matter, headings, lists, tags, links, {bytes:,.0f} bytes a note; the same ones
   every time. No model is used. In parentheses stands `rag` ÷ the other.
-- **First index** starts from nothing, with the files in the page cache. `rag` indexes sections, the
-  others whole notes; the scripts in [benchmarks/programs](../benchmarks/programs) drive SQLite and
-  tantivy, which cannot update.
+- **First index** starts from nothing. `rag` indexes sections, the others whole notes; scripts in
+  [benchmarks/programs](../benchmarks/programs) drive SQLite and tantivy, which cannot update.
 - **CPU** is of a process and its children. **Memory** is the peak of the process tree, shared pages
   counted once.
 - **Search** takes titles of {queries} notes. *Cold* is a process that starts, answers and ends,
-  with the page cache warm; *warm* the same while `rag warm` holds a process ready. A program marked
-  *en* or *ja* got the queries of that language only. ripgrep counts lines that hold a word.
+  with the page cache warm; *warm* has a process ready. A program marked *en* or *ja* got the queries
+  of that language only.
 - Every index must hold all notes, every program find a word of one note only and what was changed.
   What fails, or takes over {limit:,.0f} s to index, is named below its table.
 - Figures are medians: of first indexings {rounds}; of searches one for each query, {warm} if warm.
@@ -120,7 +119,8 @@ _DEMANDS: tuple[tuple[str, str, float, tuple[str, str, str], str], ...] = (
 
 
 def page(results: Record) -> str:
-    """Return the page as Markdown."""
+    """Return the page as Markdown, of the two largest sizes."""
+    results = results | {"sizes": dict([*results["sizes"].items()][-2:])}
     parts = [_HEAD, _machine(results), _verdicts(results)]
     parts += [_table(table, results) for table in TABLES]
     return "\n".join(part for part in [*parts, _how(results)] if part)

@@ -36,7 +36,7 @@ _EXIT_CODES = (
 
 _MANY = 3  # commands; an option that so many have alike is described once
 _NEARLY_ALL = ("--config", "--json", "--quiet")
-_EXAMPLES = 3
+_EXAMPLES = 1
 
 
 def command_reference() -> str:
@@ -102,16 +102,13 @@ command to type, and `suggestions` are names that are near.
 A field without a type is a string, `T[]` a list, `{T}` an object of such values; a field with `?`
 is left out where there is nothing to say. These mean the same everywhere:
 
-| | |
-| --- | --- |
-| `vault`, `path`, `title` | of a note: its vault, its path in that, what it is called |
-| `id`, `file` | of a note, for `rag get`, as long as it has its path; where it is on disk |
-| `line_start`, `line_end` | lines of the file, from 1 |
-| `created`, `modified` | a day, or a day and a time; empty where it is not known |
-| `notices`, `problems` | sentences: what there is to know; what is wrong |
-| `corrections`, `missing` | words that no note holds: what was searched for; the others |
-| `route`, `variants`, `plan` | one of `[routes]`; other wordings; what was understood |
-| `total`, `elapsed_ms`, `index` | how many; from request to report; the state of the index |
+- `vault`, `path`, `title`, `file`: of a note, and where it is on disk; `id`: what `rag get` takes
+- `line_start`, `line_end`: lines of the file, from 1
+- `created`, `modified`: a day, or a day and a time; empty where it is not known
+- `notices`, `problems`: sentences, on what there is to know and what is wrong
+- `corrections`, `missing`: words that no note holds, with what was searched for; the others
+- `route`, `variants`, `plan`: one of `[routes]`; other wordings; what was understood
+- `total`, `elapsed_ms`, `index`: how many; from request to report; the state of the index
 """
 _EVERYWHERE = frozenset(re.findall(r"`(\w+)`", _JSON_HEAD.partition("everywhere:")[2]))
 # Which reports each command prints, the usual one first.
@@ -178,7 +175,7 @@ class _Page:
         plain = [row for row in rows if ": " not in row]
         told = [row for row in rows if ": " in row]
         lines = [f"### {kind.__name__}", ""]
-        if not told or kind.__name__.endswith("Report"):
+        if not rows or (not told and "`" in text):
             lines += [re.split(r"(?<=\.) ", " ".join(text.split()), maxsplit=1)[0], ""]
         lines += [f"- {', '.join(plain)}"] if plain else []
         return "\n".join([*lines, *map("- {}".format, told), *[""] * bool(rows)])
@@ -237,18 +234,18 @@ def _annotations(kind: type) -> dict[str, str]:
     return {name: text if isinstance(text, str) else text.__name__ for name, text in own.items()}
 
 
-def _first_clause(text: str, words: int = 7) -> str:
-    """Return the beginning of a text, up to a mark that ends a clause."""
+def _first_clause(text: str) -> str:
+    """Return the beginning of a text, up to a mark that ends a clause; "" where it says nothing."""
     first = " ".join(text.split()).partition("; ")[0].partition(". ")[0].removesuffix(".")
-    if len(first.split()) > words and "`" not in first:
-        first = re.split(r", (?!and )|: ", first, maxsplit=1)[0]
-    return first
+    if "`" not in first:
+        first = re.split(r", |: | \(| where | since ", first, maxsplit=1)[0]
+    return first if len(first.split()) > 3 else ""
 
 
 def _line(name: str, type_: str, text: str, mark: str = "") -> str:
     """Return what there is to say of a field; of a string its type goes without saying."""
     links = re.findall(r"\]\((#\w+)\)", type_)
-    type_ = re.sub(r"\[(\w+)\]\(#\w+\)", r"\1", type_).replace(" or ", "|")
+    type_ = re.sub(r"\[(\w+)\]\(#\w+\)", r"\1", type_).replace(" or ", "|").replace("`", "")
     type_ = type_.removesuffix("|null") if mark else type_
     label = f"`{name}{mark}`" if type_ == "string" else f"`{name}{mark}:{type_}`"
     first = "" if name in _EVERYWHERE else _first_clause(text)
