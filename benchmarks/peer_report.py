@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -103,25 +103,12 @@ TABLES = (
     Table("Memory", "index", "peak of the first index", lambda r: megabytes(r["peak"]), _PEAK),
     Table("Disk", "disk", "after the first index", lambda r: megabytes(r["bytes"]), _BYTES),
 )
-# What is demanded of `rag` at a size, in comparison with qmd where a program is named.
-_DEMANDS: tuple[tuple[str, str, float, tuple[str, str, str], str], ...] = (
-    ("warm search ÷ qmd", "10000", 0.4, ("rag, warm", "search", "wall"), "qmd"),
-    ("cold search, s", "10000", 0.4, ("rag", "search", "wall"), ""),
-    ("first index ÷ qmd, CPU", "10000", 1.3, ("rag", "index", "cpu"), "qmd"),
-    ("first index ÷ qmd, wall", "10000", 0.7, ("rag", "index", "wall"), "qmd"),
-    ("peak of the first index, bytes", "10000", 700e6, ("rag", "index", "peak"), ""),
-    ("peak of the first index, bytes", "50000", 1200e6, ("rag", "index", "peak"), ""),
-    ("disk ÷ qmd", "10000", 1.5, ("rag", "disk", "bytes"), "qmd"),
-    ("nothing changed ÷ qmd", "10000", 0.3, ("rag", "unchanged", "wall"), "qmd"),
-    ("1 % changed ÷ qmd", "10000", 1.0, ("rag", "changed", "wall"), "qmd"),
-    ("1 % changed ÷ qmd", "50000", 0.4, ("rag", "changed", "wall"), "qmd"),
-)
 
 
 def page(results: Record) -> str:
     """Return the page as Markdown, of the two largest sizes."""
     results = results | {"sizes": dict([*results["sizes"].items()][-2:])}
-    parts = [_HEAD, _machine(results), _verdicts(results)]
+    parts = [_HEAD, _machine(results)]
     parts += [_table(table, results) for table in TABLES]
     return "\n".join(part for part in [*parts, _how(results)] if part)
 
@@ -137,31 +124,6 @@ def _machine(results: Record) -> str:
     missing = {pair for size in results["sizes"].values() for pair in size["missing"].items()}
     lines += [f"**{name}** was left out: {reason}." for name, reason in sorted(missing)]
     return "\n\n".join(lines) + "\n"
-
-
-def verdicts(results: Record) -> Iterator[tuple[str, int, float, float | None]]:
-    """Yield each demand: what, at how many notes, the most that it may be, and what it is."""
-    for what, size, most, (ours, record, part), other in _DEMANDS:
-        programs = results["sizes"].get(size, {}).get("programs", {})
-        values = [
-            programs.get(name, {}).get(record, {}).get(part) for name in (ours, other) if name
-        ]
-        measured = None if None in values else values[0] / (values[1] if other else 1)
-        yield what, int(size), most, measured
-
-
-def _verdicts(results: Record) -> str:
-    rows = [
-        "## What was demanded",
-        "",
-        "| | notes | at most | measured | |",
-        "|---|--:|--:|--:|---|",
-    ]
-    for what, size, most, measured in verdicts(results):
-        shown = "–" if measured is None else f"{measured:.3g}"
-        met = "" if measured is None else "met" if measured <= most else "**not met**"
-        rows.append(f"| {what} | {size:,} | {most:.3g} | {shown} | {met} |")
-    return "\n".join(rows).replace("e+08", "e8").replace("e+09", "e9") + "\n"
 
 
 def _table(table: Table, results: Record) -> str:

@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from hostile_replies import judge, paraphrases, rates
 from hostile_replies import read as read_replies
-from peer_report import page, verdicts
+from peer_report import page
 from right_first import AIMS, LANGUAGES, ODD_NOTES, SHARED, Answer, Query, ask, read_set
 
 
@@ -41,24 +41,6 @@ def results(**programs: dict[str, Any]) -> dict[str, Any]:
         "indexing": 30,
         "sizes": {"10000": size},
     }
-
-
-def test_a_ratio_is_held_against_what_was_demanded():
-    judged = verdicts(
-        results(
-            **{
-                "rag": {"search": {"wall": 0.5}, "index": {"cpu": 12.0, "peak": 400e6}},
-                "rag, warm": {"search": {"wall": 0.06}},
-                "qmd": {"search": {"wall": 0.2}, "index": {"cpu": 24.0}},
-            }
-        )
-    )
-
-    measured = {(what, notes): (most, value) for what, notes, most, value in judged}
-    assert measured["warm search ÷ qmd", 10_000] == (0.4, pytest.approx(0.3))
-    assert measured["cold search, s", 10_000] == (0.4, 0.5)
-    assert measured["peak of the first index, bytes", 10_000] == (700e6, 400e6)
-    assert measured["disk ÷ qmd", 10_000] == (1.5, None)
 
 
 def test_what_is_left_out_is_named_with_its_reason():

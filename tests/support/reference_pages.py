@@ -23,8 +23,8 @@ from rag.web.openapi import class_named
 
 _COMMANDS_HEAD = """# Commands
 
-Made by `make docs` from the program's help; a test compares them. `rag COMMAND --help` says
-more. `rag --install-completion` lets your shell complete all of it.
+Made by `make docs` from the program's help; a test compares them. `rag COMMAND --help` has
+examples. `rag --install-completion` lets your shell complete all of it.
 """
 _EXIT_CODES = (
     "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
@@ -34,9 +34,8 @@ _EXIT_CODES = (
 )
 
 
-_MANY = 3  # commands; an option that so many have alike is described once
+_MANY = 2  # commands; an option that several have alike is described once
 _NEARLY_ALL = ("--config", "--json", "--quiet")
-_EXAMPLES = 1
 
 
 def command_reference() -> str:
@@ -61,11 +60,8 @@ def all_commands() -> Iterator[tuple[str, Any]]:
 
 
 def _command_section(name: str, command: Any, shared: Sequence[str]) -> str:
-    text, _, examples = (command.help or "").partition("\b")
+    text = (command.help or "").partition("\b")[0]
     lines = [f"## rag {name}", "", " ".join(text.partition("\n\n")[0].split()), ""]
-    if examples:
-        shown = [line.strip() for line in examples.strip().split("\n") if line]
-        lines += ["```sh", *shown[:_EXAMPLES], "```", ""]
     entries = {_entry(option): option for option in _options(command)}
     lines += [f"- {entry}" for entry in entries if entry not in shared]
     common = [option.opts[0] for entry, option in entries.items() if entry in shared]
@@ -158,6 +154,9 @@ def json_reference() -> str:
     return "\n".join(sections)
 
 
+_FEW = 5  # fields; a type of so few that say what they are stands where it is used
+
+
 class _Page:
     """The types that were described, and those that wait for it."""
 
@@ -202,22 +201,38 @@ class _Page:
 
     def _type(self, annotation: str, kind: type, more: str = "") -> str:
         """Return a type in words, with links to the types of ours in it."""
+        ours, small = set(), {}
         for inner in self._kinds(annotation, kind):
+            if members := self._few_fields(inner):
+                small[inner.__name__] = members
+                continue
+            ours.add(inner.__name__)
             if inner not in self.described and inner not in self.waiting:
                 self.waiting.append(inner)
-        ours = {inner.__name__ for inner in self._kinds(annotation, kind)}
         text = annotation
         if literal := re.fullmatch(r"Literal\[(.*)\](.*)", text):
             values = [f"`{value}`" for value in re.findall(r"""["'](\w+)["']""", literal[1])]
             return " or ".join(values) + more
         text = re.sub(r"\btuple\[(\w+), (?:\1|\.\.\.)\]", r"\1()", text)
-        text = re.sub(r"\b(?:dict|Mapping)\[(?:str|tuple\[[^\]]*\]), (.*?)\](?!\])", r"{\1}", text)
-        text = re.sub(r"\b(?:list|Sequence)\[(.*)\]", r"\1()", text).replace(" | ", " or ")
+        text = re.sub(r"\b(?:list|Sequence)\[([^\[\]]*)\]", r"\1()", text)
+        for _ in range(2):  # a table may hold tables
+            keys = r"(?:str|tuple\[[^\]]*\])"
+            text = re.sub(rf"\b(?:dict|Mapping)\[{keys}, ([^\[\]]*)\]", r"{\1}", text)
+        text = text.replace(" | ", " or ")
         words = (
-            f"[{word}](#{word.lower()})" if word in ours else _NAMES.get(word, word)
+            f"[{word}](#{word.lower()})" if word in ours else (_NAMES | small).get(word, word)
             for word in re.split(r"(\W+)", text)
         )
         return "".join(words).replace("()", "[]") + more
+
+    def _few_fields(self, kind: type) -> str:
+        """Return a type that needs no section as `{name,other:number}`, "" for any other."""
+        if not is_dataclass(kind) or hasattr(kind, "to_json") or len(fields(kind)) > _FEW:
+            return ""
+        if any(mark_of(each) or [*self._kinds(str(each.type), kind)] for each in fields(kind)):
+            return ""
+        rows = [row.strip("`") for row in self._fields(kind)]
+        return "" if any(": " in row for row in rows) else f"{{{','.join(rows)}}}"
 
     def _kinds(self, annotation: str, kind: type) -> Iterator[type]:
         """Yield the types of ours that an annotation names."""
@@ -238,7 +253,7 @@ def _first_clause(text: str) -> str:
     """Return the beginning of a text, up to a mark that ends a clause; "" where it says nothing."""
     first = " ".join(text.split()).partition("; ")[0].partition(". ")[0].removesuffix(".")
     if "`" not in first:
-        first = re.split(r", |: | \(| where | since ", first, maxsplit=1)[0]
+        first = re.split(r", |: | \(| where | since | that is ", first, maxsplit=1)[0]
     return first if len(first.split()) > 3 else ""
 
 
