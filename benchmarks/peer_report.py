@@ -26,11 +26,9 @@ _HOW = """\
   every time. No model is used. In parentheses stands `rag` ÷ the other.
 - **First index** starts from nothing. `rag` indexes sections, the others whole notes; scripts in
   [benchmarks/programs](../benchmarks/programs) drive SQLite and tantivy, which cannot update.
-- **CPU** is of a process and its children. **Memory** is the peak of the process tree, shared pages
-  counted once.
-- **Search** takes titles of {queries} notes. *Cold* is a process that starts, answers and ends,
-  with the page cache warm; *warm* has a process ready. A program marked *en* or *ja* got the queries
-  of that language only.
+- **CPU** is of a process and its children, **memory** the peak of all of them.
+- **Search** takes titles of {queries} notes. *Cold* is a process that starts, answers and ends;
+  *warm* has one ready. A program marked *en* or *ja* got the queries of that language only.
 - Every index must hold all notes, every program find a word of one note only and what was changed.
   What fails, or takes over {limit:,.0f} s to index, is named below its table.
 - Figures are medians: of first indexings {rounds}; of searches one for each query, {warm} if warm.
@@ -40,18 +38,16 @@ _HOW = """\
 `make bench` runs the first five and this page, at 1,000 and 10,000 notes. Each prints both sides of
 its comparison in one run; `--help` says what it takes.
 
-| `benchmarks/…` | measures |
-|---|---|
-| `quality.py` | ranking beside bm25s and SQLite FTS5; `--meaning FOLDER` with the built-in model |
-| `right_first.py` | the right note first in seven languages, and nothing where there is nothing |
-| `hostile_replies.py` | false sentences that the checker of answers lets pass |
-| `answers.py` | quoted answers, refusals, calibration; by words or with `--meaning` |
-| `related.py` | hidden links among related notes |
-| `scores.py` | calibration of scores, and silence |
-| `costs.py`, `call_paths.py` | commands in turns with another checkout; functions that run |
-| `http_server.py`, `watching.py` | the server under load; the watcher, idle and in a burst |
-| `copying.py` | `rag index --to-server` beside the bare server |
-| `crash.py`, `faults` | kills; power cuts, damage, full disks, attackers |
+- `quality.py`: ranking beside bm25s and SQLite FTS5; `--meaning FOLDER` with the built-in model
+- `right_first.py`: the right note first in seven languages, and nothing where there is nothing
+- `hostile_replies.py`: false sentences that the checker of answers lets pass
+- `answers.py`: quoted answers, refusals, calibration
+- `related.py`: hidden links among related notes
+- `scores.py`: calibration of scores, and silence
+- `costs.py`, `call_paths.py`: commands in turns with another checkout; functions that run
+- `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
+- `copying.py`: `rag index --to-server` beside the bare server
+- `crash.py`, `faults`: kills; power cuts, damage, full disks, attackers
 """
 
 

@@ -24,7 +24,7 @@ from rag.web.openapi import class_named
 _COMMANDS_HEAD = """# Commands
 
 Made by `make docs` from the program's help; a test compares them. `rag COMMAND --help` has
-examples. `rag --install-completion` lets your shell complete all of it.
+examples. *The filters* are `--vault`, `--tag`, `--from`, `--to` and `--path`. `rag --install-completion` lets your shell complete all of it.
 """
 _EXIT_CODES = (
     "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
@@ -36,6 +36,7 @@ _EXIT_CODES = (
 
 _MANY = 2  # commands; an option that several have alike is described once
 _NEARLY_ALL = ("--config", "--json", "--quiet")
+_FILTERS = ("--vault", "--tag", "--from", "--to", "--path")
 
 
 def command_reference() -> str:
@@ -65,8 +66,10 @@ def _command_section(name: str, command: Any, shared: Sequence[str]) -> str:
     entries = {_entry(option): option for option in _options(command)}
     lines += [f"- {entry}" for entry in entries if entry not in shared]
     common = [option.opts[0] for entry, option in entries.items() if entry in shared]
+    if {*_FILTERS} <= {*common}:
+        common = ["filters", *(name for name in common if name not in _FILTERS)]
     if named := [f"`{name}`" for name in common if name not in _NEARLY_ALL]:
-        lines.append(f"- and {', '.join(named)}")
+        lines.append(f"- and {', '.join(named).replace('`filters`', 'the filters')}")
     return "\n".join([*lines, ""])
 
 
@@ -254,7 +257,7 @@ def _first_clause(text: str) -> str:
     first = " ".join(text.split()).partition("; ")[0].partition(". ")[0].removesuffix(".")
     if "`" not in first:
         first = re.split(r", |: | \(| where | since | that is ", first, maxsplit=1)[0]
-    return first if len(first.split()) > 3 else ""
+    return first if len(first.split()) > 4 else ""
 
 
 def _line(name: str, type_: str, text: str, mark: str = "") -> str:
