@@ -24,7 +24,8 @@ from rag.web.openapi import class_named
 _COMMANDS_HEAD = """# Commands
 
 Made by `make docs` from the program's help; a test compares them. `rag COMMAND --help` has
-examples. *The filters* are `--vault`, `--tag`, `--from`, `--to` and `--path`. `rag --install-completion` lets your shell complete all of it.
+examples. *The filters* are `--vault`, `--tag`, `--from`, `--to` and `--path`.
+`rag --install-completion` lets your shell complete all of it.
 """
 _EXIT_CODES = (
     "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
@@ -65,7 +66,11 @@ def _command_section(name: str, command: Any, shared: Sequence[str]) -> str:
     lines = [f"## rag {name}", "", " ".join(text.partition("\n\n")[0].split()), ""]
     entries = {_entry(option): option for option in _options(command)}
     lines += [f"- {entry}" for entry in entries if entry not in shared]
-    common = [option.opts[0] for entry, option in entries.items() if entry in shared]
+    common = [
+        option.opts[0] if option.opts[0].startswith("-") else option.metavar
+        for entry, option in entries.items()
+        if entry in shared
+    ]
     if {*_FILTERS} <= {*common}:
         common = ["filters", *(name for name in common if name not in _FILTERS)]
     if named := [f"`{name}`" for name in common if name not in _NEARLY_ALL]:
