@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, settings
 from both_ways import WAY
 from daemon_fixture import Daemon
 from property_examples import IS_FULL, examples, left_out
-from rag.clients.servers import probe as looking
-from rag.clients.servers import silent_servers as silence
+from rag.clients import servers
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
@@ -126,13 +125,13 @@ def empty_home(
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     # What is known of servers, that they hung or answered, would meet others at the same ports.
-    looking._answered.clear()
+    servers._answered.clear()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_folder))
-    silence._here.clear()
+    servers._silent.clear()
     for mark in runtime_folder.glob("rag/*.silent"):
         mark.unlink()
     # A machine that does ten things at once is no server that hangs.
-    monkeypatch.setattr(looking, "_SECONDS", 20.0)
+    monkeypatch.setattr(servers, "_SECONDS", 20.0)
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
     # A test that wants Ollama starts a server of its own and says where it is.
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")

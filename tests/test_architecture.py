@@ -29,7 +29,7 @@ EXCEPTIONS = {
 KNOWS_OLLAMA = {"rag.app.setup"}
 # What search, indexing and answers may know of who runs models.
 ASKED_OF_PROVIDERS = {
-    *("rag.clients.factory", "rag.clients.protocols", "rag.clients.serialization"),
+    *("rag.clients.factory", "rag.clients.protocols"),
 }
 WITHOUT_HAYSTACK = {"exceptions", "support", "config", "vault", "text", "index", "answers"}
 # Private words that gave way to standard ones, and the standard words.

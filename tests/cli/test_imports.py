@@ -29,8 +29,8 @@ APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app Stemmer clients disk_space processes"
-    " http_transport index lazy_imports month_names ollama regular_files"
+    "init --dry-run": f"{FILES} app Stemmer clients disk_space file_locks"
+    " http_transport httpx index lazy_imports month_names processes regular_files"
     " runtime_folder unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
     " indexing memory_limits pipeline_errors pipeline_parts processes",
@@ -49,8 +49,7 @@ TABLE = {
     "chat --list": f"{FILES} {APP} file_locks qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
-    "doctor": f"{ENGINE} {APP} file_locks http_transport indexing ollama runtime_folder search"
-    " vector_digest",
+    "doctor": f"{ENGINE} {APP} file_locks indexing runtime_folder search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP} pydantic",
     "config": f"{CONFIG} platformdirs app json_reports",
     "trust --list": f"{CONFIG} platformdirs app json_reports",
@@ -63,10 +62,10 @@ TABLE = {
     "service status": f"{CONFIG} durable_files app",
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.
-_BIG = {"haystack", "ollama"}
+_BIG = {"haystack", "httpx"}
 _THEIRS = {"httpx", "numpy", "pydantic", "rich"}
 _OURS = {
-    *("Stemmer", "frontmatter", "haystack", "haystack_integrations", "ollama", "pathspec"),
+    *("Stemmer", "frontmatter", "haystack", "haystack_integrations", "pathspec"),
     *("platformdirs", "qdrant_client", "qdrant_edge", "rapidfuzz", "readline", "typer"),
 }
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.clients.models import can_write, choose_writer, does_other_work
-from rag.clients.ollama.model_info import ModelInfo
+from rag.clients.models import ModelInfo, can_write, choose_writer, does_other_work
 from tables import rows
 
 NAMES = ["llama3.2:latest", "bge-m3:latest", "my-reranker", "llava", "x-e5-large", "mistral"]

@@ -13,10 +13,10 @@ from threading import Thread
 import httpx
 import pytest
 
+from embedding_calls import embed
 from ollama_server import OllamaServer, refused
-from rag.clients.ollama.chat_generator import generate_response
-from rag.clients.ollama.embedders import embed_texts, get_embedding
-from rag.clients.ollama.model_info import Connection, check_connection, check_servers
+from rag.clients import generate_response, get_embedding
+from rag.clients.ollama_api import Connection, check_connection, check_servers
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
 from rag.support.http_transport import is_loopback, proxy_for
@@ -53,7 +53,7 @@ def trap(location: str = "") -> Iterator[tuple[str, list[str]]]:
 def do_all(config: OllamaConfig) -> None:
     assert check_connection(config).ok
     assert len(get_embedding("one", config)) == 768
-    assert len(list(embed_texts(["one", "two"], config))) == 1
+    assert len(embed(["one", "two"], config).vectors) == 2
     assert generate_response("one", config)
 
 
@@ -157,7 +157,7 @@ def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
 def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) -> None:
     with trap(server.url) as (url, _):
         assert not check_connection(url).reachable
-        with pytest.raises(ConnectionError, match="302"):
+        with pytest.raises(ConnectionError, match="redirects"):
             get_embedding("one", settings(url=url))
     assert server.requests() == []
 

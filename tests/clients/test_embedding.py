@@ -14,33 +14,16 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from haystack import Document, Pipeline
 
+from embedding_calls import batches_of, embed, embeddings_of
 from ollama_server import Model, OllamaServer, refused
-from rag.clients.embeddings.batching import estimate_tokens, split
-from rag.clients.ollama.embedders import (
-    EmbeddedBatch,
-    OllamaChunkEmbedder,
-    OllamaQueryEmbedder,
-    QueryVectors,
-    embed_texts,
-    get_embedding,
-)
+from rag.clients import get_embedding
+from rag.clients.batch_embedder import split
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, QueryError
 
 Settings = Callable[..., OllamaConfig]
 WORDS = [f"word{n} holds expire" for n in range(20)]
-
-
-def embed(texts: list[str], config: OllamaConfig, **more: Any) -> EmbeddedBatch:
-    """All batches as one, in the order of the texts."""
-    whole = EmbeddedBatch()
-    for batch in embed_texts(texts, config, backoff=0.01, **more):
-        whole.vectors.extend(batch.vectors)
-        whole.failures.extend(batch.failures)
-    whole.vectors.sort()
-    return whole
 
 
 def cosine(one: list[float], other: list[float]) -> float:
@@ -111,7 +94,7 @@ def test_batches_come_while_later_texts_are_not_made_yet(settings: Settings) -> 
         for taken in range(1, 1001):
             yield f"text {taken}"
 
-    stream = embed_texts(texts(), settings(batch_tokens=20, max_in_flight=1))
+    stream = batches_of(texts(), settings(batch_tokens=20, max_in_flight=1))
     next(stream)
     assert taken < 100
     stream.close()
@@ -128,8 +111,8 @@ def test_a_blank_text_fails_alone(settings: Settings) -> None:
 def test_a_query_and_its_variants_go_in_one_request(
     server: OllamaServer, settings: Settings
 ) -> None:
-    vectors = QueryVectors(settings())
-    found = vectors.embed_all(["one", " ", "three"])
+    vectors = embeddings_of(settings())
+    found = vectors.embed_query(["one", " ", "three"])
     assert found == [get_embedding("one", settings()), None, get_embedding("three", settings())]
     assert [len(request.inputs) for request in server.requests("/api/embed")] == [2, 1, 1]
     vectors.close()
@@ -140,11 +123,11 @@ def test_a_variant_that_fails_leaves_the_query_its_vector(
     server: OllamaServer, settings: Settings, status: int
 ) -> None:
     server.poison("poison", status)
-    vectors = QueryVectors(settings())
-    first, second = vectors.embed_all(["one", "poison"])
+    vectors = embeddings_of(settings())
+    first, second = vectors.embed_query(["one", "poison"])
     assert first == get_embedding("one", settings()) and second is None
     with pytest.raises(ConnectionError):
-        vectors.embed_all(["poison", "one"])
+        vectors.embed_query(["poison", "one"])
     vectors.close()
 
 
@@ -209,9 +192,7 @@ def test_what_was_made_before_the_server_went_is_handed_over(
     server.fail("/api/embed", "drop", after=3, times=None)
     made = []
     with pytest.raises(ConnectionError, match="broke the connection"):
-        for batch in embed_texts(
-            WORDS, settings(batch_tokens=1, max_in_flight=1, retries=0), backoff=0.01
-        ):
+        for batch in batches_of(WORDS, settings(batch_tokens=1, max_in_flight=1, retries=0)):
             made += batch.vectors
     assert [position for position, _ in made] == [0, 1, 2]
 
@@ -288,30 +269,7 @@ def test_a_query_waits_no_longer_than_its_own_timeout(
         get_embedding("holds", settings(query_timeout=0.2, read_timeout=60.0))
 
 
-# -- the components --------------------------------------------------------------------
-
-
-def test_the_chunk_embedder_returns_documents_and_what_failed(
-    server: OllamaServer, settings: Settings
-) -> None:
-    server.poison("word1 ")
-    documents = [Document(id=str(n), content=text) for n, text in enumerate(WORDS[:3])]
-    found = OllamaChunkEmbedder(settings(retries=0)).run(documents)
-    assert [document.id for document in found["documents"]] == ["0", "2"]
-    assert all(len(document.embedding) == 768 for document in found["documents"])
-    assert [(id_, "error 500" in reason) for id_, reason in found["failed"]] == [("1", True)]
-    assert documents[0].embedding is None
-
-
-def test_the_components_survive_a_pipeline_in_yaml(settings: Settings) -> None:
-    pipeline = Pipeline()
-    pipeline.add_component("query", OllamaQueryEmbedder(settings()))
-    pipeline.add_component("chunks", OllamaChunkEmbedder(settings(), measure=estimate_tokens))
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-    assert again.to_dict() == pipeline.to_dict()
-    result = again.run({"query": {"text": "one"}, "chunks": {"documents": [Document(content="x")]}})
-    assert len(result["query"]["embedding"]) == 768
-    again.get_component("query").close()
+# -- what ends a run -------------------------------------------------------------------
 
 
 def test_without_an_embedding_model_there_is_nothing_to_ask(settings: Settings) -> None:
@@ -322,10 +280,10 @@ def test_without_an_embedding_model_there_is_nothing_to_ask(settings: Settings) 
 def test_ctrl_c_waits_for_no_server(server: OllamaServer) -> None:
     server.fail("/api/embed", "slow", seconds=60, times=None)
     code = f"""
-from rag.clients import embed_texts
-from rag.config import OllamaConfig
+from rag.clients.providers import OllamaEmbeddings
+from rag.config import ModelsConfig, OllamaConfig
 try:
-    list(embed_texts(["one"], OllamaConfig(url={server.url!r})))
+    list(OllamaEmbeddings(ModelsConfig(ollama=OllamaConfig(url={server.url!r}))).embed_documents(["one"]))
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-import ollama
 import pytest
 
+from embedding_calls import batches_of
 from ollama_server import OllamaServer, refused
-from rag.clients.ollama.chat_generator import generate_response
-from rag.clients.ollama.embedders import embed_texts, get_embedding
-from rag.clients.ollama.http_client import diagnose
-from rag.clients.servers.trouble import Blame
+from rag.clients import generate_response, get_embedding
+from rag.clients.errors import Blame, Refusal, explain
+from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import (
     ConnectionError,
@@ -28,11 +27,12 @@ from rag.exceptions import (
 from tables import rows
 
 Settings = Callable[..., OllamaConfig]
-HERE, ELSEWHERE = "http://127.0.0.1:11434", "http://ollama.example:11434"
+HERE = Endpoint("ollama", "embedding", "http://127.0.0.1:11434", "tiny")
+ELSEWHERE = Endpoint("ollama", "embedding", "http://ollama.example:11434", "m")
 
 
 def whole_index(config: OllamaConfig) -> None:
-    for batch in embed_texts(["one", "two"], config, backoff=0.01):
+    for batch in batches_of(["one", "two"], config):
         assert not batch.failures
 
 
@@ -51,8 +51,8 @@ EMBEDDING = [
     ({"kind": "status", "status": 429}, ModelError, "busy", "max_in_flight"),
     ({"kind": "status", "status": 503}, ModelError, "busy", "max_in_flight"),
     ({"kind": "status", "status": 401}, ModelError, "error 401", "ollama.url"),
-    ({"kind": "status", "status": 302}, ModelError, "error 302", "ollama.url"),
-    ({"kind": "status", "status": 501}, ModelError, "cannot do", "ollama show"),
+    ({"kind": "status", "status": 302}, ModelError, "redirects, which is not", "ollama.url"),
+    ({"kind": "status", "status": 501}, ModelError, "cannot do", "_model"),
     ({"kind": "status", "status": 400}, ModelError, "error 400", "ollama serve"),
     ({"kind": "missing"}, ModelMissingError, "no model nomic-embed-text", "ollama pull nomic"),
     ({"kind": "overflow"}, TooLongError, "longer than nomic-embed-text reads", "chunk_size"),
@@ -64,15 +64,15 @@ EMBEDDING = [
     ({"kind": "cut"}, ConnectionError, "broke the connection", "ollama serve"),
     ({"kind": "garbage"}, ModelError, "not Ollama's", "another program"),
     ({"kind": "deep"}, ModelError, "not Ollama's", "another program"),
-    ({"kind": "deep_error", "status": 500}, ModelError, "not Ollama's", "another program"),
+    ({"kind": "deep_error", "status": 500}, ModelError, "error 500", "ollama serve"),
     ({"kind": "html"}, ModelError, "not Ollama's", "another program"),
     ({"kind": "error_line"}, ModelError, "error 500", "ollama serve"),
-    ({"kind": "nan"}, ModelError, "no numbers", "ollama run"),
-    ({"kind": "inf"}, ModelError, "no numbers", "ollama run"),
-    ({"kind": "null"}, ModelError, "no numbers", "ollama run"),
-    ({"kind": "zero"}, ModelError, "zero", "ollama run"),
-    ({"kind": "fewer"}, ModelError, "gave .* vectors for", "ollama run"),
-    ({"kind": "none"}, ModelError, "gave 0 vectors for", "ollama run"),
+    ({"kind": "nan"}, ModelError, "no numbers", "embedding_model"),
+    ({"kind": "inf"}, ModelError, "no numbers", "embedding_model"),
+    ({"kind": "null"}, ModelError, "no numbers", "embedding_model"),
+    ({"kind": "zero"}, ModelError, "zero", "embedding_model"),
+    ({"kind": "fewer"}, ModelError, "gave .* vectors for", "embedding_model"),
+    ({"kind": "none"}, ModelError, "gave 0 vectors for", "embedding_model"),
 ]
 GENERATION = [
     *(row for row in EMBEDDING[:7]),
@@ -89,7 +89,7 @@ GENERATION = [
     ({"kind": "unfinished"}, UnfinishedError, "without saying that it is complete", "Ask again"),
     ({"kind": "garbage"}, UnfinishedError, "not Ollama's", "another program"),
     ({"kind": "deep"}, UnfinishedError, "not Ollama's", "another program"),
-    ({"kind": "deep_error", "status": 500}, ModelError, "not Ollama's", "another program"),
+    ({"kind": "deep_error", "status": 500}, ModelError, "error 500", "ollama serve"),
     ({"kind": "html"}, ModelError, "not Ollama's", "another program"),
 ]
 
@@ -179,7 +179,7 @@ def test_a_server_that_is_not_there(
 )
 @rows("status", [400, 413, 500])
 def test_all_wordings_of_too_long(wording: str, status: int) -> None:
-    found = diagnose(ollama.ResponseError(wording, status), HERE, "tiny")
+    found = explain(Refusal(status, wording), HERE)
     assert (type(found.error), found.blame) == (TooLongError, Blame.LENGTH)
     assert wording in found.error.details
 
@@ -196,19 +196,19 @@ def test_all_wordings_of_too_long(wording: str, status: int) -> None:
         (builtins.ConnectionError("refused"), "does not answer", "ollama.url"),
         (json.JSONDecodeError("x", "", 0), "not Ollama's", "another program"),
         (KeyError("models"), "not Ollama's", "another program"),
-        (ollama.ResponseError("gone", 404), "has no model m", f"`OLLAMA_HOST={ELSEWHERE} ollama"),
+        (Refusal(404, "model 'm' not found"), "no model m", f"`OLLAMA_HOST={ELSEWHERE.url} ollama"),
     ],
 )
 def test_failures_that_the_test_server_cannot_cause(
     error: Exception, message: str, hint: str
 ) -> None:
-    found = diagnose(error, ELSEWHERE, "m").error
+    found = explain(error, ELSEWHERE).error
     assert (found.exit_code, found.__cause__) == (4, error)
     assert message in found.message and hint in found.hint
 
 
 def test_what_a_server_says_is_one_short_printable_line() -> None:
-    error = ollama.ResponseError("a\n\x1b[31mred\x07 " + "long " * 100, 500)
-    details = diagnose(error, HERE).error
+    error = Refusal(500, "a\n\x1b[31mred\x07 " + "long " * 100)
+    details = explain(error, HERE).error
     assert isinstance(details, RAGError)
     assert details.details.isprintable() and len(details.details) <= 200

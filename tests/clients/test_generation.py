@@ -13,8 +13,10 @@ from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
 from ollama_server import OllamaServer, Reply
-from rag.clients.chat.answering import Delta, ThinkSplitter
-from rag.clients.ollama.chat_generator import ChatModel, OllamaGenerator, generate_response
+from rag.clients.chat_generators import OllamaGenerator
+from rag.clients.chat_model import ChatModel, ThinkSplitter, generate_response
+from rag.clients.http_client import Delta
+from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import (
     TooLongError,
@@ -27,7 +29,8 @@ Settings = Callable[..., OllamaConfig]
 
 @pytest.fixture
 def chat(settings: Settings) -> Any:
-    model = ChatModel(settings(), backoff=0.01)
+    config = settings()
+    model = ChatModel(Endpoint("ollama", "chat", config.url, config.chat_model), config, 0.01)
     yield model
     model.close()
 
@@ -87,7 +90,7 @@ def test_the_counts_and_the_reason_of_the_end(server: OllamaServer, chat: ChatMo
 
 
 def test_reasoning_is_asked_for_and_kept_apart(server: OllamaServer, settings: Settings) -> None:
-    chat = ChatModel(settings(), "qwen3")
+    chat = ChatModel(Endpoint("ollama", "chat", server.url, "qwen3"), settings())
     server.say(Reply("Nine.", thinking="let me see"), Reply("Nine.", thinking="let me see"))
     response = chat.respond("?", think=True)
     assert (response.text, response.thinking) == ("Nine.", "let me see")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from embedding_calls import batches_of
 from ollama_models import count
 from ollama_server import Model, OllamaServer
 from property_examples import examples
-from rag.clients.embeddings.batching import LEAST_WINDOW, most_tokens, split, windows
-from rag.clients.ollama.embedders import embed_texts
+from rag.clients.batch_embedder import LEAST_WINDOW, most_tokens, split, windows
 from rag.config import OllamaConfig
 from rag.text.token_estimate import count_tokens
 
@@ -41,8 +41,8 @@ def config(small: OllamaServer, settings: Settings) -> OllamaConfig:
 
 def embed(texts: list[str], config: OllamaConfig, **more: Any) -> list[list[float]]:
     """Return the vectors in the order of the texts."""
-    given = {"measure": count_tokens, "limit": CONTEXT, "backoff": 0.01} | more
-    batches = [*embed_texts(texts, config, **given)]
+    given = {"measure": count_tokens, "limit": CONTEXT} | more
+    batches = [*batches_of(texts, config, **given)]
     assert not [failure for batch in batches for failure in batch.failures]
     made = dict(pair for batch in batches for pair in batch.vectors)
     return [made[position] for position in range(len(texts))]

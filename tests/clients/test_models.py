@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from ollama_server import Model, OllamaServer
-from rag.clients.models import Traits, known_traits
-from rag.clients.ollama.http_client import OllamaClient
-from rag.clients.ollama.model_info import (
-    describe_model,
-    pick_chat_model,
-    traits,
-)
+from rag.clients.models import ModelInfo, Traits, chosen_traits, known_traits
+from rag.clients.ollama_api import OllamaClient
+from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError, ModelMissingError
 from tables import rows
@@ -55,36 +53,41 @@ def test_models_known_by_name(name: str, query: str, document: str, multilingual
 
 def test_a_name_that_is_not_known_gets_no_prefix_and_reads_english_only() -> None:
     assert known_traits("my-own") is None
-    assert traits(OllamaConfig(embedding_model="my-own")) == Traits()
+    assert chosen_traits("my-own", OllamaConfig()) == Traits()
 
 
 @rows("setting, reads", [("auto", False), ("yes", True), ("no", False)])
 def test_the_settings_win_over_what_is_known(setting: str, reads: bool) -> None:
-    config = OllamaConfig(
-        embedding_model="all-minilm", query_prefix="Q: ", document_prefix="", multilingual=setting
-    )
-    assert traits(config) == Traits("Q: ", "", reads)
+    config = OllamaConfig(query_prefix="Q: ", document_prefix="", multilingual=setting)
+    assert chosen_traits("all-minilm", config) == Traits("Q: ", "", reads)
+
+
+def client_of(server: OllamaServer, model: str = "nomic-embed-text") -> OllamaClient:
+    return OllamaClient(Endpoint("ollama", "embedding", server.url, model), OllamaConfig())
+
+
+def pick(server: OllamaServer, seconds: float = 5.0) -> ModelInfo:
+    with closing(client_of(server, "auto")) as client:
+        return client.find_writer(seconds)
 
 
 def test_what_the_server_says(server: OllamaServer) -> None:
-    with OllamaClient(server.url) as client:
-        found = describe_model(client, "nomic-embed-text")
+    with closing(client_of(server)) as client:
+        found = client.describe_embedder(5.0)
         assert found.digest == server.models["nomic-embed-text"].digest
         assert (found.dimension, found.capabilities) == (768, ("embedding",))
         assert (found.context, found.num_ctx, found.limit) == (2048, 8192, 2048)
-        assert describe_model(client, "all-minilm").limit == 256
-        assert "thinking" in describe_model(client, "qwen3").capabilities
+        assert client.describe("all-minilm").limit == 256
+        assert "thinking" in client.describe("qwen3").capabilities
         with pytest.raises(ModelMissingError, match="no model bge-m3"):
-            describe_model(client, "bge-m3")
+            client.describe("bge-m3")
 
 
 # -- the chat model that nobody named --------------------------------------------------
 
 
 def test_the_first_listed_model_that_completes_is_picked(server: OllamaServer) -> None:
-    with OllamaClient(server.url) as client:
-        assert pick_chat_model(client).name == "llama3.2:latest"
-        assert pick_chat_model(client).context == 131072
+    assert (pick(server).name, pick(server).context) == ("llama3.2:latest", 131072)
 
 
 @rows(
@@ -94,15 +97,15 @@ def test_where_no_capabilities_are_told_names_of_embedders_are_passed_over(name:
     models = [Model(name, capabilities=(), family="x"), Model("mistral", capabilities=())]
     models[1:1] = [Model("some", capabilities=(), family="nomic-bert")]
     models[2] = Model("mistral", capabilities=(), family="llama")
-    with OllamaServer(models) as server, OllamaClient(server.url) as client:
-        assert pick_chat_model(client).name == "mistral:latest"
+    with OllamaServer(models) as server:
+        assert pick(server).name == "mistral:latest"
 
 
 def test_without_one_the_error_says_how_to_get_one() -> None:
     for models in ([], ["bge-m3"]):
-        with OllamaServer(models) as server, OllamaClient(server.url) as client:
+        with OllamaServer(models) as server:
             with pytest.raises(ModelMissingError, match="no model that writes") as caught:
-                pick_chat_model(client)
+                pick(server)
             assert "ollama pull" in caught.value.hint
 
 
@@ -114,5 +117,5 @@ def test_a_server_that_fails_when_it_is_asked_is_an_error_of_ours(
     server: OllamaServer, path: str, kind: str
 ) -> None:
     server.fail(path, kind, times=None, seconds=30)
-    with OllamaClient(server.url) as client, pytest.raises(ConnectionError):
-        pick_chat_model(client, 0.2)
+    with pytest.raises(ConnectionError):
+        pick(server, 0.2)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from embedding_calls import embed
 from ollama_server import Model
 from openai_server import EMBEDDINGS, OpenAIServer
-from rag.clients.embeddings.batch_embedder import EmbeddedBatch
-from rag.clients.embeddings.batching import estimate_tokens, pack
+from rag.clients.batch_embedder import estimate_tokens, pack
 from rag.clients.factory import embedding_provider
-from rag.clients.openai.embedding_model import embed_texts
-from rag.clients.openai.endpoint import Endpoint
+from rag.clients.protocols import EmbeddedTexts
+from rag.clients.servers import Endpoint
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConfigError, ModelError
 from rag.support.vector_digest import may_be_same
@@ -35,23 +35,13 @@ def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsCo
     )
 
 
-def embed(texts: list[str], config: ModelsConfig, **more: Any) -> EmbeddedBatch:
-    """All batches as one, in the order of the texts."""
-    whole = EmbeddedBatch()
-    for batch in embed_texts(texts, config, estimate_tokens, backoff=0.01, **more):
-        whole.vectors.extend(batch.vectors)
-        whole.failures.extend(batch.failures)
-    whole.vectors.sort()
-    return whole
-
-
 def expected(server: OpenAIServer, texts: list[str], model: str = NAME) -> list[list[float]]:
     known = server.models[model]
     prefix = "search_document: " if model == NAME else ""
     return [known.vector(prefix + text) for text in texts]
 
 
-def found(batch: EmbeddedBatch) -> list[list[float]]:
+def found(batch: EmbeddedTexts) -> list[list[float]]:
     return [vector for _, vector in batch.vectors]
 
 
@@ -93,7 +83,7 @@ def test_vectors_travel_as_base64(server: OpenAIServer) -> None:
     ],
 )
 def test_an_address_may_have_the_version_or_not(url: str, base: str, root: str) -> None:
-    endpoint = Endpoint("embedding", url, NAME)
+    endpoint = Endpoint("openai", "embedding", url, NAME)
     assert (endpoint.base, endpoint.root) == (base, root)
 
 
@@ -104,7 +94,10 @@ def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(
     batches = [*pack(texts, estimate_tokens, most)]
     assert [text for batch in batches for text in batch.texts] == texts
     assert [at for batch in batches for at in batch.positions] == [*range(len(texts))]
-    assert all(batch.tokens <= most or len(batch.texts) == 1 for batch in batches)
+    sizes = [sum(map(estimate_tokens, batch.texts)) for batch in batches]
+    assert all(
+        size <= most or len(batch.texts) == 1 for size, batch in zip(sizes, batches, strict=True)
+    )
 
 
 # -- odd answers -----------------------------------------------------------------------

@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from openai_server import CHAT, EMBEDDINGS, OpenAIServer
+from rag.clients.errors import Blame, Refusal, explain
 from rag.clients.factory import chat_provider, embedding_provider
-from rag.clients.openai.endpoint import Endpoint
-from rag.clients.openai.http_client import OpenAIClient, Refusal, diagnose
-from rag.clients.servers.trouble import Blame
+from rag.clients.openai_api import OpenAIClient
+from rag.clients.servers import Endpoint
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import (
     ConfigError,
@@ -26,8 +26,8 @@ from tables import rows
 
 KEY, VARIABLE = "sk-very-secret-42", "RAG_TEST_MODEL_KEY"
 EMBED, WRITE = "nomic-embed-text", "llama3.2"
-HERE = Endpoint("chat", "http://127.0.0.1:9", WRITE)
-THERE = Endpoint("embedding", "http://models.example", EMBED)
+HERE = Endpoint("openai", "chat", "http://127.0.0.1:9", WRITE)
+THERE = Endpoint("openai", "embedding", "http://models.example", EMBED)
 
 
 def settings(url: str, variable: str = "", **limits: Any) -> ModelsConfig:
@@ -94,7 +94,7 @@ def write(config: ModelsConfig) -> str:
 def test_a_refusal_names_the_cause_and_who_is_to_blame(
     status: int, said: str, kind: type[RAGError], blame: Blame, says: str
 ) -> None:
-    found = diagnose(Refusal(status, said), HERE)
+    found = explain(Refusal(status, said), HERE)
     assert type(found.error) is kind and found.blame is blame
     assert says in found.error.message and found.error.hint
 
@@ -108,7 +108,7 @@ def test_errors_name_the_setting_of_their_section() -> None:
             httpx.ConnectError("refused"),
             httpx.ConnectTimeout("slow"),
         ):
-            assert f"{endpoint.section}." in diagnose(error, endpoint).error.hint
+            assert f"{endpoint.section}." in explain(error, endpoint).error.hint
 
 
 @rows("kind", ["garbage", "deep", "html", "drop", "reset", "hangup"])
@@ -168,8 +168,8 @@ def test_a_wrong_key_is_not_repeated(
             error = error.__cause__ or error.__context__
         assert VARIABLE in caught.value.hint
     assert wrong not in caplog.text + "".join(capfd.readouterr())
-    client = OpenAIClient(Endpoint("chat", locked.url, WRITE, VARIABLE), config.ollama)
-    seen = [config, client, client.endpoint, client._client, client._client.headers]
+    client = OpenAIClient(Endpoint("openai", "chat", locked.url, WRITE, VARIABLE), config.ollama)
+    seen = [config, client, client.endpoint, client._http, client._http.headers]
     client.close()
     assert wrong not in "".join(map(repr, seen))
 

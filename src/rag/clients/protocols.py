@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from rag.config import ModelsConfig
@@ -12,19 +12,22 @@ if TYPE_CHECKING:
     from rag.exceptions import RAGError
 
 Settings = TypeVar("Settings", bound=ModelsConfig)
-Batches = Generator["EmbeddedTexts", None, None]
+Vector = list[float]
 
 
-class EmbeddedTexts(Protocol):
-    """What became of a few texts; positions count from 0 in the order they were given."""
+@dataclass(frozen=True)
+class EmbeddedTexts:
+    """What became of a few texts; positions count from 0 in the order they were given.
 
-    @property
-    def vectors(self) -> list[tuple[int, list[float]]]:
-        """Position and vector of each that has one."""
+    :param vectors: position and vector of each that has one.
+    :param failures: position and reason of each that has none.
+    """
 
-    @property
-    def failures(self) -> list[tuple[int, str]]:
-        """Position and reason of each that has none."""
+    vectors: list[tuple[int, Vector]] = field(default_factory=list)
+    failures: list[tuple[int, str]] = field(default_factory=list)
+
+
+Batches = Generator[EmbeddedTexts, None, None]
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,6 @@ class EmbeddingIdentity:
     :param document_prefix: what is put before a text of a note.
     :param dimension: the length of vectors; 0 when nobody asked the model for one.
     :param limit: the most tokens of a text; 0 if not told.
-    :param query_prefix: what is put before a query.
     """
 
     model: str
@@ -71,7 +73,7 @@ class ServerView:
     :param provider: the name of the section that configures it.
     :param server: its address.
     :param models: the names of all its models.
-    :param milliseconds: how long it took to say so.
+    :param milliseconds: how long it took to answer.
     :param error: why it does not answer.
     :param is_off: the settings forbid to ask it.
     :param embedding: the embedding model, or why there is none; `None` where none is wanted.
@@ -104,13 +106,13 @@ class ModelProvider(Protocol):
         """
 
     def forget_silence(self) -> None:
-        """Ask servers again of which it is remembered that they said nothing."""
+        """Ask servers again of which it is remembered that they did not answer."""
 
     def survey(self) -> list[ServerView]:
-        """Ask all servers of this provider, whatever the settings want of them, for `rag doctor`.
+        """Ask all servers of this provider, for `rag doctor`: about twice `ollama.query_timeout`.
 
-        It takes about twice `ollama.query_timeout` at most. Where the same provider is chosen for
-        embeddings and for chat, one of its two classes is asked: both must tell of all servers.
+        Where the same provider is chosen for embeddings and for chat, one of its two classes is
+        asked: both report all servers.
         """
 
 
@@ -130,8 +132,7 @@ class EmbeddingProvider(ModelProvider, Protocol):
 
     @property
     def runtime(self) -> str:
-        """What the last vectors of documents were computed by, with its version; empty for models
-        of servers, which do not tell."""
+        """The program and version that computed the last vectors; empty for models of servers."""
 
     @property
     def document_prefix(self) -> str:
@@ -141,10 +142,7 @@ class EmbeddingProvider(ModelProvider, Protocol):
         """Return whether a name is that of the configured model, however it is spelt."""
 
     def check_configured(self) -> None:
-        """Refuse to go on when there is no model to ask.
-
-        :raises ConfigError: which names the settings.
-        """
+        """Raise a `ConfigError` that names the settings when there is no model to ask."""
 
     def at(self, server: str, seconds: float) -> EmbeddingProvider:
         """Return a provider that asks one server of a survey alone, once, and waits so long."""
@@ -156,7 +154,7 @@ class EmbeddingProvider(ModelProvider, Protocol):
         :raises ConnectionError: when nobody can be asked.
         """
 
-    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
+    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
         """Return the vectors of a query and of what else to search for, in one request.
 
         :returns: `None` for texts that have none; the first always has one.
@@ -174,16 +172,17 @@ class EmbeddingProvider(ModelProvider, Protocol):
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done.
 
+        :param measure: how many tokens a text has, about.
+        :param limit: the most tokens the model reads: longer texts are cut into windows; 0 when
+            not known.
+        :param dimension: the length vectors must have; 0 takes that of the first.
         :param patient: wait for a server that is busy, and find out which text is at fault; else
             whatever goes wrong is raised at once.
         :raises ConnectionError: when nobody does the work; what came before stays valid.
         """
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
-        """Return whether the model reads the scripts of a text.
-
-        :param mostly: it is enough that it reads most of the text.
-        """
+        """Return whether the model reads the scripts of a text, or with `mostly` of most of it."""
 
     def close(self) -> None:
         """Close all connections; they open again when they are wanted."""
@@ -215,8 +214,8 @@ class ChatProvider(ModelProvider, Protocol):
         """
 
     def context_window(self, model: str = "") -> int:
-        """Return the tokens of prompt and answer together; what the settings say of them where the
-        model cannot be asked.
+        """Return the tokens of prompt and answer together; the cap of the settings where the model
+        cannot be asked.
 
         :param model: another model than the configured one.
         """
@@ -235,8 +234,8 @@ class ChatProvider(ModelProvider, Protocol):
         """Return the chat generator that answers questions; no server is asked before it runs.
 
         Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
-        tells what goes wrong in the meta of its reply (`FAILURE` and the other names below) has
-        a prompt that is too long sent again with fewer notes, and what there is of an answer kept.
+        reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
+        that is too long sent again with fewer notes, and what there is of an answer kept.
 
         :param model: another model than the configured one.
         :param think: let the model reason first.
@@ -245,7 +244,7 @@ class ChatProvider(ModelProvider, Protocol):
 
 
 # What the meta of an answer may say: why there is no more of it (an error; Ctrl-C), all that the
-# server told (a `Response`; `None` when it was not asked), whether the model was to reason and
+# server sent (a `Response`; `None` when it was not asked), whether the model was to reason and
 # cannot.
 FAILURE, INTERRUPTED, RESPONSE = "failure", "interrupted", "response"
 NO_REASONING = "no_reasoning"

@@ -20,14 +20,14 @@ NO_PROVIDER = "none"
 # of the module, relative to `rag.clients`, and the class.
 EMBEDDING_PROVIDERS = {
     "builtin": (".local.builtin_provider", "BuiltinEmbeddings"),
-    "ollama": (".ollama.providers", "OllamaEmbeddings"),
+    "ollama": (".providers", "OllamaEmbeddings"),
     "onnx": (".local.onnx_provider", "OnnxEmbeddings"),
-    "openai": (".openai.providers", "OpenAIEmbeddings"),
+    "openai": (".providers", "OpenAIEmbeddings"),
     NO_PROVIDER: (".no_models", "NoEmbeddings"),
 }
 CHAT_PROVIDERS = {
-    "ollama": (".ollama.providers", "OllamaChat"),
-    "openai": (".openai.providers", "OpenAIChat"),
+    "ollama": (".providers", "OllamaChat"),
+    "openai": (".providers", "OpenAIChat"),
     NO_PROVIDER: (".no_models", "NoChat"),
 }
 

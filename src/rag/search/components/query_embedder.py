@@ -13,9 +13,8 @@ from zlib import crc32
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.factory import embedding_provider
+from rag.clients.factory import embedding_provider, with_config
 from rag.clients.protocols import EmbeddingProvider
-from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import (
     EMBED_ANEW,

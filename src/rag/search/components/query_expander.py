@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.factory import chat_provider
-from rag.clients.serialization import with_config
+from rag.clients.factory import chat_provider, with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name

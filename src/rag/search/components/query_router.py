@@ -9,9 +9,8 @@ from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.factory import chat_provider
+from rag.clients.factory import chat_provider, with_config
 from rag.clients.protocols import EmbeddingProvider
-from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.index.vault_registry import unknown_vault

@@ -1,1 +1,0 @@
-"""Answers of chat models, whoever runs them: their pieces, their reasoning, their ends."""

@@ -1,0 +1,299 @@
+"""The chat models of servers as Haystack components.
+
+Haystack's own generators have no deadline, take a stream that just ends for an answer, follow
+redirections, read the environment's keys, and do not say when a prompt was cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.dataclasses import (
+    ChatMessage,
+    ComponentInfo,
+    ReasoningContent,
+    StreamingCallbackT,
+    StreamingChunk,
+)
+
+from rag.clients.chat_model import Answering, ChatModel
+from rag.clients.factory import with_config
+from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
+from rag.clients.servers import OLLAMA, OPENAI, endpoints
+from rag.config import AUTO, ModelsConfig, OllamaConfig, load_config, models_config
+from rag.exceptions import RAGError
+from rag.text.token_estimate import count_tokens
+
+_CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
+
+
+class _Generator:
+    """What the generators of both APIs do.
+
+    :param config: the sections of providers, or the `[ollama]` section; without it the settings in
+        force.
+    :param model: another model than the configured one.
+    :param think: let the model reason first.
+    :param response_format: `json`, or the JSON schema that answers must fit.
+    :param generation_kwargs: options of the API, such as `temperature`; `num_predict` is the
+        longest answer, in tokens.
+    :param timeout: seconds for a whole answer; without it `ollama.request_timeout`.
+    :raises ValueError: for a timeout that is not positive.
+    """
+
+    api: ClassVar[str]
+
+    def __init__(
+        self,
+        config: ModelsConfig | OllamaConfig | None = None,
+        model: str = "",
+        think: bool = False,
+        response_format: str | dict[str, Any] | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout must be positive, not {timeout}")
+        self.config, self.model, self.think = config, model, think
+        self.response_format, self.timeout = response_format, timeout
+        self.generation_kwargs = generation_kwargs or {}
+        self._chat: ChatModel | None = None
+
+    @property
+    def chat(self) -> ChatModel:
+        """The connection to the model, opened on first use.
+
+        :raises ConfigError: when no server or model is configured, or the key cannot be sent.
+        """
+        if self._chat is None:
+            config = models_config(self.config or load_config())
+            [server] = endpoints(self.api, "chat", config, self.model)
+            self._chat = ChatModel(server, config.ollama)
+        return self._chat
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self,
+        messages: list[ChatMessage] | str,
+        streaming_callback: StreamingCallbackT | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        response_format: str | dict[str, Any] | None = None,
+    ) -> dict[str, list[ChatMessage]]:
+        """Return one message as `replies`; its meta holds `finish_reason` and `usage`.
+
+        :param streaming_callback: called with each piece of the answer as it arrives.
+        :param response_format: in the place of the component's own, for this answer.
+        :raises ConfigError: when no server or model is configured.
+        :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
+        """
+        options = {**self.generation_kwargs, **(generation_kwargs or {})}
+        answering = self._answering(messages, options, response_format, self.think)
+        self._receive(answering, streaming_callback)
+        return {"replies": [message_of(answering.response)]}
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(
+        self,
+        messages: list[ChatMessage] | str,
+        streaming_callback: StreamingCallbackT | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        response_format: str | dict[str, Any] | None = None,
+    ) -> dict[str, list[ChatMessage]]:
+        """`run`, off the event loop."""
+        given = (messages, streaming_callback, generation_kwargs, response_format)
+        return await asyncio.to_thread(self.run, *given)
+
+    def brief_reply(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
+    ) -> str:
+        """Return a short reply, without reasoning and within `ollama.query_timeout`."""
+        seconds, options = self.chat.limits.query_timeout, {"temperature": 0, "num_predict": tokens}
+        return self.chat.respond(messages, format=schema, options=options, seconds=seconds).text
+
+    def _answering(
+        self,
+        messages: list[ChatMessage] | str,
+        options: Mapping[str, Any],
+        response_format: str | dict[str, Any] | None,
+        think: bool,
+    ) -> Answering:
+        plain: Any = messages
+        if not isinstance(messages, str):
+            plain = [{"role": m.role.value, "content": m.text or ""} for m in messages]
+        return self.chat.stream(
+            plain,
+            format=response_format or self.response_format,
+            think=think,
+            options=options,
+            seconds=self.timeout,
+        )
+
+    def _receive(
+        self, answering: Answering, callback: StreamingCallbackT | None, most: int = 0
+    ) -> None:
+        """Hand the pieces of an answer on, and end one with more than so many characters; the
+        server stops to write when the stream is closed."""
+        info, meta = ComponentInfo.from_component(self), {"model": answering.response.model}
+        deltas, size = iter(answering), 0
+        try:
+            for delta in deltas:
+                if callback and delta.thinking:  # a chunk holds one kind of content
+                    thought = ReasoningContent(delta.thinking)
+                    callback(StreamingChunk("", meta, info, 0, reasoning=thought))
+                if callback and delta.text:
+                    callback(StreamingChunk(delta.text, meta, info, 0))
+                size += len(delta.text)
+                if 0 < most < size:
+                    return
+        finally:
+            deltas.close()
+
+    def close(self) -> None:
+        """Close the connection; `run` opens it again."""
+        if self._chat is not None:
+            self._chat.close()
+            self._chat = None
+
+    async def close_async(self) -> None:
+        """Close the connection."""
+        self.close()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its settings."""
+        return default_to_dict(
+            self,
+            config=self.config and asdict(self.config),
+            model=self.model,
+            think=self.think,
+            response_format=self.response_format,
+            generation_kwargs=self.generation_kwargs or None,
+            timeout=self.timeout,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_config(data))
+
+
+class _AnswerGenerator(_Generator):
+    """Reports what goes wrong with an answer as a value, so that quotations can stand in.
+
+    The reply holds what there is of the answer. Its meta says besides why there is no more
+    (`failure`, `interrupted`), all that the server sent (`response`), and whether it was to reason
+    and cannot (`no_reasoning`). A model with a small context writes at most a third of that. Ctrl-C
+    ends the answer only, if a streaming callback says that it `keeps_partial`.
+    """
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self,
+        messages: list[ChatMessage] | str,
+        streaming_callback: StreamingCallbackT | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        response_format: str | dict[str, Any] | None = None,
+    ) -> dict[str, list[ChatMessage]]:
+        """Return one message as `replies`, whatever happens; see `_Generator.run`."""
+        options = {**self.generation_kwargs, **(generation_kwargs or {})}
+        most = int(options.get("num_predict") or 0)
+        meta: dict[str, Any] = {}
+        answering = None
+        try:
+            think = self._can_reason()
+            meta[NO_REASONING] = bool(self.think) and not think
+            if most:
+                window = self.context_window()
+                options["num_predict"] = answer_length(most, window, messages, think)
+            answering = self._answering(messages, options, response_format, think)
+            self._receive(answering, streaming_callback, _CHARACTERS_PER_TOKEN * most)
+        except RAGError as error:
+            meta[FAILURE] = error
+        except KeyboardInterrupt:
+            if not getattr(streaming_callback, "keeps_partial", False):
+                raise
+            meta[INTERRUPTED] = True
+        meta[RESPONSE] = answering.response if answering else None
+        if not answering:
+            meta["model"] = self._model_name()
+        response = answering.response if answering else Response()
+        return {"replies": [message_of(response, **meta)]}
+
+    def context_window(self) -> int:
+        """Return the tokens of prompt and answer together."""
+        return self.chat.window
+
+    def _can_reason(self) -> bool:
+        """Return whether the model is to reason first: it is asked for, and the model can."""
+        return bool(self.think) and "thinking" in (self.chat.info.capabilities or ("thinking",))
+
+    def _model_name(self) -> str:
+        """Return the name of the model that was to answer, as far as it is known."""
+        name = self._chat.client.endpoint.model if self._chat else self.model
+        return "" if name == AUTO else name
+
+
+@component
+class OllamaGenerator(_Generator):
+    """Let a chat model of Ollama answer messages; the parameters are those of `_Generator`."""
+
+    api = OLLAMA
+
+
+@component
+class OpenAIGenerator(_Generator):
+    """Let a chat model of an OpenAI API answer messages; the parameters are those of
+    `_Generator`."""
+
+    api = OPENAI
+
+
+@component
+class AnswerGenerator(_AnswerGenerator):
+    """Let a chat model of Ollama answer a question; see `_AnswerGenerator`."""
+
+    api = OLLAMA
+
+
+@component
+class OpenAIAnswerGenerator(_AnswerGenerator):
+    """Let a chat model of an OpenAI API answer a question; see `_AnswerGenerator`."""
+
+    api = OPENAI
+
+
+def message_of(response: Response, /, **meta: Any) -> ChatMessage:
+    """Return an answer as a message.
+
+    :param meta: what its meta holds besides.
+    """
+    usage = {"prompt_tokens": response.prompt_tokens, "completion_tokens": response.tokens}
+    return ChatMessage.from_assistant(
+        response.text,
+        meta={
+            "model": response.model,
+            "finish_reason": response.finish_reason,
+            "num_ctx": response.num_ctx,
+            "usage": usage,
+            **meta,
+        },
+        reasoning=response.thinking or None,
+    )
+
+
+def answer_length(
+    most: int, window: int, messages: Sequence[ChatMessage] | str, think: bool
+) -> int:
+    """Return how many tokens an answer may have: a model with a small window writes at most a
+    third of that.
+
+    Reasoning is part of what a model writes: it gets all the room there is.
+    """
+    reserve = min(most, window // 3)
+    if not think:
+        return reserve
+    texts = [messages] if isinstance(messages, str) else [m.text or "" for m in messages]
+    return max(reserve, window - sum(map(count_tokens, texts)))

@@ -1,0 +1,269 @@
+"""A chat model of a server: its answers piece by piece, and what becomes of one that breaks off."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from rag.clients.batch_embedder import LONGEST_WAIT
+from rag.clients.errors import FAILURES, Blame
+from rag.clients.http_client import Delta, End
+from rag.clients.models import ModelInfo
+from rag.clients.ollama_api import OllamaClient, ollama_settings
+from rag.clients.openai_api import OpenAIClient
+from rag.clients.protocols import Response
+from rag.clients.servers import OLLAMA, Endpoint, endpoints
+from rag.config import ModelsConfig, OllamaConfig, RAGConfig
+from rag.exceptions import RAGError, TooLongError, UnfinishedError
+
+Messages = str | Sequence[Mapping[str, Any]]
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+class ThinkSplitter:
+    """Split a stream of text into answer and reasoning.
+
+    Servers separate the reasoning of the models they know; others begin their answer with
+    `<think>`. Only at the very beginning is it taken for a mark, so that an answer may write
+    about it. Reasoning that never ends is all reasoning.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._state = "start"
+
+    def feed(self, text: str) -> tuple[str, str]:
+        """Return what is now certain to be answer, and what is certain to be reasoning."""
+        if self._state == "answer":
+            return text, ""
+        self._held += text
+        if self._state == "start":
+            begun = self._held.lstrip()
+            if _OPEN.startswith(begun[: len(_OPEN)]) and len(begun) < len(_OPEN):
+                return "", ""
+            if not begun.startswith(_OPEN):
+                return self._all("answer"), ""
+            self._state, self._held = "thinking", begun[len(_OPEN) :]
+        thought, mark, rest = self._held.partition(_CLOSE)
+        if self._state == "gap" or mark:
+            if self._state == "gap":
+                thought, rest = "", self._held
+            # The blank lines between reasoning and answer are left out.
+            self._state, self._held = "gap", rest.lstrip()
+            return (self._all("answer") if self._held else ""), thought
+        keep = next((n for n in range(len(_CLOSE) - 1, 0, -1) if thought.endswith(_CLOSE[:n])), 0)
+        self._held = thought[len(thought) - keep :]
+        return "", thought[: len(thought) - keep]
+
+    def end(self) -> tuple[str, str]:
+        """Return what was held back until now."""
+        is_thought = self._state == "thinking"
+        held = self._all(self._state)
+        return ("", held) if is_thought else (held, "")
+
+    def _all(self, state: str) -> str:
+        held, self._held, self._state = self._held, "", state
+        return held
+
+
+def connect(
+    server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
+) -> OllamaClient | OpenAIClient:
+    """Return a client of a server; nothing is asked yet. See `HttpClient`."""
+    kind = OllamaClient if server.api == OLLAMA else OpenAIClient
+    return kind(server, limits, read_timeout)
+
+
+class ChatModel:
+    """A chat model of one server; keeps its connection from one answer to the next.
+
+    :param backoff: seconds before a request that failed is sent again; doubled with each.
+    :raises ConfigError: when no server or model is configured, or the key cannot be sent.
+    """
+
+    def __init__(self, server: Endpoint, limits: OllamaConfig, backoff: float = 0.5) -> None:
+        server.check()
+        self.limits, self.backoff = limits, backoff
+        self.client = connect(server, limits)
+
+    @cached_property
+    def info(self) -> ModelInfo:
+        """What the server says of the model; it is asked once.
+
+        :raises ConnectionError: when it cannot be asked, or does not have the model.
+        """
+        return self.client.find_writer(self.limits.query_timeout)
+
+    @cached_property
+    def window(self) -> int:
+        """The tokens of prompt and answer together: what the model reads, up to the cap of the
+        settings, which holds where the server does not tell.
+
+        :raises ConnectionError: when the server cannot be asked, or does not have the model.
+        """
+        cap = self.limits.max_context
+        return min(self.client.context_of(self.info, self.limits.query_timeout) or cap, cap)
+
+    def stream(
+        self,
+        messages: Messages,
+        *,
+        format: str | Mapping[str, Any] | None = None,
+        think: bool = False,
+        options: Mapping[str, Any] | None = None,
+        seconds: float | None = None,
+    ) -> Answering:
+        """Return the answer to `messages`, to iterate over.
+
+        What fails before its first word is sent again, as configured; what fails later is not.
+
+        :param messages: a prompt, or messages of `role` and `content`.
+        :param format: `json`, or the JSON schema that the answer must fit.
+        :param think: let the model reason first.
+        :param options: such as `temperature`; `num_predict` is the longest answer, in tokens.
+        :param seconds: longest duration of the whole; without it `ollama.request_timeout`.
+        :raises TooLongError: while iterating, when the prompt does not fit.
+        :raises UnfinishedError: while iterating, with the text so far.
+        :raises ConnectionError: while iterating, and when the server does not have the model.
+        """
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        window = self.window if self.client.sends_window else 0
+        name = self.info.name
+        body = self.client.chat_body(name, messages, format, think, options or {}, window)
+        response = Response(num_ctx=window, model=name, server=self.client.url)
+        return Answering(self, body, response, seconds or self.limits.request_timeout)
+
+    def respond(
+        self, messages: Messages, on_delta: Callable[[Delta], Any] | None = None, **arguments: Any
+    ) -> Response:
+        """Return the whole answer; the arguments and errors are those of `stream`."""
+        answering = self.stream(messages, **arguments)
+        for delta in answering:
+            if on_delta:
+                on_delta(delta)
+        return answering.response
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.client.close()
+
+
+class Answering:
+    """One answer on its way: iterate over its `Delta`s, then read `response`.
+
+    `response` holds what has arrived so far at any time, after an error or Ctrl-C too; without
+    a `finish_reason` it is not whole.
+    """
+
+    def __init__(
+        self, chat: ChatModel, body: Mapping[str, Any], response: Response, seconds: float
+    ) -> None:
+        self.response = response
+        self._chat, self._body, self._seconds = chat, body, seconds
+        self._started = time.monotonic()
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+
+    def __iter__(self) -> Generator[Delta, None, None]:
+        splitter, client = ThinkSplitter(), self._chat.client
+        try:
+            with closing(self._events()) as events, closing(client.pieces(events)) as pieces:
+                for piece in pieces:
+                    if isinstance(piece, End):
+                        yield from self._note(*splitter.end())
+                        self.response = replace(self.response, **piece._asdict())
+                        return
+                    text, thinking = splitter.feed(piece.text)
+                    yield from self._note(text, piece.thinking + thinking)
+            yield from self._note(*splitter.end())
+            raise self._broken("ended without saying that it is complete")
+        except UnfinishedError:
+            raise
+        except FAILURES as error:
+            trouble = client.explain(error, self.response.model)
+            if trouble.blame is Blame.LENGTH:
+                raise self._too_long(trouble.error) from error
+            if not (self._text or self._thinking):
+                raise trouble.error  # noqa: B904 - it has its cause
+            raise self._broken(str(trouble.error), trouble.error.hint) from error
+        finally:
+            self.response = replace(
+                self.response,
+                text="".join(self._text),
+                thinking="".join(self._thinking),
+                seconds=time.monotonic() - self._started,
+            )
+
+    def _events(self) -> Generator[dict[str, Any], None, None]:
+        """Yield what the server streams; a request that fails before that is sent again."""
+        client, until = self._chat.client, self._started + self._seconds
+        for attempt in range(self._chat.limits.retries + 1):
+            is_begun = False
+            try:
+                left = until - time.monotonic()
+                for event in client.stream(client.chat_path, self._body, left):
+                    is_begun = True
+                    yield event
+                return
+            except FAILURES as error:
+                trouble = client.explain(error)
+                pause = max(self._chat.backoff * 2**attempt, trouble.wait)
+                is_late = time.monotonic() + pause >= until or pause > LONGEST_WAIT
+                is_last = attempt == self._chat.limits.retries
+                may_pass = trouble.blame in (Blame.BUSY, Blame.UNCLEAR)
+                if is_begun or is_late or is_last or not may_pass:
+                    raise
+            time.sleep(pause)
+
+    def _note(self, text: str, thinking: str) -> Iterator[Delta]:
+        if text or thinking:
+            self._text.append(text)
+            self._thinking.append(thinking)
+            yield Delta(text, thinking)
+
+    def _too_long(self, error: RAGError) -> TooLongError:
+        response, client = self.response, self._chat.client
+        window = f"the {response.num_ctx} tokens of " if response.num_ctx else ""
+        return TooLongError(
+            f"the prompt is longer than {window}{response.model} at {response.server}",
+            response.server,
+            details=error.details,
+            hint=f"Lower ask.top_k, or {client.longer}.",
+        )
+
+    def _broken(self, why: str, hint: str = "") -> UnfinishedError:
+        log = self._chat.client.endpoint.log
+        return UnfinishedError(
+            f"the answer of {self.response.model} broke off",
+            self.response.server,
+            details=why,
+            hint=hint or f"Ask again. {log} if it happens again.",
+            partial="".join(self._text),
+        )
+
+
+def generate_response(
+    prompt: Messages,
+    config: OllamaConfig | RAGConfig | None = None,
+    *,
+    model: str = "",
+    on_delta: Callable[[Delta], Any] | None = None,
+    **arguments: Any,
+) -> str:
+    """Return the answer of Ollama's configured chat model to a prompt, without its reasoning.
+
+    :param model: another model than the configured one.
+    :param on_delta: called with each piece as it arrives.
+    :param arguments: `format`, `think`, `options` and `seconds` of `ChatModel.stream`.
+    :raises ConfigError: when no chat model is configured.
+    :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
+    """
+    ollama = ollama_settings(config)
+    [server] = endpoints(OLLAMA, "chat", ModelsConfig(ollama=ollama), model)
+    with closing(ChatModel(server, ollama)) as chat:
+        return chat.respond(prompt, on_delta, **arguments).text

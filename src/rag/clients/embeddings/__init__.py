@@ -1,1 +1,0 @@
-"""Vectors, whoever makes them: batches, long texts, prefixes of models."""

@@ -1,1 +1,0 @@
-"""Ollama: its HTTP API, embedders and chat."""

@@ -1,0 +1,268 @@
+"""OpenAI's API, as llama.cpp, LM Studio, vLLM and others speak it: requests, replies, models."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from array import array
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from rag.clients.errors import FAILURES, BadVectors, NothingWritten, Refusal, missing
+from rag.clients.http_client import DONE, Delta, End, HttpClient, Pieces
+from rag.clients.models import ModelInfo, choose_writer
+from rag.clients.ollama_api import number
+from rag.clients.servers import Endpoint
+from rag.config import AUTO, OllamaConfig
+from rag.exceptions import ModelMissingError
+
+# What servers call an answer that lacks its end.
+_CUT_SHORT = ("length", "max_tokens", "content_filter")
+# A model reasons unless it is told not to: by the template of llama-server and vLLM, by Ollama.
+_WITHOUT_REASONING = {
+    "chat_template_kwargs": {"enable_thinking": False},
+    "reasoning_effort": "none",
+}
+# Fields that not all servers take, and how an error calls them where not by their name.
+_OPTIONAL = {
+    "encoding_format": (),
+    "stream_options": (),
+    "chat_template_kwargs": (),
+    "reasoning_effort": ("reasoning value", "think value"),
+    "temperature": (),
+    "max_tokens": (),
+    "max_completion_tokens": (),
+    "response_format": (),
+}
+# Those that a server may mean though it names none.
+_UNNAMED = ("response_format", "encoding_format")
+# How servers call the length of a model's context in their list: vLLM, OpenRouter.
+_LENGTHS = ("max_model_len", "context_length")
+
+
+class OpenAIClient(HttpClient):
+    """A client of one server; it learns which fields the server does not take."""
+
+    chat_path = "/chat/completions"
+    sends_window = False
+    longer = "load the model with a longer context (LM Studio: Context Length; llama.cpp: -c)"
+
+    def __init__(
+        self, endpoint: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
+    ) -> None:
+        super().__init__(endpoint, limits, read_timeout)
+        self._refused: set[str] = set()
+
+    def data_of(self, line: bytes) -> bytes:
+        """Return what a line of server-sent events holds."""
+        name, _, value = line.partition(b":")
+        if name == b"error":  # llama-server
+            return b'{"error": %s}' % value
+        return value.strip() if name == b"data" else b""
+
+    def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
+        """Return the vectors of texts, in their order.
+
+        As base64 they are asked for, which is a quarter of the bytes; a server that does not know
+        it gives numbers.
+        """
+        body = {"model": self.endpoint.model, "input": texts, "encoding_format": "base64"}
+        while True:
+            try:
+                data = self.fetch("/embeddings", self._accepted(body), seconds)["data"]
+                break
+            except Refusal as refusal:
+                self._learn(refusal, body)
+        vectors: list[Any] = [None] * len(data)
+        for position, item in enumerate(data):
+            at = item.get("index", position)
+            if not isinstance(at, int) or not 0 <= at < len(data) or vectors[at] is not None:
+                raise BadVectors(f"gave vectors numbered so that {at!r} makes no sense")
+            vectors[at] = _numbers(item["embedding"])
+        return vectors
+
+    def stream(
+        self, path: str, body: Mapping[str, Any], seconds: float | None = None
+    ) -> Generator[dict[str, Any], None, None]:
+        """Yield the events of a streamed answer; see `HttpClient.stream`."""
+        while True:
+            begun = False
+            try:
+                for event in super().stream(path, self._accepted(body), seconds):
+                    begun = True
+                    yield event
+                return
+            except Refusal as refusal:
+                if begun:
+                    raise
+                self._learn(refusal, body)
+
+    def chat_body(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        format: str | Mapping[str, Any] | None,
+        think: bool,
+        options: Mapping[str, Any],
+        window: int,
+    ) -> dict[str, Any]:
+        """Return what is sent for an answer; `num_predict` is its longest, in tokens."""
+        body = {
+            "model": model,
+            "messages": [*messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **({} if think else _WITHOUT_REASONING),
+            **options,
+        }
+        if longest := body.pop("num_predict", None):
+            body["max_tokens"] = longest
+        if isinstance(format, Mapping):
+            schema = {"name": "reply", "schema": {**format}}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif format:
+            body["response_format"] = {"type": "json_object"}
+        return body
+
+    def _accepted(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a request without the fields that the server has refused."""
+        sent = {name: value for name, value in body.items() if name not in self._refused}
+        if "max_tokens" in self._refused & {*body} and "max_completion_tokens" not in self._refused:
+            sent["max_completion_tokens"] = body["max_tokens"]
+        return sent
+
+    def _learn(self, refusal: Refusal, body: Mapping[str, Any]) -> None:
+        """Note the field that a server refuses; raise what is refused for another reason."""
+        present = [name for name in _OPTIONAL if name in self._accepted(body)]
+        words = refusal.words.lower()
+        named = [name for name in present if any(map(words.__contains__, (name, *_OPTIONAL[name])))]
+        if refusal.status in (400, 415, 422):
+            named += [name for name in _UNNAMED if name in present]
+        is_other = refusal.is_for_length or refusal.is_for_model
+        if is_other or refusal.status not in (400, 415, 422, 500, 501) or not named:
+            raise refusal
+        self._refused.add(named[0])
+
+    def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
+        """Yield the events of a stream as pieces of an answer.
+
+        Its end is told by `[DONE]` or by a `finish_reason`; counts come between, if at all.
+
+        :raises NothingWritten: at the end of an answer without a word.
+        """
+        usage: Mapping[str, Any] = {}
+        reason, is_done, is_empty = "", False, True
+        for event in events:
+            is_done = event is DONE
+            usage = event.get("usage") or usage
+            for choice in event.get("choices") or ():
+                message = choice.get("delta") or choice.get("message") or {}
+                thinking = message.get("reasoning_content") or message.get("reasoning") or ""
+                delta = Delta(message.get("content") or "", thinking)
+                is_empty = is_empty and not any(delta)
+                yield delta
+                reason = choice.get("finish_reason") or reason
+        if not (reason or is_done):
+            return
+        if is_empty:
+            raise NothingWritten
+        finish = "length" if reason in _CUT_SHORT else "stop"
+        yield End(finish, usage.get("prompt_tokens"), usage.get("completion_tokens"))
+
+    def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
+        """Return no version, which the API does not tell, and the names of the models."""
+        with self.our_errors():
+            return "", tuple(model.name for model in self._listed(seconds) or ())
+
+    def describe_embedder(self, seconds: float) -> ModelInfo:
+        """Return how much of a text the configured embedding model reads, as far as the server
+        tells; Ollama's `/v1` cuts a longer text in silence, and its own API tells where."""
+        name = self.endpoint.model
+        limit = 0
+        with suppress(*FAILURES):  # it makes vectors, and that is enough
+            listed = [model for model in self._listed(seconds) or () if model.is_called(name)]
+            limit = self.context_of(listed[0] if listed else ModelInfo(name), seconds)
+        with suppress(*FAILURES):
+            if not limit:
+                shown = self.fetch("/api/show", {"model": name}, seconds, self.endpoint.root)
+                limit = number(shown.get("model_info") or {}, "context_length")
+        return ModelInfo(name, context=limit)
+
+    def find_writer(self, seconds: float) -> ModelInfo:
+        """Return the chat model that is to answer: the configured one, or for `auto` the first
+        listed one that by its name writes.
+
+        :raises ConnectionError: when the server does not list it, or cannot be asked.
+        """
+        wanted = self.endpoint.model
+        with self.our_errors():
+            listed = self._listed(seconds)
+        if wanted == AUTO:
+            if writer := choose_writer(listed or ()):
+                return writer
+            message = f"{self.url} lists no model that writes answers"
+            hint = "Load one there (LM Studio: Developer, Load model), or name it in chat.model."
+            raise ModelMissingError(message, self.url, hint=hint)
+        if listed is None:
+            return ModelInfo(wanted)
+        for model in listed:
+            if model.is_called(wanted):
+                return ModelInfo(wanted, context=model.context)
+        raise missing(self.endpoint, wanted, tuple(model.name for model in listed))
+
+    def context_of(self, model: ModelInfo, seconds: float) -> int:
+        """Return the most tokens that a model reads, as the list, llama-server, LM Studio or
+        text-embeddings-inference tell of it; 0 where the server does not.
+
+        :param seconds: longest duration of each of three requests.
+        """
+        if model.context:
+            return model.context
+        root = self.endpoint.root
+        with suppress(*FAILURES):
+            props = self.fetch("/props", None, seconds, root)
+            settings = props.get("default_generation_settings") or {}
+            if context := _count(settings.get("n_ctx")) or _count(props.get("n_ctx")):
+                return context
+        with suppress(*FAILURES):
+            for entry in self.fetch("/api/v0/models", None, seconds, root)["data"]:
+                if _info(entry).is_called(model.name):
+                    loaded = entry.get("loaded_context_length")
+                    return _count(loaded or entry.get("max_context_length"))
+        with suppress(*FAILURES):
+            return _count(self.fetch("/info", None, seconds, root).get("max_input_length"))
+        return 0
+
+    def _listed(self, seconds: float) -> list[ModelInfo] | None:
+        """Return the models that the server lists; `None` where it lists none at all."""
+        try:
+            data = self.fetch("/models", seconds=seconds).get("data")
+        except Refusal as refusal:
+            if refusal.status in (404, 405, 501):  # text-embeddings-inference before 1.8
+                return None
+            raise
+        if not isinstance(data, list):
+            raise ValueError("a list of models was due")
+        return [_info(model) for model in data if isinstance(model, dict) and model.get("id")]
+
+
+def _info(entry: Mapping[str, Any]) -> ModelInfo:
+    aliases = entry.get("aliases")
+    names = tuple(map(str, aliases)) if isinstance(aliases, list) else ()
+    context = next(filter(None, (_count(entry.get(key)) for key in _LENGTHS)), 0)
+    return ModelInfo(str(entry["id"]), context=context, aliases=names)
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _numbers(given: Any) -> Any:
+    """Return a vector; base64 is that of little-endian numbers of 32 bits."""
+    if not isinstance(given, str):
+        return given
+    numbers = array("f", base64.b64decode(given, validate=True))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tolist()

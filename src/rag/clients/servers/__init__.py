@@ -1,1 +1,0 @@
-"""Model servers, whichever API they speak: who answers, who rests, what went wrong."""
