@@ -128,8 +128,6 @@ def empty_home(
     servers._answered.clear()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_folder))
     servers._silent.clear()
-    for mark in runtime_folder.glob("rag/*.silent"):
-        mark.unlink()
     # A machine that does ten things at once is no server that hangs.
     monkeypatch.setattr(servers, "_SECONDS", 20.0)
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))

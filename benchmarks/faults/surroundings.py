@@ -135,26 +135,10 @@ def _hanging(room: Path) -> Iterator[Row]:
     for takes in (True, False):
         for command in tried:
             with _hung(port, takes):
-                cost = _cost(room, env, command) - usual[command]
+                cost = _seconds(room, env, command) - usual[command]
             longest, slow = max(longest, cost), slow + (cost > _LONGEST)
     what = f"commands that servers which hang cost over {_LONGEST:.0f} s"
     yield Row(what, 2 * len(tried), slow, f"at most {longest:.1f} s")
-    again = 0
-    with _hung(port, takes=True) as server:
-        _rag(room, env, "search", "backups")
-        before = len(server.taken)
-        for command in (c for c in tried if c != ("doctor",)):
-            _rag(room, env, *command)
-            again += len(server.taken) > before
-            before = len(server.taken)
-    yield Row("commands of the next minute that asked it again", len(tried) - 1, again)
-
-
-def _cost(room: Path, env: Mapping[str, str], command: Sequence[str]) -> float:
-    """Return how long a command takes to which nothing of the server is known."""
-    for mark in room.glob("rag/*.silent"):
-        mark.unlink()
-    return _seconds(room, env, command)
 
 
 def _seconds(room: Path, env: Mapping[str, str], command: Sequence[str]) -> float:

@@ -112,9 +112,6 @@ class Letters:
     def check_listening(self) -> None:
         """Answer at once."""
 
-    def forget_silence(self) -> None:
-        """Have nothing to forget."""
-
     def survey(self) -> list[ServerView]:
         """Tell of one model in this process."""
         model = ModelView(self.model, "d" * 64, self.limit, 2)

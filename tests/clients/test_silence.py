@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from embedding_calls import embeddings_of
-from ollama_server import OllamaServer
+from ollama_server import OllamaServer, refused
 from rag.clients import check_connection, servers
 from rag.clients.ollama_api import OllamaClient
 from rag.clients.servers import Endpoint, check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError
-from rag.support import runtime_folder as runtime
+from tables import rows
 
 
 class Hanging:
@@ -62,11 +59,6 @@ def fetch(url: str) -> object:
         return client.fetch("/api/tags")
 
 
-def forgotten_here() -> None:
-    """Be as another process, which knows nothing but what the runtime folder says."""
-    servers._silent.clear()
-
-
 def test_it_is_an_error_that_says_when_it_is_asked_again(hanging: Hanging) -> None:
     with pytest.raises(ConnectionError, match="says nothing") as caught:
         fetch(hanging.url)
@@ -74,26 +66,14 @@ def test_it_is_an_error_that_says_when_it_is_asked_again(hanging: Hanging) -> No
     assert "in 60 s" in caught.value.hint and "rag doctor" in caught.value.hint
 
 
-def test_it_is_asked_once_and_not_again_by_this_process_or_others(hanging: Hanging) -> None:
+def test_it_is_asked_once_in_a_minute(hanging: Hanging) -> None:
     for _ in range(3):
         with pytest.raises(ConnectionError):
             fetch(hanging.url)
-    forgotten_here()
-    with pytest.raises(ConnectionError):
-        fetch(hanging.url)
     with pytest.raises(ConnectionError):
         check_listening([server_at(hanging.url)])
     assert len(hanging.taken) == 1
-
-
-@pytest.mark.parametrize("moved", [-61, 3600])
-def test_after_a_minute_or_by_a_clock_set_back_it_is_asked(hanging: Hanging, moved: int) -> None:
-    with pytest.raises(ConnectionError):
-        fetch(hanging.url)
-    forgotten_here()
-    [mark] = Path(runtime.folder()).glob("*.silent")
-    when = time.time() + moved
-    os.utime(mark, (when, when))
+    servers._silent[hanging.url] -= 61
     with pytest.raises(ConnectionError):
         fetch(hanging.url)
     assert len(hanging.taken) == 2
@@ -110,7 +90,6 @@ def test_each_of_several_is_looked_at_once(hanging: Hanging) -> None:
     urls = [server.url for server in (hanging, *others)]
     with pytest.raises(ConnectionError):
         embeddings_of(OllamaConfig(urls=urls)).identity()
-    assert all(servers.silent_for(url) is not None for url in urls)
     assert [len(server.taken) for server in (hanging, *others)] == [1] * 4
     for server in others:
         server.close()
@@ -127,3 +106,36 @@ def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging: Hanging) -
         slow.fail("/api/tags", "slow", seconds=1.0)  # five times as long as the look
         assert fetch(slow.url)["models"]
         assert [request.path for request in slow.requests()] == ["/api/version", "/api/tags"]
+
+
+# -- whether anybody listens, before half a second of imports ------------------------------
+
+
+def listening(*urls: str) -> None:
+    check_listening([Endpoint("ollama", "chat", url) for url in urls])
+
+
+def test_a_server_that_listens_is_enough(server: OllamaServer) -> None:
+    listening(server.url)
+
+
+def test_one_of_several_is_enough(server: OllamaServer) -> None:
+    with refused() as gone:
+        listening(gone, server.url)
+
+
+def test_nobody_there_is_an_error_that_says_how_to_start_one() -> None:
+    with refused() as gone, pytest.raises(ConnectionError, match="does not answer") as caught:
+        listening(gone)
+    assert (caught.value.server, caught.value.exit_code) == (gone, 4)
+    assert "ollama serve" in caught.value.hint
+
+
+@rows("url", ["http://localhost:{}", "http://127.0.0.1:{}/", "http://[::1]:{}"])
+def test_this_machine_has_several_names(url: str) -> None:
+    with refused() as gone, pytest.raises(ConnectionError):
+        listening(url.format(gone.rpartition(":")[2]))
+
+
+def test_another_machine_is_not_asked_here() -> None:
+    listening("http://ollama.example:11434")  # a test that reached out would fail

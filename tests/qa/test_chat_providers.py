@@ -87,9 +87,6 @@ class Reciter:
         if not self.listens:
             raise ConnectionError("the reciter sleeps", "here")
 
-    def forget_silence(self) -> None:
-        """Have nothing to forget."""
-
     def survey(self) -> list[ServerView]:
         """Have no server."""
         return []

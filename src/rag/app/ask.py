@@ -158,7 +158,7 @@ def ask(
     """
     started = time.monotonic()
     store, state, names = workspace.store, workspace.state, request.transforms
-    config = with_model(workspace.config, request.model, request.no_model, request.think)
+    config = with_model(workspace.config, request.no_model, request.think)
     filters = request.filters or QueryFilters()
     check_vaults(filters.vaults, state.roots)
     pipeline = workspace.pipeline(

@@ -135,7 +135,7 @@ class Chat:
         from rag.qa.pipeline import create_qa_pipeline
         from rag.stores import get_document_store
 
-        config = with_model(config, request.model, request.no_model, request.think)
+        config = with_model(config, request.no_model, request.think)
         self._config, self._request = config, request
         self._plan: Intent | None = None  # of the last question
         self._before: Intent | None = None  # of the one before it

@@ -63,7 +63,7 @@ def plan(
     :param no_model: ask none.
     :raises RAGError: as for `search`.
     """
-    config = with_model(workspace.config, model, no_model)
+    config = with_model(workspace.config, no_model)
     if model:
         planner = replace(config.planner, extractor_model="", hyde_model="", router_model="")
         config = replace(chat_provider(config).with_model(config, model), planner=planner)

@@ -111,13 +111,11 @@ class ChatRequest(_Answering):
     go_on: bool = False
 
 
-def with_model(config: RAGConfig, model: str, no_model: bool, think: bool = False) -> RAGConfig:
-    """Return the settings with the model that was chosen for a question; see `AskRequest`."""
-    from rag.clients.factory import chat_provider  # a list of conversations does without
-
-    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
-        chat_provider(config).forget_silence()
+def with_model(config: RAGConfig, no_model: bool, think: bool = False) -> RAGConfig:
+    """Return the settings with what was chosen for a question; see `AskRequest`."""
     if no_model:
+        from rag.clients.factory import chat_provider  # a list of conversations does without
+
         config = chat_provider(config).with_model(config, "")
     return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 

@@ -20,13 +20,11 @@ from rag.app.results import (
     unknown_tags,
 )
 from rag.app.workspace import Workspace
-from rag.search.components.query_embedder import embeddings_for
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import intent_of
 from rag.search.results import (
     QueryFilters,
     SearchedVariant,
-    SearchMode,
     SearchResponse,
     SearchResult,
 )
@@ -86,8 +84,6 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     started = time.monotonic()
     refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
     config, store, index = workspace.config, workspace.store, workspace.state
-    if request.mode in (SearchMode.DENSE, SearchMode.HYBRID):  # whoever insists wants it asked
-        embeddings_for(store, config).forget_silence()
     filters, names = request.filters or QueryFilters(), request.transforms
     check_vaults(filters.vaults, index.roots)
     pipeline = workspace.pipeline(

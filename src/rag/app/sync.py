@@ -258,7 +258,6 @@ def _embed(
     provider = embedding_provider(models)
     if required:
         provider.check_configured()
-        provider.forget_silence()  # whatever was found a minute ago
     elif not provider.is_configured:
         if config.embedding.provider in _LOCAL:  # a server may be off on purpose
             run.report.notices.append(f"no embeddings: they need {provider.lacking}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from rag.clients.servers import OLLAMA, Endpoint, name_of
+from rag.clients.servers import OLLAMA, Endpoint
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError, RAGError, TooLongError
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by, is_loopback
 
@@ -216,7 +216,7 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
     """Explain that there was no answer, or not all of it."""
     url, blame = server.url, Blame.UNCLEAR
     host = httpx.URL(url).host
-    start = server.start if is_loopback(host) else server.start_there
+    start = server.start(is_loopback(host))
     if isinstance(error, DeadlineExceeded):
         message, blame = f"{url} took too long to answer", Blame.SLOW
         hint = "Raise ollama.request_timeout or ollama.query_timeout, or take a smaller model."
@@ -228,7 +228,7 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
     elif is_caused_by(error, socket.gaierror):
         message, hint = f"no host of the name {host} was found", start
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError, builtins.ConnectionError)):
-        message, hint = f"{name_of(server)} does not answer at {url}", start
+        message, hint = f"{server.kind} does not answer at {url}", start
     else:
         message, hint = (
             f"{url} broke the connection",

@@ -24,10 +24,8 @@ class _Nobody:
 
     check_listening = refuse
 
-    def forget_silence(self) -> None:
-        """Remember nothing, and so forget nothing."""
-
-    close = forget_silence
+    def close(self) -> None:
+        """Do nothing: there are no connections."""
 
     def survey(self) -> list[ServerView]:
         """Return no server."""

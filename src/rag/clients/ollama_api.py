@@ -250,7 +250,7 @@ def check_servers(config: OllamaConfig) -> list[Connection]:
 def _ask(url: str, config: OllamaConfig, wanted: Sequence[str]) -> Connection:
     started, seconds = time.monotonic(), config.query_timeout
     server = Endpoint(OLLAMA, "embedding", url)
-    forget([server.base])  # whoever asks wants to know how it is now
+    forget(server)  # whoever asks wants to know how it is now
     try:
         with closing(OllamaClient(server, config, seconds)) as client:
             version, models = client.look(seconds)

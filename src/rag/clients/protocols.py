@@ -105,9 +105,6 @@ class ModelProvider(Protocol):
         :raises ConnectionError: when nobody answers.
         """
 
-    def forget_silence(self) -> None:
-        """Ask servers again of which it is remembered that they did not answer."""
-
     def survey(self) -> list[ServerView]:
         """Ask all servers of this provider, for `rag doctor`: about twice `ollama.query_timeout`.
 

@@ -79,9 +79,6 @@ class _Servers:
         self.check_configured()
         check_listening(self.endpoints)
 
-    def forget_silence(self) -> None:
-        forget(server.base for server in self.endpoints)
-
     def survey(self) -> list[ServerView]:
         from concurrent.futures import ThreadPoolExecutor
 
@@ -106,7 +103,7 @@ class _Servers:
         started, first, limits = time.monotonic(), wanted[0], self.config.ollama
         seconds = limits.query_timeout / 2  # of each of two requests
         view = ServerView(self.api, first.url)
-        forget([first.base])  # whoever asks wants to know how it is now
+        forget(first)  # whoever asks wants to know how it is now
         try:
             if not first.url:
                 first.check()

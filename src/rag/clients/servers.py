@@ -1,9 +1,8 @@
 """Servers of models: their addresses and keys, and whether anybody answers there.
 
-A server that takes a connection and then hangs costs every command some seconds. So it is asked
-first for what it knows without a model, for two seconds at most; one that says nothing is left
-alone for a minute, by all commands: an empty file in the user's runtime folder, named after the
-address, has the time of the silence.
+A model may load for a minute before its first word, so a request must be given that long. A server
+answers at once what needs no model: one that does not within two seconds is given up, and not asked
+again for a minute.
 
 None of this imports the HTTP client, which takes .2 s, before a request is made.
 """
@@ -15,16 +14,13 @@ import re
 import socket
 import threading
 import time
-from binascii import crc32
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from rag.config import ModelsConfig
 from rag.config.servers import read_key
 from rag.exceptions import ConfigError, ConnectionError
-from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
 
 OLLAMA, OPENAI = "ollama", "openai"  # the providers that ask servers
 _VERSION = re.compile(r"/v\d\w*(/|$)")
@@ -81,23 +77,23 @@ class Endpoint:
         return read_key(self.variable, [self.url], self.url_setting)
 
     @property
+    def kind(self) -> str:
+        """What the server is called in messages."""
+        return "Ollama" if self.api == OLLAMA else "the model server"
+
+    @property
     def log(self) -> str:
         """Where to read what went wrong with the server."""
         return "See the log of " + ("`ollama serve`" if self.api == OLLAMA else "the server")
 
-    @property
-    def start(self) -> str:
-        """How a server on this machine is started."""
-        if self.api == OLLAMA:
-            return f"Start it with `ollama serve`, or set {self.url_setting}."
-        programs = "LM Studio: Developer, Start server; llama.cpp: llama-server"
-        return f"Start its server ({programs}), or set {self.url_setting}."
-
-    @property
-    def start_there(self) -> str:
-        """The same of one on another machine."""
-        what = "`ollama serve`" if self.api == OLLAMA else "the server"
-        return f"Check {self.url_setting}, and that {what} runs there and listens to the network."
+    def start(self, is_here: bool = True) -> str:
+        """Say how the server is started on this machine, or on another one."""
+        how = "`ollama serve`"
+        if self.api == OPENAI:
+            how = "its program (LM Studio: Developer, Start server; llama.cpp: llama-server)"
+        if is_here:
+            return f"Start {how}, or set {self.url_setting}."
+        return f"Check {self.url_setting}, and that {how} runs there and listens to the network."
 
     @property
     def lacking(self) -> str:
@@ -140,7 +136,7 @@ def endpoints(api: str, section: str, config: ModelsConfig, model: str = "") -> 
 
 # -- whether anybody answers -----------------------------------------------------------
 
-REMEMBERED = 60.0  # seconds
+_LEFT_ALONE = 60.0  # seconds
 _SECONDS = 2.0  # of a first look
 _SECONDS_MORE = 0.3  # of another one, once a server was silent
 _CONNECT_SECONDS = 0.25
@@ -155,37 +151,41 @@ def check_listening(servers: Sequence[Endpoint]) -> None:
 
     :raises ConnectionError: with what starts a server.
     """
-    silent = None
-    for server in servers:
-        since = silent_for(server.base)
-        if since is not None:
-            silent = silent or silence(server, since)
-        elif _may_answer(server.base):
-            return
-    if servers:
-        url, name = servers[0].url, name_of(servers[0])
-        raise silent or ConnectionError(
-            f"{name} does not answer at {url}", url, hint=servers[0].start
-        )
+    failures = [failure for server in servers if (failure := _failure(server))]
+    if failures and len(failures) == len(servers):
+        raise failures[0]
 
 
-def name_of(server: Endpoint) -> str:
-    """Return what a server is called in messages."""
-    return "Ollama" if server.api == OLLAMA else "the model server"
-
-
-def _may_answer(url: str) -> bool:
-    parts = urlsplit(url)
+def _failure(server: Endpoint) -> ConnectionError | None:
+    """Return why a server is not to be asked, if so."""
+    if silence := _silence(server):
+        return silence
+    parts = urlsplit(server.base)
     if parts.hostname not in ("127.0.0.1", "localhost", "::1"):
-        return True
+        return None
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         socket.create_connection((parts.hostname, port), _CONNECT_SECONDS).close()
     except TimeoutError:
-        return True  # somebody does, who is busy or hangs: the first look tells
+        return None  # somebody does, who is busy or hangs: the first look tells
     except OSError:
-        return False
-    return True
+        message = f"{server.kind} does not answer at {server.url}"
+        return ConnectionError(message, server.url, hint=server.start())
+    return None
+
+
+def _silence(server: Endpoint) -> ConnectionError | None:
+    """Return the error of a server that said nothing less than a minute ago."""
+    left = _silent.get(server.base, -_LEFT_ALONE) + _LEFT_ALONE - time.monotonic()
+    if left <= 0:
+        return None
+    return ConnectionError(
+        f"{server.url} does not answer",
+        server.url,
+        details="it says nothing",
+        hint=f"It is asked again in {max(1, round(left))} s. If it hangs, restart it;"
+        f" {server.url_setting} names another. `rag doctor` asks it at once.",
+    )
 
 
 def check_answers(server: Endpoint, longest: float) -> None:
@@ -197,25 +197,26 @@ def check_answers(server: Endpoint, longest: float) -> None:
     :raises ConnectionError: when it says nothing, or said nothing less than a minute ago.
     """
     url = server.base
-    if url in _answered:
-        return
     with _one_at_a_time:
-        since = silent_for(url)
-        if since is None and url not in _answered:
-            was_silence = any(time.monotonic() - at < REMEMBERED for at in _silent.values())
-            wait = _SECONDS_MORE if was_silence else _SECONDS
-            seconds = min(wait, longest)
+        if url in _answered:
+            return
+        if not _silence(server):
+            seconds = min(_SECONDS_MORE if _silent else _SECONDS, longest)
             path = "/api/version" if server.api == OLLAMA else "/models"
             # Nobody waits for it when the time is up: to look up a host may take minutes.
             look = threading.Thread(target=_ask, args=(url, path, seconds), daemon=True)
             look.start()
             look.join(seconds)
-            if url not in _answered:
-                # A look that was cut short is no reason for other commands to pass a server over.
-                remember(url, here_only=seconds < _SECONDS)
-                since = 0.0
-    if since is not None:
-        raise silence(server, since)
+            if url in _answered:
+                return
+            _silent[url] = time.monotonic()
+    if silence := _silence(server):
+        raise silence
+
+
+def forget(server: Endpoint) -> None:
+    """Ask a server again, though it said nothing a moment ago."""
+    _silent.pop(server.base, None)
 
 
 def _ask(url: str, path: str, seconds: float) -> None:
@@ -235,63 +236,3 @@ def _ask(url: str, path: str, seconds: float) -> None:
     except Exception:  # refused, or no such host: the request itself will say so, and at once
         pass
     _answered.add(url)
-
-
-def remember(url: str, here_only: bool = False) -> None:
-    """Remember that a server says nothing; with `here_only` in no other process."""
-    _silent[url] = time.monotonic()
-    if here_only:
-        return
-    # Without a folder of the user's own no other process can know.
-    with suppress(OSError, UntrustedError):
-        within = open_folder(folder(), make=True)
-        try:
-            file = open_file(_mark(url), os.O_WRONLY | os.O_CREAT, within)
-            os.utime(file)
-            os.close(file)
-        finally:
-            os.close(within)
-
-
-def forget(urls: Iterable[str]) -> None:
-    """Ask these servers again, whatever is remembered of them."""
-    for url in urls:
-        _silent.pop(url, None)
-        with suppress(OSError, UntrustedError):
-            within = open_folder(folder())
-            try:
-                os.unlink(_mark(url), dir_fd=within)
-            finally:
-                os.close(within)
-
-
-def silent_for(url: str) -> float | None:
-    """Return how many seconds ago a server said nothing; `None` when it is to be asked."""
-    if url in _silent and (since := time.monotonic() - _silent[url]) < REMEMBERED:
-        return since
-    try:
-        within = open_folder(folder())
-        try:
-            modified = os.stat(_mark(url), dir_fd=within, follow_symlinks=False).st_mtime
-        finally:
-            os.close(within)
-    except (OSError, UntrustedError):
-        return None
-    since = time.time() - modified
-    return since if 0 <= since < REMEMBERED else None  # a clock may have been set back
-
-
-def silence(server: Endpoint, since: float) -> ConnectionError:
-    """Return the error of a server that said nothing so many seconds ago."""
-    left = max(1, round(REMEMBERED - since))
-    return ConnectionError(
-        f"{server.url} does not answer",
-        server.url,
-        details=f"it said nothing {since:.0f} s ago" if since >= 1 else "it says nothing",
-        hint=f"It is asked again in {left} s. If it hangs, restart it; {server.url_setting} names"
-        " another. `rag doctor` asks it at once.",
-    )
-
-
-def _mark(url: str) -> str:
-    return f"{crc32(url.encode()):08x}.silent"

@@ -142,9 +142,6 @@ class BuiltinEmbeddings:
         """Refuse to go on when there is no model to ask."""
         self.check_configured()
 
-    def forget_silence(self) -> None:
-        """Have nothing to forget."""
-
     def survey(self) -> list[ServerView]:
         """Embed a few texts, load what embeds notes, and tell how long that took."""
         started = time.monotonic()
