@@ -7,20 +7,13 @@ from typing import Any
 from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
-from rag.clients.chat_generators import (
-    AnswerGenerator,
-    OllamaGenerator,
-    OpenAIAnswerGenerator,
-    OpenAIGenerator,
-)
+from rag.clients.chat_generators import OllamaGenerator, OpenAIGenerator
 from rag.config import ModelsConfig, OllamaConfig
 from tables import rows
 
 OURS = [
     (OllamaGenerator, OllamaConfig()),
-    (AnswerGenerator, OllamaConfig()),
     (OpenAIGenerator, ModelsConfig()),
-    (OpenAIAnswerGenerator, ModelsConfig()),
 ]
 
 

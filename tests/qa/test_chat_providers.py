@@ -136,7 +136,7 @@ def test_it_answers_and_its_answers_are_verified(pipeline: Pipeline) -> None:
 
 
 def test_without_any_model_there_are_quotations(config: RAGConfig) -> None:
-    without = with_model(config, "", no_model=True, think=False)
+    without = with_model(config, no_model=True)
     with (
         get_document_store(config) as store,
         closing(create_qa_pipeline(store, without)) as pipeline,

@@ -36,9 +36,10 @@ from itertools import islice
 from math import hypot, isfinite
 from operator import mul
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rag.clients.errors import FAILURES, OF_THE_INPUT, BadVectors, Blame, Trouble
+from rag.clients.http_client import HttpClient
 from rag.clients.protocols import EmbeddedTexts, Vector
 from rag.exceptions import ConnectionError, QueryError, RAGError
 
@@ -143,28 +144,12 @@ _FIRST_REST, _LONGEST_REST = 0.5, 30.0  # seconds out of rotation; doubled with 
 LONGEST_WAIT = 60.0  # seconds: a server that asks for more is not waited for
 
 
-class EmbeddingClient(Protocol):
-    """A connection to one server, with a model of it."""
-
-    def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
-        """Return what the server gives for texts, in their order: vectors, if all is well.
-
-        :raises Exception: one of `rag.clients.errors.FAILURES`.
-        """
-
-    def explain(self, error: Exception, model: str = "") -> Trouble:
-        """Explain one of them."""
-
-    def close(self) -> None:
-        """Close all connections."""
-
-
 @dataclass(eq=False)
 class _Server:
     """One server, and how it has fared: failures since its last success, when it may be asked
     again (on the monotonic clock), and why it is of no use for the rest of the run."""
 
-    client: EmbeddingClient
+    client: HttpClient
     busy: int = 0
     answered: int = 0
     strikes: int = 0
@@ -181,7 +166,7 @@ class ServerPool:
     :param max_in_flight: how many requests one server has at once.
     """
 
-    def __init__(self, clients: Sequence[EmbeddingClient], max_in_flight: int) -> None:
+    def __init__(self, clients: Sequence[HttpClient], max_in_flight: int) -> None:
         self.servers = [_Server(client) for client in clients]
         self.max_in_flight = max_in_flight
         self.slots = len(clients) * max_in_flight

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -31,17 +32,20 @@ from rag.text.token_estimate import count_tokens
 _CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
 
 
-class _Generator:
+class _ChatGenerator:
     """What the generators of both APIs do.
 
     :param config: the sections of providers, or the `[ollama]` section; without it the settings in
         force.
     :param model: another model than the configured one.
-    :param think: let the model reason first.
+    :param think: let the model reason first, if it can.
     :param response_format: `json`, or the JSON schema that answers must fit.
     :param generation_kwargs: options of the API, such as `temperature`; `num_predict` is the
-        longest answer, in tokens.
+        longest answer, in tokens. A model with a small context writes at most a third of that.
     :param timeout: seconds for a whole answer; without it `ollama.request_timeout`.
+    :param keeps_failures: let the meta of the reply say why there is no more of the answer
+        (`failure`), all that the server sent (`response`), and whether the model was to reason and
+        cannot (`no_reasoning`), instead of raising an error.
     :raises ValueError: for a timeout that is not positive.
     """
 
@@ -55,12 +59,13 @@ class _Generator:
         response_format: str | dict[str, Any] | None = None,
         generation_kwargs: dict[str, Any] | None = None,
         timeout: float | None = None,
+        keeps_failures: bool = False,
     ) -> None:
         if timeout is not None and not timeout > 0:
             raise ValueError(f"timeout must be positive, not {timeout}")
         self.config, self.model, self.think = config, model, think
         self.response_format, self.timeout = response_format, timeout
-        self.generation_kwargs = generation_kwargs or {}
+        self.generation_kwargs, self.keeps_failures = generation_kwargs or {}, keeps_failures
         self._chat: ChatModel | None = None
 
     @property
@@ -85,15 +90,40 @@ class _Generator:
     ) -> dict[str, list[ChatMessage]]:
         """Return one message as `replies`; its meta holds `finish_reason` and `usage`.
 
-        :param streaming_callback: called with each piece of the answer as it arrives.
+        :param streaming_callback: called with each piece of the answer as it arrives. Ctrl-C ends
+            the answer only, if it says that it `keeps_partial`.
         :param response_format: in the place of the component's own, for this answer.
         :raises ConfigError: when no server or model is configured.
         :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
         """
         options = {**self.generation_kwargs, **(generation_kwargs or {})}
-        answering = self._answering(messages, options, response_format, self.think)
-        self._receive(answering, streaming_callback)
-        return {"replies": [message_of(answering.response)]}
+        most = int(options.get("num_predict") or 0)
+        think, answering, meta = bool(self.think), None, dict[str, Any]()
+        try:
+            think = think and "thinking" in (self.chat.info.capabilities or ("thinking",))
+            if most:
+                options["num_predict"] = answer_length(most, self.chat.window, messages, think)
+            answering = self.chat.stream(
+                messages if isinstance(messages, str) else [*map(_plain, messages)],
+                format=response_format or self.response_format,
+                think=think,
+                options=options,
+                seconds=self.timeout,
+            )
+            self._receive(answering, streaming_callback, _CHARACTERS_PER_TOKEN * most)
+        except RAGError as error:
+            if not self.keeps_failures:
+                raise
+            meta[FAILURE] = error
+        except KeyboardInterrupt:
+            if not getattr(streaming_callback, "keeps_partial", False):
+                raise
+            meta[INTERRUPTED] = True
+        response = answering.response if answering else Response(model=self._model_name())
+        if self.keeps_failures:
+            meta[RESPONSE] = response if answering else None
+            meta[NO_REASONING] = bool(self.think) and not think
+        return {"replies": [message_of(response, **meta)]}
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
@@ -107,6 +137,10 @@ class _Generator:
         given = (messages, streaming_callback, generation_kwargs, response_format)
         return await asyncio.to_thread(self.run, *given)
 
+    def context_window(self) -> int:
+        """Return the tokens of prompt and answer together."""
+        return self.chat.window
+
     def brief_reply(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
     ) -> str:
@@ -114,32 +148,14 @@ class _Generator:
         seconds, options = self.chat.limits.query_timeout, {"temperature": 0, "num_predict": tokens}
         return self.chat.respond(messages, format=schema, options=options, seconds=seconds).text
 
-    def _answering(
-        self,
-        messages: list[ChatMessage] | str,
-        options: Mapping[str, Any],
-        response_format: str | dict[str, Any] | None,
-        think: bool,
-    ) -> Answering:
-        plain: Any = messages
-        if not isinstance(messages, str):
-            plain = [{"role": m.role.value, "content": m.text or ""} for m in messages]
-        return self.chat.stream(
-            plain,
-            format=response_format or self.response_format,
-            think=think,
-            options=options,
-            seconds=self.timeout,
-        )
-
     def _receive(
-        self, answering: Answering, callback: StreamingCallbackT | None, most: int = 0
+        self, answering: Answering, callback: StreamingCallbackT | None, most: int
     ) -> None:
         """Hand the pieces of an answer on, and end one with more than so many characters; the
         server stops to write when the stream is closed."""
         info, meta = ComponentInfo.from_component(self), {"model": answering.response.model}
-        deltas, size = iter(answering), 0
-        try:
+        size = 0
+        with closing(iter(answering)) as deltas:
             for delta in deltas:
                 if callback and delta.thinking:  # a chunk holds one kind of content
                     thought = ReasoningContent(delta.thinking)
@@ -149,18 +165,17 @@ class _Generator:
                 size += len(delta.text)
                 if 0 < most < size:
                     return
-        finally:
-            deltas.close()
+
+    def _model_name(self) -> str:
+        """Return the name of the model that was to answer, as far as it is known."""
+        name = self._chat.client.endpoint.model if self._chat else self.model
+        return "" if name == AUTO else name
 
     def close(self) -> None:
         """Close the connection; `run` opens it again."""
         if self._chat is not None:
             self._chat.close()
             self._chat = None
-
-    async def close_async(self) -> None:
-        """Close the connection."""
-        self.close()
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""
@@ -172,6 +187,7 @@ class _Generator:
             response_format=self.response_format,
             generation_kwargs=self.generation_kwargs or None,
             timeout=self.timeout,
+            keeps_failures=self.keeps_failures,
         )
 
     @classmethod
@@ -180,89 +196,22 @@ class _Generator:
         return default_from_dict(cls, with_config(data))
 
 
-class _AnswerGenerator(_Generator):
-    """Reports what goes wrong with an answer as a value, so that quotations can stand in.
-
-    The reply holds what there is of the answer. Its meta says besides why there is no more
-    (`failure`, `interrupted`), all that the server sent (`response`), and whether it was to reason
-    and cannot (`no_reasoning`). A model with a small context writes at most a third of that. Ctrl-C
-    ends the answer only, if a streaming callback says that it `keeps_partial`.
-    """
-
-    @component.output_types(replies=list[ChatMessage])
-    def run(
-        self,
-        messages: list[ChatMessage] | str,
-        streaming_callback: StreamingCallbackT | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
-        response_format: str | dict[str, Any] | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """Return one message as `replies`, whatever happens; see `_Generator.run`."""
-        options = {**self.generation_kwargs, **(generation_kwargs or {})}
-        most = int(options.get("num_predict") or 0)
-        meta: dict[str, Any] = {}
-        answering = None
-        try:
-            think = self._can_reason()
-            meta[NO_REASONING] = bool(self.think) and not think
-            if most:
-                window = self.context_window()
-                options["num_predict"] = answer_length(most, window, messages, think)
-            answering = self._answering(messages, options, response_format, think)
-            self._receive(answering, streaming_callback, _CHARACTERS_PER_TOKEN * most)
-        except RAGError as error:
-            meta[FAILURE] = error
-        except KeyboardInterrupt:
-            if not getattr(streaming_callback, "keeps_partial", False):
-                raise
-            meta[INTERRUPTED] = True
-        meta[RESPONSE] = answering.response if answering else None
-        if not answering:
-            meta["model"] = self._model_name()
-        response = answering.response if answering else Response()
-        return {"replies": [message_of(response, **meta)]}
-
-    def context_window(self) -> int:
-        """Return the tokens of prompt and answer together."""
-        return self.chat.window
-
-    def _can_reason(self) -> bool:
-        """Return whether the model is to reason first: it is asked for, and the model can."""
-        return bool(self.think) and "thinking" in (self.chat.info.capabilities or ("thinking",))
-
-    def _model_name(self) -> str:
-        """Return the name of the model that was to answer, as far as it is known."""
-        name = self._chat.client.endpoint.model if self._chat else self.model
-        return "" if name == AUTO else name
-
-
 @component
-class OllamaGenerator(_Generator):
-    """Let a chat model of Ollama answer messages; the parameters are those of `_Generator`."""
+class OllamaGenerator(_ChatGenerator):
+    """Let a chat model of Ollama answer messages; `_ChatGenerator` has the parameters."""
 
     api = OLLAMA
 
 
 @component
-class OpenAIGenerator(_Generator):
-    """Let a chat model of an OpenAI API answer messages; the parameters are those of
-    `_Generator`."""
+class OpenAIGenerator(_ChatGenerator):
+    """Let a chat model of OpenAI's API answer messages; `_ChatGenerator` has the parameters."""
 
     api = OPENAI
 
 
-@component
-class AnswerGenerator(_AnswerGenerator):
-    """Let a chat model of Ollama answer a question; see `_AnswerGenerator`."""
-
-    api = OLLAMA
-
-
-@component
-class OpenAIAnswerGenerator(_AnswerGenerator):
-    """Let a chat model of an OpenAI API answer a question; see `_AnswerGenerator`."""
-
-    api = OPENAI
+def _plain(message: ChatMessage) -> dict[str, str]:
+    return {"role": message.role.value, "content": message.text or ""}
 
 
 def message_of(response: Response, /, **meta: Any) -> ChatMessage:

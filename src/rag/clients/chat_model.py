@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.clients.batch_embedder import LONGEST_WAIT
 from rag.clients.errors import FAILURES, Blame
-from rag.clients.http_client import Delta, End
+from rag.clients.http_client import Delta, End, HttpClient
 from rag.clients.models import ModelInfo
 from rag.clients.ollama_api import OllamaClient, ollama_settings
 from rag.clients.openai_api import OpenAIClient
@@ -72,7 +72,7 @@ class ThinkSplitter:
 
 def connect(
     server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
-) -> OllamaClient | OpenAIClient:
+) -> HttpClient:
     """Return a client of a server; nothing is asked yet. See `HttpClient`."""
     kind = OllamaClient if server.api == OLLAMA else OpenAIClient
     return kind(server, limits, read_timeout)

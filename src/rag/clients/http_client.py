@@ -8,14 +8,16 @@ has no end only so much is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import httpx
 from pydantic_core import from_json
 
-from rag.clients.errors import FAILURES, Trouble, explain, refusal_of
+from rag.clients.errors import FAILURES, Refusal, Trouble, explain, refusal_of
+from rag.clients.models import ModelInfo
 from rag.clients.servers import Endpoint, check_answers
 from rag.config import OllamaConfig
 from rag.config.servers import is_address
@@ -47,10 +49,11 @@ class End(NamedTuple):
 Pieces = Generator[Delta | End, None, None]
 
 
-class HttpClient:
+class HttpClient(ABC):
     """A client of one server; it may be used by several threads at once.
 
-    What a request and a reply look like is said by its two subclasses.
+    Two subclasses say what requests and replies look like. Their methods raise
+    `rag.clients.errors.FAILURES`, those that return what a server knows errors of ours.
 
     :param limits: the limits of time.
     :param read_timeout: longest silence, in seconds; without it the configured one.
@@ -137,9 +140,72 @@ class HttpClient:
                 if data:
                     yield self._object(data)
 
+    # -- what the APIs say -----------------------------------------------------------------
+
+    chat_path: ClassVar[str]
+    sends_window: ClassVar[bool]  # whether a request says how long prompt and answer may be
+    longer: ClassVar[str]  # what helps where a prompt is too long
+
+    @abstractmethod
     def data_of(self, line: bytes) -> bytes:
         """Return the JSON in a line of a stream; empty for one that is there for other reasons."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
+        """Return what the server gives for texts, in their order: vectors, if all is well."""
+
+    @abstractmethod
+    def chat_body(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        format: str | Mapping[str, Any] | None,
+        think: bool,
+        options: Mapping[str, Any],
+        window: int,
+    ) -> dict[str, Any]:
+        """Return what is sent for an answer."""
+
+    def accepted(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a request without the fields that the server has refused."""
+        return body
+
+    def learns_from(self, refusal: Refusal, body: Mapping[str, Any]) -> bool:
+        """Note the field that a server refuses; return whether it is to be asked without it."""
+        return False
+
+    @abstractmethod
+    def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
+        """Yield the events of a stream as pieces of an answer; an `End` only if it is whole."""
+
+    @abstractmethod
+    def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
+        """Return the server's version, where it tells, and the names of its models.
+
+        :param seconds: longest duration of each of two requests.
+        """
+
+    @abstractmethod
+    def describe_embedder(self, seconds: float) -> ModelInfo:
+        """Return what the server knows of the configured embedding model.
+
+        :param seconds: longest duration of each of several requests.
+        """
+
+    @abstractmethod
+    def find_writer(self, seconds: float) -> ModelInfo:
+        """Return the chat model that is to answer: the configured one, or for `auto` the first that
+        writes text.
+
+        :param seconds: longest duration of the whole.
+        :raises ModelMissingError: when there is none.
+        """
+
+    @abstractmethod
+    def context_of(self, model: ModelInfo, seconds: float) -> int:
+        """Return the most tokens that a model reads; 0 where the server does not tell."""
+
+    # -- requests --------------------------------------------------------------------------
 
     @contextmanager
     def _sent(
@@ -147,17 +213,21 @@ class HttpClient:
     ) -> Iterator[httpx.Response]:
         check_answers(self.endpoint, self.limits.query_timeout)
         method, content = "GET", None
-        if body is not None:
-            # Half a surrogate pair, which a broken note or argument may hold, is no UTF-8.
-            text = json.dumps(body, ensure_ascii=False)
-            method, content = "POST", text.encode("utf-8", "replace")
         extensions = {} if seconds is None else {"seconds": seconds}
-        opened = self._http.stream(method, url, content=content, extensions=extensions)
-        with opened as response:
-            if not response.is_success:
+        while True:
+            if body is not None:
+                # Half a surrogate pair, which a broken note or argument may hold, is no UTF-8.
+                text = json.dumps(self.accepted(body), ensure_ascii=False)
+                method, content = "POST", text.encode("utf-8", "replace")
+            opened = self._http.stream(method, url, content=content, extensions=extensions)
+            with opened as response:
+                if response.is_success:
+                    yield response
+                    return
                 text = _beginning(response, _MOST_OF_AN_ERROR, cut=True).decode("utf-8", "replace")
-                raise refusal_of(_json_of(text), text, self._key, response)
-            yield response
+                refusal = refusal_of(_json_of(text), text, self._key, response)
+            if not self.learns_from(refusal, body or {}):
+                raise refusal
 
     def _object(self, data: bytes) -> dict[str, Any]:
         answer = from_json(data)

@@ -31,7 +31,7 @@ class OllamaClient(HttpClient):
     """
 
     chat_path = "/api/chat"
-    sends_window = True  # a request says how many tokens prompt and answer have together
+    sends_window = True
     longer = "raise ollama.max_context"
 
     def __init__(
@@ -42,11 +42,9 @@ class OllamaClient(HttpClient):
         super().__init__(endpoint, limits, read_timeout)
 
     def data_of(self, line: bytes) -> bytes:
-        """Return the line: each is JSON."""
         return line
 
     def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
-        """Return the vectors of texts, in their order."""
         body = {
             "model": self.endpoint.model,
             "input": texts,
@@ -65,7 +63,6 @@ class OllamaClient(HttpClient):
         options: Mapping[str, Any],
         window: int,
     ) -> dict[str, Any]:
-        """Return what is sent for an answer."""
         return {
             "model": model,
             "messages": [*messages],
@@ -79,7 +76,6 @@ class OllamaClient(HttpClient):
         }
 
     def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
-        """Yield the lines of a stream as pieces of an answer."""
         for line in events:
             message = line.get("message") or {}
             yield Delta(message.get("content") or "", message.get("thinking") or "")
@@ -93,15 +89,9 @@ class OllamaClient(HttpClient):
                 return
 
     def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
-        """Return the server's version and the names of its models.
-
-        :param seconds: longest duration of each of two requests.
-        :raises ConnectionError: when it does not answer, or with nonsense.
-        """
         with self.our_errors():
-            return str(self.fetch("/api/version", seconds=seconds)["version"]), tuple(
-                name for name, _ in self._tags(seconds)
-            )
+            version = str(self.fetch("/api/version", seconds=seconds)["version"])
+            return version, tuple(name for name, _ in self._tags(seconds))
 
     def digest(self, seconds: float | None = None) -> str:
         """Return the digest of the configured model; empty when the server does not tell.
@@ -132,18 +122,10 @@ class OllamaClient(HttpClient):
             )
 
     def describe_embedder(self, seconds: float) -> ModelInfo:
-        """Return what the server knows of the configured embedding model, with its digest."""
         model = self.describe(self.endpoint.model, seconds)
         return replace(model, digest=self.digest(seconds))
 
     def find_writer(self, seconds: float) -> ModelInfo:
-        """Return the chat model that is to answer: the configured one, or for `auto` or none the
-        first installed one that writes text.
-
-        :param seconds: longest duration of the whole.
-        :raises ModelMissingError: when there is none.
-        :raises ConnectionError: when the server does not answer, or with nonsense.
-        """
         if self.endpoint.model not in ("", AUTO):
             return self.describe(self.endpoint.model, seconds)
         until = time.monotonic() + seconds
@@ -166,7 +148,6 @@ class OllamaClient(HttpClient):
         raise ModelMissingError(message, self.url, hint="`ollama pull llama3.2`")
 
     def context_of(self, model: ModelInfo, seconds: float) -> int:
-        """Return the most tokens that a chat model reads; 0 if not told."""
         return model.context
 
     def _tags(self, seconds: float | None) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import sys
 from array import array
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -55,25 +55,15 @@ class OpenAIClient(HttpClient):
         self._refused: set[str] = set()
 
     def data_of(self, line: bytes) -> bytes:
-        """Return what a line of server-sent events holds."""
         name, _, value = line.partition(b":")
         if name == b"error":  # llama-server
             return b'{"error": %s}' % value
         return value.strip() if name == b"data" else b""
 
     def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
-        """Return the vectors of texts, in their order.
-
-        As base64 they are asked for, which is a quarter of the bytes; a server that does not know
-        it gives numbers.
-        """
+        # A quarter of the bytes; a server that does not know it gives numbers.
         body = {"model": self.endpoint.model, "input": texts, "encoding_format": "base64"}
-        while True:
-            try:
-                data = self.fetch("/embeddings", self._accepted(body), seconds)["data"]
-                break
-            except Refusal as refusal:
-                self._learn(refusal, body)
+        data = self.fetch("/embeddings", body, seconds)["data"]
         vectors: list[Any] = [None] * len(data)
         for position, item in enumerate(data):
             at = item.get("index", position)
@@ -81,22 +71,6 @@ class OpenAIClient(HttpClient):
                 raise BadVectors(f"gave vectors numbered so that {at!r} makes no sense")
             vectors[at] = _numbers(item["embedding"])
         return vectors
-
-    def stream(
-        self, path: str, body: Mapping[str, Any], seconds: float | None = None
-    ) -> Generator[dict[str, Any], None, None]:
-        """Yield the events of a streamed answer; see `HttpClient.stream`."""
-        while True:
-            begun = False
-            try:
-                for event in super().stream(path, self._accepted(body), seconds):
-                    begun = True
-                    yield event
-                return
-            except Refusal as refusal:
-                if begun:
-                    raise
-                self._learn(refusal, body)
 
     def chat_body(
         self,
@@ -107,7 +81,6 @@ class OpenAIClient(HttpClient):
         options: Mapping[str, Any],
         window: int,
     ) -> dict[str, Any]:
-        """Return what is sent for an answer; `num_predict` is its longest, in tokens."""
         body = {
             "model": model,
             "messages": [*messages],
@@ -125,32 +98,26 @@ class OpenAIClient(HttpClient):
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _accepted(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a request without the fields that the server has refused."""
+    def accepted(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         sent = {name: value for name, value in body.items() if name not in self._refused}
         if "max_tokens" in self._refused & {*body} and "max_completion_tokens" not in self._refused:
             sent["max_completion_tokens"] = body["max_tokens"]
         return sent
 
-    def _learn(self, refusal: Refusal, body: Mapping[str, Any]) -> None:
-        """Note the field that a server refuses; raise what is refused for another reason."""
-        present = [name for name in _OPTIONAL if name in self._accepted(body)]
-        words = refusal.words.lower()
-        named = [name for name in present if any(map(words.__contains__, (name, *_OPTIONAL[name])))]
+    def learns_from(self, refusal: Refusal, body: Mapping[str, Any]) -> bool:
+        if refusal.is_for_length or refusal.is_for_model:
+            return False
+        present = [name for name in _OPTIONAL if name in self.accepted(body)]
+        words, named = refusal.words.lower(), []
+        if refusal.status in (400, 415, 422, 500, 501):
+            named = [n for n in present if any(map(words.__contains__, (n, *_OPTIONAL[n])))]
         if refusal.status in (400, 415, 422):
             named += [name for name in _UNNAMED if name in present]
-        is_other = refusal.is_for_length or refusal.is_for_model
-        if is_other or refusal.status not in (400, 415, 422, 500, 501) or not named:
-            raise refusal
-        self._refused.add(named[0])
+        self._refused.update(named[:1])
+        return bool(named)
 
     def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
-        """Yield the events of a stream as pieces of an answer.
-
-        Its end is told by `[DONE]` or by a `finish_reason`; counts come between, if at all.
-
-        :raises NothingWritten: at the end of an answer without a word.
-        """
+        # The end is told by `[DONE]` or by a `finish_reason`; counts come between, if at all.
         usage: Mapping[str, Any] = {}
         reason, is_done, is_empty = "", False, True
         for event in events:
@@ -171,30 +138,22 @@ class OpenAIClient(HttpClient):
         yield End(finish, usage.get("prompt_tokens"), usage.get("completion_tokens"))
 
     def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
-        """Return no version, which the API does not tell, and the names of the models."""
         with self.our_errors():
             return "", tuple(model.name for model in self._listed(seconds) or ())
 
     def describe_embedder(self, seconds: float) -> ModelInfo:
-        """Return how much of a text the configured embedding model reads, as far as the server
-        tells; Ollama's `/v1` cuts a longer text in silence, and its own API tells where."""
         name = self.endpoint.model
         limit = 0
         with suppress(*FAILURES):  # it makes vectors, and that is enough
             listed = [model for model in self._listed(seconds) or () if model.is_called(name)]
             limit = self.context_of(listed[0] if listed else ModelInfo(name), seconds)
-        with suppress(*FAILURES):
+        with suppress(*FAILURES):  # Ollama's `/v1` cuts a longer text in silence
             if not limit:
                 shown = self.fetch("/api/show", {"model": name}, seconds, self.endpoint.root)
                 limit = number(shown.get("model_info") or {}, "context_length")
         return ModelInfo(name, context=limit)
 
     def find_writer(self, seconds: float) -> ModelInfo:
-        """Return the chat model that is to answer: the configured one, or for `auto` the first
-        listed one that by its name writes.
-
-        :raises ConnectionError: when the server does not list it, or cannot be asked.
-        """
         wanted = self.endpoint.model
         with self.our_errors():
             listed = self._listed(seconds)
@@ -212,25 +171,21 @@ class OpenAIClient(HttpClient):
         raise missing(self.endpoint, wanted, tuple(model.name for model in listed))
 
     def context_of(self, model: ModelInfo, seconds: float) -> int:
-        """Return the most tokens that a model reads, as the list, llama-server, LM Studio or
-        text-embeddings-inference tell of it; 0 where the server does not.
-
-        :param seconds: longest duration of each of three requests.
-        """
         if model.context:
             return model.context
         root = self.endpoint.root
         with suppress(*FAILURES):
             props = self.fetch("/props", None, seconds, root)
             settings = props.get("default_generation_settings") or {}
+            # llama-server
             if context := _count(settings.get("n_ctx")) or _count(props.get("n_ctx")):
                 return context
         with suppress(*FAILURES):
-            for entry in self.fetch("/api/v0/models", None, seconds, root)["data"]:
+            for entry in self.fetch("/api/v0/models", None, seconds, root)["data"]:  # LM Studio
                 if _info(entry).is_called(model.name):
                     loaded = entry.get("loaded_context_length")
                     return _count(loaded or entry.get("max_context_length"))
-        with suppress(*FAILURES):
+        with suppress(*FAILURES):  # text-embeddings-inference
             return _count(self.fetch("/info", None, seconds, root).get("max_input_length"))
         return 0
 

@@ -53,7 +53,6 @@ class ModelView:
     """What is known of a model that the settings want.
 
     :param limit: the most tokens of a text that it reads; 0 if not told.
-    :param dimension: the length of its vectors, if it makes any.
     :param unfit: why it cannot do what it is wanted for, if so.
     :param is_named: whether the settings name it; else it was picked.
     """
@@ -71,13 +70,10 @@ class ServerView:
     """What a server, or whatever else runs models, says of itself and of those that are wanted.
 
     :param provider: the name of the section that configures it.
-    :param server: its address.
     :param models: the names of all its models.
-    :param milliseconds: how long it took to answer.
     :param error: why it does not answer.
     :param is_off: the settings forbid to ask it.
     :param embedding: the embedding model, or why there is none; `None` where none is wanted.
-    :param chat: the same of the chat model.
     """
 
     provider: str
@@ -116,24 +112,20 @@ class ModelProvider(Protocol):
 class EmbeddingProvider(ModelProvider, Protocol):
     """Makes vectors of queries and of documents. No server is asked before that is wanted.
 
-    :param config: of the class: the settings of all providers.
+    :param model: the name of the configured model.
+    :param lacking: what there must be before there is a model to ask, in words, or "".
+    :param runtime: the program and version that computed the last vectors; "" for servers.
+    :param document_prefix: what is put before a text of a note, as far as the settings tell.
     """
 
     @property
-    def model(self) -> str:
-        """The name of the configured model."""
-
+    def model(self) -> str: ...
     @property
-    def lacking(self) -> str:
-        """What there must be before there is a model to ask, in words; empty when it is there."""
-
+    def lacking(self) -> str: ...
     @property
-    def runtime(self) -> str:
-        """The program and version that computed the last vectors; empty for models of servers."""
-
+    def runtime(self) -> str: ...
     @property
-    def document_prefix(self) -> str:
-        """What is put before a text of a note, as far as the settings tell."""
+    def document_prefix(self) -> str: ...
 
     def is_model(self, name: str) -> bool:
         """Return whether a name is that of the configured model, however it is spelt."""
@@ -188,55 +180,46 @@ class EmbeddingProvider(ModelProvider, Protocol):
 class ChatProvider(ModelProvider, Protocol):
     """Finds chat models, and makes Haystack chat generators of them.
 
-    :param config: of the class: the settings of all providers.
+    :param model: the name of the configured model, `auto` for any; empty for none.
+    :param is_off: whether the settings forbid to ask any model.
     """
 
     @property
-    def model(self) -> str:
-        """The name of the configured model, `auto` for any; empty for none."""
-
+    def model(self) -> str: ...
     @property
-    def is_off(self) -> bool:
-        """Whether the settings forbid to ask any model."""
+    def is_off(self) -> bool: ...
 
     def with_model(self, config: Settings, model: str) -> Settings:
         """Return settings with another chat model; with none at all for ""."""
 
     def find_chat_model(self, deadline: float) -> str:
-        """Return the name of the model that is to answer.
+        """Return the name of the model that is to answer, found within so many seconds.
 
-        :param deadline: seconds that looking for it may take.
         :raises ConfigError: when none is configured.
         :raises ConnectionError: when there is none, or nobody can be asked.
         """
 
     def context_window(self, model: str = "") -> int:
-        """Return the tokens of prompt and answer together; the cap of the settings where the model
-        cannot be asked.
-
-        :param model: another model than the configured one.
-        """
+        """Return the tokens of prompt and answer together, of the configured model or another; the
+        cap of the settings where it cannot be asked."""
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        """Return a chat generator; no server is asked before it runs.
+        """Return a chat generator of the configured model or another; no server is asked before it
+        runs.
 
         Its `run` takes `generation_kwargs` (`temperature`, `num_predict`) and `response_format`,
         a JSON schema; `close` closes its connection.
 
-        :param model: another model than the configured one.
         :param seconds: the longest that it may wait for anything, and the whole answer take.
         """
 
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
-        """Return the chat generator that answers questions; no server is asked before it runs.
+        """Return the chat generator that answers questions, with `tokens` at the most and, if it is
+        to `think`, after reasoning; no server is asked before it runs.
 
         Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
         reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
         that is too long sent again with fewer notes, and what there is of an answer kept.
-
-        :param model: another model than the configured one.
-        :param think: let the model reason first.
-        :param tokens: the longest answer.
         """
 
 
@@ -255,8 +238,7 @@ class Response:
     :param prompt_tokens: how many tokens of the prompt the model read; `None` if not told.
     :param tokens: how many it wrote.
     :param num_ctx: how many it was given for both together; 0 if not told.
-    :param seconds: from the request to the last word.
-    :param load_seconds: how much of that the model took to load.
+    :param load_seconds: how many of the `seconds` the model took to load.
     """
 
     text: str = ""
@@ -276,10 +258,7 @@ class KnowsWindow(Protocol):
     """A chat generator that tells how long prompt and answer may be together."""
 
     def context_window(self) -> int:
-        """Return the tokens of both, by the connection that answers will come by.
-
-        :raises RAGError: when the model cannot be asked.
-        """
+        """Return the tokens of both; a `RAGError` when the model cannot be asked."""
 
 
 @runtime_checkable
@@ -289,9 +268,5 @@ class BriefChat(Protocol):
     def brief_reply(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
     ) -> str:
-        """Return a short reply, without reasoning and within the time of a query.
-
-        :param messages: of `role` and `content`.
-        :param schema: the JSON schema that the reply must fit.
-        :param tokens: the longest reply.
-        """
+        """Return a reply of so many tokens at the most that fits a JSON schema, without reasoning
+        and within the time of a query; messages have a `role` and `content`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -192,11 +192,18 @@ class _Embeddings(_Servers):
             self.model, "", traits.document_prefix, query_prefix=traits.query_prefix
         )
         if not whole and self.api == OLLAMA:
-            return replace(brief, digest=self._ask(lambda client: client.digest(seconds)))
+            [digest] = self._ask(lambda client: client.digest(seconds))
+            return replace(brief, digest=digest)
         if not whole:
             return brief
-        info = self._ask(lambda client: client.describe_embedder(seconds))
-        self._check_versions()
+        infos = self._ask(lambda client: client.describe_embedder(seconds), of_all=True)
+        info = infos[0]
+        if len({other.digest for other in infos} - {""}) > 1:
+            raise ModelError(
+                f"the servers have different versions of {self.model}",
+                self.endpoints[0].url,
+                hint=f"Run `ollama pull {self.model}` on each.",
+            )
         # What a server says of itself may be wrong, and it may not load: some vectors tell.
         texts = TEXTS[:1] if info.digest else TEXTS
         vectors = dict(made for batch in self.embed_documents(texts) for made in batch.vectors)
@@ -210,46 +217,27 @@ class _Embeddings(_Servers):
         dimension = len(next(iter(vectors.values())))
         return replace(brief, digest=digest, dimension=dimension, limit=info.limit)
 
-    def _ask(self, ask: Callable[[Any], Any]) -> Any:
-        """Return what the first of the servers says that answers.
+    def _ask(self, ask: Callable[[Any], Any], of_all: bool = False) -> list[Any]:
+        """Return what the first of the servers says that answers, or what all say that do.
 
         :raises ConnectionError: when none does; above all that one has not the model.
         """
         from rag.clients.chat_model import connect
 
+        answers: list[Any] = []
         failure: ConnectionError | None = None
         for server in self.endpoints:
-            with closing(connect(server, self.config.ollama)) as client:
-                try:
-                    return ask(client)
-                except ConnectionError as error:
-                    if failure is None or isinstance(error, ModelMissingError):
-                        failure = error
-        assert failure
-        raise failure
-
-    def _check_versions(self) -> None:
-        """Refuse servers that have different models under one name; one that does not answer is
-        passed over.
-
-        :raises ModelError: when they do.
-        """
-        if len(self.endpoints) < 2:
-            return
-        digests: dict[str, str] = {}
-        for server in self.endpoints:
-            with suppress(ConnectionError):
-                digests[self.at(server.url, self.config.ollama.query_timeout).identity().digest] = (
-                    server.url
-                )
-        digests.pop("", None)
-        if len(digests) > 1:
-            one, other, *_ = digests.values()
-            raise ModelError(
-                f"{one} and {other} have different versions of {self.model}",
-                other,
-                hint=f"Run `ollama pull {self.model}` on both.",
-            )
+            try:
+                with closing(connect(server, self.config.ollama)) as client:
+                    answers.append(ask(client))
+                if not of_all:
+                    break
+            except ConnectionError as error:
+                if failure is None or isinstance(error, ModelMissingError):
+                    failure = error
+        if not answers and failure:
+            raise failure
+        return answers
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
         if self._queries is not None and self._dimension != dimension:
@@ -335,20 +323,19 @@ class _Chat(_Servers):
             return self.config.ollama.max_context
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        from rag.clients.chat_generators import OllamaGenerator, OpenAIGenerator
-
         config = self.config if seconds is None else self._limited(seconds)
-        if self.api == OLLAMA:
-            return OllamaGenerator(config.ollama, model, timeout=seconds)
-        return OpenAIGenerator(config, model, timeout=seconds)
+        return self._generator(config, model, timeout=seconds)
 
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
-        from rag.clients.chat_generators import AnswerGenerator, OpenAIAnswerGenerator
-
         options = {"temperature": temperature, "num_predict": tokens}
+        return self._generator(self.config, model, think, None, options, keeps_failures=True)
+
+    def _generator(self, config: ModelsConfig, *arguments: Any, **more: Any) -> Any:
+        from rag.clients.chat_generators import OllamaGenerator, OpenAIGenerator
+
         if self.api == OLLAMA:
-            return AnswerGenerator(self.config.ollama, model, think, generation_kwargs=options)
-        return OpenAIAnswerGenerator(self.config, model, think, generation_kwargs=options)
+            return OllamaGenerator(config.ollama, *arguments, **more)
+        return OpenAIGenerator(config, *arguments, **more)
 
     def _chat_model(self, config: ModelsConfig, model: str = "") -> ChatModel:
         from rag.clients.chat_model import ChatModel
