@@ -14,8 +14,8 @@ from haystack.components.generators.chat import MockChatGenerator
 from rag.app.audit import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
-from rag.index.filter_catalog import ManifestCatalogue
 from rag.index.lookup import open_manifest
+from rag.index.manifest import ManifestCatalogue
 from rag.query.models import QueryBundle
 from rag.query.planner.audit_log import AuditRecord, LiveAsker, Stage, decoded, encoded
 from rag.query.planner.intent_router import IntentRouter

@@ -136,7 +136,7 @@ class TestPlan:
 def test_an_index_of_an_older_version_says_so(rag, write_notes, monkeypatch, tmp_path):
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
     with monkeypatch.context() as older:
-        older.setattr("rag.index.fingerprint.SCHEMA_VERSION", 2)
+        older.setattr("rag.index.manifest.SCHEMA_VERSION", 2)
         assert rag("index", "-q", write_notes("work", {"a.md": "A note. #ops"})).code == 0
     for command in (["search", "note #ops"], ["plan", "note #ops"]):
         ran = rag(*command)

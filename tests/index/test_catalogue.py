@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rag.config import RAGConfig
-from rag.index.filter_catalog import ManifestCatalogue
 from rag.index.lookup import open_manifest
+from rag.index.manifest import ManifestCatalogue
 from rag.query.planner.catalog import Catalogue, StaticCatalogue
 
 NOTES = {

@@ -147,7 +147,7 @@ def test_without_an_index_there_is_nothing_to_find_in(tmp_path):
 
 
 def test_an_index_of_another_version_says_what_mends_it(config, refresh, write_notes, monkeypatch):
-    import rag.index.fingerprint as module
+    import rag.index.manifest as module
 
     refresh(v=write_notes("v", {"a.md": "x"}))
     monkeypatch.setattr(module, "SCHEMA_VERSION", 999)

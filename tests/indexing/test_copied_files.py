@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
-from rag.index.vault_facts import own_time, spans_of_copies
+from rag.index.note_rows import own_time, spans_of_copies
 
 MINUTE = 60_000_000_000
 CLONED = datetime(2026, 3, 1, 9)

@@ -261,7 +261,7 @@ def test_without_an_index_there_is_nothing_to_copy(remote: RAGConfig, server: Qd
 def test_an_index_of_another_version_is_not_copied(
     remote: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.index.fingerprint.SCHEMA_VERSION", 99)
+    monkeypatch.setattr("rag.index.manifest.SCHEMA_VERSION", 99)
     with pytest.raises(IndexUnavailableError, match="another version"):
         copy_to_server(remote)
 

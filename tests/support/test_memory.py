@@ -9,78 +9,66 @@ import pytest
 from rag.support.memory_limits import free_memory
 
 MB = 1 << 20
-FILES = {
-    2: ("sys/fs/cgroup", "0::/{}\n", "memory.max", "memory.current", "inactive_file"),
-    1: (
-        "sys/fs/cgroup/memory",
-        "7:pids:/\n4:cpu,memory,x:/{}\n0::/\n",
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        "total_inactive_file",
-    ),
-}
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """A system of 8 GB, half of them free: `machine(2, "a/b")` puts the process into a group."""
+    """A system of 8 GB, half of them free: `machine("a/b")` puts the process into a group."""
 
-    def make(version: int = 2, group: str = "") -> Path:
+    def make(group: str = "") -> Path:
         (tmp_path / "proc/self").mkdir(parents=True)
         (tmp_path / "proc/meminfo").write_text(
             f"MemTotal:  {8000 * 1024} kB\nMemAvailable:   {4000 * 1024} kB\n"
         )
-        (tmp_path / "proc/self/cgroup").write_text(FILES[version][1].format(group))
+        (tmp_path / "proc/self/cgroup").write_text(f"0::/{group}\n")
         return tmp_path
 
     return make
 
 
-def limit(root: Path, version: int, group: str, most: object, used: int, cached: int = 0) -> None:
-    mount, _, limit_file, used_file, cached_key = FILES[version]
-    folder = root / mount / group
+def limit(root: Path, group: str, most: object, used: int, cached: int = 0) -> None:
+    folder = root / "sys/fs/cgroup" / group
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / limit_file).write_text(f"{most}\n")
-    (folder / used_file).write_text(f"{used}\n")
-    (folder / "memory.stat").write_text(f"anon 5\n{cached_key} {cached}\n")
+    (folder / "memory.max").write_text(f"{most}\n")
+    (folder / "memory.current").write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\ninactive_file {cached}\n")
 
 
 def test_without_groups_it_is_what_the_machine_has_available(machine):
     assert free_memory(machine()) == 4000 * MB
 
 
-@pytest.mark.parametrize("version", FILES)
 class TestGroups:
-    def test_a_container_has_what_is_left_of_its_limit(self, machine, version):
-        root = machine(version)
-        limit(root, version, "", 1500 * MB, 200 * MB)
+    def test_a_container_has_what_is_left_of_its_limit(self, machine):
+        root = machine()
+        limit(root, "", 1500 * MB, 200 * MB)
         assert free_memory(root) == 1300 * MB
 
-    def test_of_a_group_and_those_it_is_in_the_least_counts(self, machine, version):
-        root = machine(version, "services/notes/index")
-        limit(root, version, "services", 3000 * MB, 2500 * MB)
-        limit(root, version, "services/notes/index", 2000 * MB, 100 * MB)
+    def test_of_a_group_and_those_it_is_in_the_least_counts(self, machine):
+        root = machine("services/notes/index")
+        limit(root, "services", 3000 * MB, 2500 * MB)
+        limit(root, "services/notes/index", 2000 * MB, 100 * MB)
         assert free_memory(root) == 500 * MB
 
-    def test_a_group_by_a_name_from_outside_is_passed_over_for_the_root(self, machine, version):
-        root = machine(version, "docker/0123")
-        limit(root, version, "", 900 * MB, 100 * MB)
+    def test_a_group_by_a_name_from_outside_is_passed_over_for_the_root(self, machine):
+        root = machine("docker/0123")
+        limit(root, "", 900 * MB, 100 * MB)
         assert free_memory(root) == 800 * MB
 
-    def test_files_that_the_system_lets_go_are_free(self, machine, version):
-        root = machine(version)
-        limit(root, version, "", 1500 * MB, 1400 * MB, cached=1000 * MB)
+    def test_files_that_the_system_lets_go_are_free(self, machine):
+        root = machine()
+        limit(root, "", 1500 * MB, 1400 * MB, cached=1000 * MB)
         assert free_memory(root) == 1100 * MB
 
-    def test_more_than_the_limit_leaves_nothing(self, machine, version):
-        root = machine(version)
-        limit(root, version, "", 100 * MB, 101 * MB)
+    def test_more_than_the_limit_leaves_nothing(self, machine):
+        root = machine()
+        limit(root, "", 100 * MB, 101 * MB)
         assert free_memory(root) == 0
 
     @pytest.mark.parametrize("none", ["max", 0x7FFFFFFFFFFFF000, ""])
-    def test_no_limit_leaves_what_the_machine_has(self, machine, version, none):
-        root = machine(version)
-        limit(root, version, "", none, 100 * MB)
+    def test_no_limit_leaves_what_the_machine_has(self, machine, none):
+        root = machine()
+        limit(root, "", none, 100 * MB)
         assert free_memory(root) == 4000 * MB
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rag.app.index_state import open_index
 from rag.config import PlannerConfig, RAGConfig, planner_config
 from rag.exceptions import ConfigError, QueryError
-from rag.index.filter_catalog import ManifestCatalogue
+from rag.index.manifest import ManifestCatalogue
 from rag.query import parse_date_range
 from rag.query.models import QueryBundle
 from rag.query.planner.audit_log import AuditRecord, AuditTrail, ReplayAsker, Trace

@@ -43,7 +43,7 @@ from rag.exceptions import (
     RAGError,
 )
 from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
-from rag.index.fingerprint import fingerprint
+from rag.index.manifest import fingerprint
 from rag.index.shard_files import SUMS, find_damage
 from rag.index.snapshots import CURRENT, NO_INDEX, IndexDirectory, damaged_index
 from rag.index.vault_registry import Registry, known_vaults, overlaps

@@ -46,7 +46,7 @@ def refresh(config: RAGConfig) -> Refreshed:
 
     Whatever goes wrong is a notice, and so is Ctrl-C: the index can be searched as it was.
     """
-    from rag.index.fingerprint import fingerprint
+    from rag.index.manifest import fingerprint
 
     changed: int | None = None
     scans: dict[str, Scan] = {}

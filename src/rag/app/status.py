@@ -14,9 +14,8 @@ from rag.exceptions import StoreConnectionError
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.links import Link
 from rag.index.lookup import open_manifest
-from rag.index.manifest import Manifest
+from rag.index.manifest import Manifest, read_facts
 from rag.index.snapshots import IndexDirectory
-from rag.index.vault_facts import read_facts
 from rag.index.vault_registry import configured_vaults
 from rag.stores import open_directory
 from rag.support.disk_space import disk_usage

@@ -15,8 +15,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
+from hashlib import sha256
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from rag.index import catalog as catalog_tables
@@ -24,20 +26,38 @@ from rag.index import links as link_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
 from rag.index.links import LinkTables, NameTable
-from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
+from rag.index.note_rows import (
+    CHUNK,
+    COLUMNS,
+    NoteRow,
+    VaultFacts,
+    connect_unchanged,
+    connect_written,
+    decode_file,
+    from_row,
+    to_row,
+    transaction,
+)
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
-from rag.index.sqlite import connect_unchanged, connect_written, transaction
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind
+from rag.text.bm25 import LEXICAL_VERSION
+from rag.vault.chunking import CHUNKER_VERSION
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 {note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
+_MOST_VALUES = 1_000  # of a field, in a plan
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
+# Raise it when points written by an older version would not be read right.
+SCHEMA_VERSION = 6
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
@@ -363,7 +383,7 @@ class Manifest:
         """Forget a vault that has no notes any more."""
         with self._transaction():
             self._db.execute("DELETE FROM vaults WHERE name = ?", (name,))
-            self._db.execute("DELETE FROM meta WHERE key = ?", (facts_key(name),))
+            self._db.execute("DELETE FROM meta WHERE key = ?", (_facts_key(name),))
 
     def raise_revision(self, at_least: int = 0) -> int:
         """Return a new revision, above `at_least` too."""
@@ -417,9 +437,51 @@ class Manifest:
         return self._db
 
 
-def facts_key(vault: str) -> str:
-    """Return the name of the fact that holds what is known of a vault besides its notes."""
+def fingerprint(config: RAGConfig) -> str:
+    """Return all that decides what the same notes become in the index, as JSON."""
+    index = config.index
+    facts = {
+        "schema": SCHEMA_VERSION,
+        "tokenizer": LEXICAL_VERSION,
+        "chunker": CHUNKER_VERSION,
+        "chunk_size": index.chunk_size,
+        "chunk_overlap": index.chunk_overlap,
+        "max_note_mb": index.max_note_mb,
+        "only": index.only,
+        "embedding_model": "",
+    }
+    return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def readable(known: str) -> bool:
+    """Return whether an index of that fingerprint can be searched by this program."""
+    facts = json.loads(known or "{}")
+    return (facts.get("schema"), facts.get("tokenizer")) == (SCHEMA_VERSION, LEXICAL_VERSION)
+
+
+def _facts_key(vault: str) -> str:
     return f"vault {vault}"
+
+
+def read_facts(manifest: Manifest, vault: str) -> VaultFacts:
+    """Return what is known of a vault."""
+    held = json.loads(manifest.get(_facts_key(vault), "{}"))
+    spans = tuple((first, last) for first, last in held.get("copied", ()))
+    return VaultFacts(spans, held.get("notices", {}))
+
+
+def record_facts(manifest: Manifest, vault: str, facts: VaultFacts) -> None:
+    """Record what is known of a vault; where that is new, readers are to see it."""
+    if facts != read_facts(manifest, vault):
+        held = {"copied": facts.copied, "notices": dict(facts.notices)}
+        manifest.set(**{_facts_key(vault): json.dumps(held, ensure_ascii=False)})
+        manifest.raise_revision()
+
+
+def keep_copied(before: Manifest, manifest: Manifest) -> None:
+    """Record in a new manifest when the vaults of another one were copied."""
+    for vault in before.vaults():
+        record_facts(manifest, vault, VaultFacts(read_facts(before, vault).copied))
 
 
 @contextmanager
@@ -439,3 +501,34 @@ def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
     yield from ((TAGS, tag) for tag in row.tags)
     for name, values in row.fields.items():
         yield from ((name, value) for value in values if name != TAGS)
+
+
+class ManifestCatalogue:
+    """A `rag.query.planner.catalog.Catalogue` over one snapshot of an index: what a query may name.
+
+    Only `tags` and `titles` read much, and only when they are first asked for.
+
+    :param manifest: of a published snapshot; it must stay open.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        tables = manifest.catalogue
+        self.has_tag, self.titled = tables.has_tag, tables.titled
+        self.vaults = cache(lambda: [*manifest.vaults()])
+        self.tags = cache(lambda: [*tables.tags()])
+        self.titles, self.fields = cache(tables.names), cache(tables.fields)
+        self._beside = cache(tables.beside)  # a plan asks for those of a tag more than once
+
+    def values(self, field: str) -> Sequence[str]:
+        """Return what a field holds, the most frequent first, at most 1,000."""
+        return self._manifest.catalogue.values(field, _MOST_VALUES)
+
+    def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
+        """Return the tags that stand beside a tag most often."""
+        return self._beside(tag, limit)
+
+    def digest(self) -> str:
+        """Return a hash of all names, to detect a changed index."""
+        parts = (self._manifest.revision, self._manifest.catalogue.size(), self.vaults())
+        return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,10 +1,14 @@
-"""The row of a note in the manifest, and how it is kept in SQLite."""
+"""What the manifest holds of a note and of a vault, and how it is kept in SQLite."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = """
@@ -20,6 +24,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_by_id ON notes (id);
 CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
 """
+_PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
 CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
 
 
@@ -101,3 +106,97 @@ def from_row(row: tuple[Any, ...]) -> NoteRow:
 def decode_file(name: bytes) -> str:
     """Return the name of a file as Python has it, of what stands in the column `file`."""
     return name.decode("utf-8", "surrogateescape")
+
+
+# -- vaults ----------------------------------------------------------------------------
+
+Span = tuple[int, int]  # first and last moment, in nanoseconds since the epoch
+_MINUTE = 60_000_000_000  # nanoseconds
+_FEWEST = 5  # files; fewer may be written by hand
+_MOST_SPANS = 8  # that are remembered of a vault
+_ROUNDED = 1_000  # nanoseconds, by which a time in seconds may be wrong
+
+
+@dataclass(frozen=True)
+class VaultFacts:
+    """The minutes in which the files of a vault were copied (a clone writes all of them within
+    moments, and what their times say is no date of a note), and notices of paths in it that are no
+    notes."""
+
+    copied: tuple[Span, ...] = ()
+    notices: Mapping[str, str] = field(default_factory=dict)
+
+
+def spans_of_copies(times: Iterable[int], known: Sequence[Span] = ()) -> tuple[Span, ...]:
+    """Return the minutes in which a vault was copied, each by its first and last moment.
+
+    That is a minute in which more than half of its files, and at least 5, were last written. What
+    was found once stays so, though files are edited later; those have times of their own then.
+
+    :param times: when each file of the vault was last written, in nanoseconds since the epoch.
+    :param known: what was found before.
+    """
+    ordered = sorted(times)
+    most = max(len(ordered) // 2, _FEWEST - 1)
+    for first, last in zip(ordered, ordered[most:], strict=False):
+        if last - first <= _MINUTE:
+            if _holding(first / 1e9, known):
+                break
+            return (*known, (first, first + _MINUTE))[-_MOST_SPANS:]
+    return tuple(known)
+
+
+def own_time(seconds: float | None, copied: Sequence[Span]) -> float | None:
+    """Return the time of a file; `None` where it is that of a copy, or not known.
+
+    :param seconds: since the epoch.
+    """
+    return None if seconds is None or _holding(seconds, copied) else seconds
+
+
+def _holding(seconds: float, spans: Sequence[Span]) -> bool:
+    moment = int(seconds * 1e9)
+    return any(first - _ROUNDED <= moment <= last + _ROUNDED for first, last in spans)
+
+
+# -- databases -------------------------------------------------------------------------
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done inside, or undo it when that fails.
+
+    :param db: a connection in autocommit mode (`isolation_level=None`).
+    """
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # on a full disk SQLite has undone it already
+            db.execute("ROLLBACK")
+        raise
+
+
+def connect_unchanged(path: Path) -> sqlite3.Connection:
+    """Open a database that nobody writes as long as it is open; it cannot be written here either.
+
+    :raises sqlite3.Error: when it is missing.
+    """
+    # `immutable` keeps SQLite from making files beside it.
+    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    # A store hands it to whichever thread searches, one at a time.
+    return sqlite3.connect(address, uri=True, check_same_thread=False)
+
+
+def connect_written(path: Path, is_synced: bool) -> sqlite3.Connection:
+    """Open a database that this process alone writes; it is made when it is missing.
+
+    :param is_synced: whether a change that was made survives a power cut.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
+    if not is_synced:
+        db.execute("PRAGMA synchronous=OFF")
+    return db

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from zlib import crc32
 
-from rag.index.sqlite import transaction
+from rag.index.note_rows import transaction
 
 VECTORS = "vectors.sqlite3"
 _SCHEMA = """

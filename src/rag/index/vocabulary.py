@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from rag.index.sqlite import transaction
+from rag.index.note_rows import transaction
 
 # Shorter words have too many neighbours; in longer ones two slips are as likely as one is in
 # these (the lengths that Lucene's "fuzziness auto" uses are 3 and 6).

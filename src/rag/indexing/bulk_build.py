@@ -14,9 +14,8 @@ from pathlib import Path
 
 from rag.config import IndexConfig
 from rag.exceptions import IndexingError
-from rag.index.note_rows import NoteRow
+from rag.index.note_rows import NoteRow, Span
 from rag.index.snapshots import IndexDirectory
-from rag.index.vault_facts import Span
 from rag.indexing.note_points import chunks_of, to_points
 from rag.indexing.note_reader import ReadNote, read_file
 from rag.stores.base.points import Point, weight

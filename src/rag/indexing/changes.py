@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
-from rag.index.manifest import Manifest
-from rag.index.vault_facts import Span, VaultFacts, read_facts, record_facts, spans_of_copies
+from rag.index.manifest import Manifest, read_facts, record_facts
+from rag.index.note_rows import Span, VaultFacts, spans_of_copies
 from rag.vault import NoteFile, Scan, scan_folder
 
 _PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
-from rag.index.fingerprint import fingerprint
 from rag.index.lookup import open_manifest
-from rag.index.manifest import Manifest
+from rag.index.manifest import Manifest, fingerprint
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults
 from rag.indexing.changes import Changes, find_changes

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.index.embedding_space import Embedded, Space, read_embedded, record_embedded
-from rag.index.fingerprint import fingerprint
-from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.index.manifest import UNEMBEDDED, Manifest, fingerprint, keep_copied, published_manifest
 from rag.index.snapshots import IndexDirectory
-from rag.index.vault_facts import keep_copied
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.support.disk_space import is_of_full_disk
 from rag.support.memory_limits import give_back

@@ -11,8 +11,7 @@ from hashlib import blake2b
 from typing import Any
 
 from rag.config import IndexConfig
-from rag.index.note_rows import ChunkKey, NoteRow
-from rag.index.vault_facts import Span, own_time
+from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
 from rag.indexing.note_limits import bound_chunks
 from rag.support.regular_files import open_file
 from rag.text.token_estimate import count_all, count_tokens

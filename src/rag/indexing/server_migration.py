@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError, UsageError
-from rag.index.fingerprint import readable
-from rag.index.manifest import Manifest
+from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST
 from rag.indexing.reports import Progress, unseen
 from rag.stores.base.document_store import BaseDocumentStore

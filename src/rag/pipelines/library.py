@@ -11,7 +11,7 @@ from haystack import Pipeline
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
-from rag.index.vault_facts import spans_of_copies
+from rag.index.note_rows import spans_of_copies
 from rag.index.vault_registry import configured_vaults
 from rag.indexing.documents import Document, DocumentMeta, IndexingResult
 from rag.indexing.dry_run import compare

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, RAGError
-from rag.index.filter_catalog import ManifestCatalogue
+from rag.index.manifest import ManifestCatalogue
 from rag.query.llm import Asked
 from rag.query.planner.audit_log import (
     AuditRecord,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -29,18 +27,16 @@ def command_to_add(extra: str) -> str:
     :param extra: the name of an optional dependency in pyproject.toml.
     """
     libraries = [shlex.quote(library) for library in _libraries(extra)]
-    folder = Path(sys.prefix)
+    folder, names = Path(sys.prefix), " ".join(libraries)
+    python = shlex.quote(sys.executable)
     if (folder / "uv-receipt.toml").is_file():
-        # uv forgets what an earlier command added, unless it is named again.
-        added = [shlex.quote(library) for library in _added_by_uv(folder / "uv-receipt.toml")]
-        names = " ".join(f"--with {library}" for library in dict.fromkeys([*added, *libraries]))
-        return f"uv tool install {names} {shlex.quote(_origin())}"
-    names = " ".join(libraries)
+        added = " ".join(f"--with {library}" for library in libraries)
+        return f"uv tool install {added} {shlex.quote(_origin())}"
     if (folder / "pipx_metadata.json").is_file():
         return f"pipx inject {shlex.quote(folder.name)} {names}"
-    if _was_installed_by() == "uv":
-        return f"uv pip install --python {shlex.quote(sys.executable)} {names}"
-    return f"{shlex.quote(sys.executable)} -m pip install {names}"
+    if _metadata("INSTALLER").strip() == "uv":  # which puts no pip there
+        return f"uv pip install --python {python} {names}"
+    return f"{python} -m pip install {names}"
 
 
 def _libraries(extra: str) -> list[str]:
@@ -50,37 +46,18 @@ def _libraries(extra: str) -> list[str]:
     except PackageNotFoundError:
         required = []
     marks = (f'extra == "{extra}"', f"extra == '{extra}'")
-    found = [one.partition(";")[0].strip() for one in required if any(m in one for m in marks)]
-    return found or [f"{DISTRIBUTION}[{extra}]"]
-
-
-def _added_by_uv(receipt: Path) -> list[str]:
-    """Return the libraries that `uv tool install --with` added before."""
-    try:
-        requirements = tomllib.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
-    except (OSError, ValueError, KeyError):
-        return []
-    others = [one for one in requirements if one.get("name") != DISTRIBUTION]
-    return [_as_requirement(one) for one in others]
-
-
-def _as_requirement(one: dict[str, Any]) -> str:
-    extras = ",".join(one.get("extras", []))
-    return f"{one['name']}{f'[{extras}]' if extras else ''}{one.get('specifier', '')}"
+    libraries = [one.partition(";")[0].strip() for one in required if any(m in one for m in marks)]
+    return libraries or [f"{DISTRIBUTION}[{extra}]"]
 
 
 def _origin() -> str:
     """Return the wheel or folder that was installed from; the distribution, where there is none."""
-    try:
-        said = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
-        address = urlsplit(said.get("url", ""))
-    except (PackageNotFoundError, ValueError, OSError):
-        return DISTRIBUTION
+    address = urlsplit(json.loads(_metadata("direct_url.json") or "{}").get("url", ""))
     return url2pathname(address.path) if address.scheme == "file" else DISTRIBUTION
 
 
-def _was_installed_by() -> str:
+def _metadata(name: str) -> str:
     try:
-        return (distribution(DISTRIBUTION).read_text("INSTALLER") or "").strip()
+        return distribution(DISTRIBUTION).read_text(name) or ""
     except (PackageNotFoundError, OSError):
         return ""

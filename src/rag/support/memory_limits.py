@@ -7,40 +7,11 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 _ROOT = Path("/")
+_GROUPS = "sys/fs/cgroup"  # control groups, version 2
 _ARENA_MAX = -8  # the number of this limit in glibc
 _ARENAS = 2
-
-
-class _Control(NamedTuple):
-    """Where a version of control groups keeps its figures. `cached` is of files that the system
-    lets go when memory is wanted."""
-
-    mount: str
-    group: re.Pattern[str]
-    limit: str
-    used: str
-    cached: re.Pattern[str]
-
-
-_CONTROLS = (
-    _Control(
-        "sys/fs/cgroup",
-        re.compile(r"^0::/(.*)$", re.M),
-        "memory.max",
-        "memory.current",
-        re.compile(r"^inactive_file (\d+)$", re.M),
-    ),
-    _Control(
-        "sys/fs/cgroup/memory",
-        re.compile(r"^\d+:(?:[^:\n]*,)?memory(?:,[^:\n]*)?:/(.*)$", re.M),
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        re.compile(r"^total_inactive_file (\d+)$", re.M),
-    ),
-)
 
 
 def free_memory(root: Path = _ROOT) -> int | None:
@@ -48,39 +19,28 @@ def free_memory(root: Path = _ROOT) -> int | None:
 
     :param root: where `proc` and `sys` are.
     """
-    return min([*_of_machine(root), *_of_groups(root)], default=None)
+    return min(_limits(root), default=None)
 
 
-def _of_machine(root: Path) -> Iterator[int]:
+def _limits(root: Path) -> Iterator[int]:
+    """Yield what is left of the machine, and of each group with a limit that this process is in."""
     with suppress(OSError):
-        found = re.search(r"MemAvailable: *(\d+) kB", (root / "proc/meminfo").read_text("ascii"))
-        if found:
-            yield int(found[1]) << 10
-
-
-def _of_groups(root: Path) -> Iterator[int]:
-    """Yield what is left in each group with a limit that this process is in."""
+        available = re.search(r"MemAvailable: *(\d+) kB", (root / "proc/meminfo").read_text())
+        if available:
+            yield int(available[1]) << 10
     with suppress(OSError):
         groups = (root / "proc/self/cgroup").read_text("utf-8", "replace")
-        for control in _CONTROLS:
-            group = control.group.search(groups)
-            if not group:
-                continue
-            mount = root / control.mount
-            folder = mount / group[1]
-            # A container sees its own group as the root, or not at all by the name it has outside.
-            for place in (folder, *folder.parents):
-                yield from _left(place, control)
-                if place == mount:
-                    break
-
-
-def _left(group: Path, control: _Control) -> Iterator[int]:
-    with suppress(OSError, ValueError):  # no such group, or "max" for no limit
-        limit = int((group / control.limit).read_text("ascii"))
-        used = int((group / control.used).read_text("ascii"))
-        cached = control.cached.search((group / "memory.stat").read_text("ascii"))
-        yield max(0, limit - used + (int(cached[1]) if cached else 0))
+        name = re.search(r"^0::/(.*)$", groups, re.M)
+        # A container sees its own group as the root, or not at all by the name it has outside.
+        folder = root / _GROUPS / (name[1] if name else "")
+        for group in (folder, *folder.parents)[: len(Path(name[1]).parts) + 1 if name else 0]:
+            with suppress(OSError, ValueError):  # no such group, or "max" for no limit
+                limit = int((group / "memory.max").read_text())
+                used = int((group / "memory.current").read_text())
+                # Of files that the system lets go when memory is wanted.
+                facts = (group / "memory.stat").read_text()
+                cached = re.search(r"^inactive_file (\d+)$", facts, re.M)
+                yield max(0, limit - used + (int(cached[1]) if cached else 0))
 
 
 def limit_arenas(most: int = _ARENAS) -> None:
