@@ -166,17 +166,3 @@ class TestStatus:
     def test_a_vault_that_was_never_indexed_is_named(self, rag, indexed, write_notes):
         rag("vault", "add", write_notes("other", {"a.md": "x"}))
         assert rag("status", "--json").json["not_indexed"] == ["other"]
-
-
-def test_a_folder_that_appears_in_vaults_dir_is_taken_in_with_a_word_once(
-    rag, write_notes, monkeypatch
-):
-    parent = write_notes("first", {"a.md": "# A\n"}).parent
-    monkeypatch.setenv("RAG_VAULTS_DIR", str(parent))
-    assert "vaults_dir" not in rag("index").err
-    folder = write_notes("later", {"b.md": "# B\n"})
-    assert rag("index").err == (
-        f"rag: {folder} lies in vaults_dir, and is the vault 'later' from now on:"
-        " `rag vault remove later` takes it out\n"
-    )
-    assert "vaults_dir" not in rag("index").err

@@ -24,10 +24,10 @@ from rag.exceptions import IndexingError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing import bulk_build as portions
-from rag.indexing import worker_pool as workers
 from rag.indexing.bulk_build import split
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
+from rag.support.processes import PythonProcess
 from rag.vault.discovery import NoteFile
 
 NOTES = {
@@ -49,7 +49,7 @@ def cut(monkeypatch) -> Callable[[int, int], None]:
     def patch(size: int, processes: int) -> None:
         monkeypatch.setattr(portions, "SMALLEST", size or 1 << 40)
         monkeypatch.setattr(portions, "USUAL", size)
-        monkeypatch.setattr(workers, "_affordable", lambda: processes)
+        monkeypatch.setattr(portions, "_affordable", lambda: processes)
 
     return patch
 
@@ -120,7 +120,7 @@ def test_notes_added_later_join_those_that_are_there(
 
 
 def test_a_small_run_starts_no_process(vault, refresh, monkeypatch) -> None:
-    monkeypatch.setattr(workers, "_Worker", None)
+    monkeypatch.setattr(portions, "PythonProcess", None)
     assert refresh(v=vault).notes == 40
 
 
@@ -208,15 +208,16 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     vault, config, refresh, points, tmp_path, cut, monkeypatch
 ) -> None:
     cut(1200, 2)
-    give = workers._Worker.give
+    order, orders = PythonProcess.order, []
 
-    def give_and_kill(worker, number, portion):
-        give(worker, number, portion)
-        if number == 2:
+    def order_and_kill(worker, portion):
+        order(worker, portion)
+        orders.append(portion)
+        if len(orders) == 3:
             worker.process.kill()
 
     with monkeypatch.context() as patched:
-        patched.setattr(workers._Worker, "give", give_and_kill)
+        patched.setattr(PythonProcess, "order", order_and_kill)
         with pytest.raises(IndexingError, match=r"ended before its time.*signal 9") as raised:
             refresh(v=vault)
     assert "rag index" in raised.value.hint
@@ -241,13 +242,10 @@ def test_an_answer_that_breaks_off_is_one_of_a_process_that_died(
 
 
 def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_path, capfd) -> None:
-    worker = workers._Worker()
-    worker.answers.close()
-    with worker:
-        worker.give(
-            0, portions.NoteBatch("v", str(tmp_path), [], config.index, str(tmp_path / "i"))
-        )
-        assert worker.process.process.wait(20) == 0
+    with PythonProcess(portions.__name__, portions.work.__name__) as worker:
+        worker.answers.close()
+        worker.order(portions.NoteBatch("v", str(tmp_path), [], config.index, str(tmp_path / "i")))
+        assert worker.process.wait(20) == 0
     assert capfd.readouterr().err == ""
 
 
@@ -255,33 +253,34 @@ def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_pa
     ("free", "processes"), [(2_000_000_000, 2), (800_000_000, 1), (300_000_000, 1), (None, 2)]
 )
 def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, processes) -> None:
-    monkeypatch.setattr(workers, "free_memory", lambda: free)
+    monkeypatch.setattr(portions, "free_memory", lambda: free)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    assert workers._affordable() == processes
+    assert portions._affordable() == processes
 
 
 RUN = """
 import sys, time
 from pathlib import Path
 from rag.config import RAGConfig
-from rag.indexing import bulk_build as portions, worker_pool as workers
+from rag.indexing import bulk_build as portions
 from rag.indexing.run import IndexRun
+from rag.stores.edge.segments import SegmentHome
+from rag.support.processes import PythonProcess
 
 portions.SMALLEST = portions.USUAL = 1200
-workers._affordable = lambda: 2
-started = workers._Worker.__init__
+portions._affordable = lambda: 2
+started = PythonProcess.__init__
 
-def tell(worker):
-    started(worker)
-    print(worker.process.process.pid, flush=True)
+def tell(worker, *names):
+    started(worker, *names)
+    print(worker.process.pid, flush=True)
 
-def import_segments(writer, built):
+def import_segments(home, folder):
     print("built", flush=True)
     time.sleep(60)
 
-workers._Worker.__init__ = tell
-from rag.indexing.index_writer import IndexWriter
-IndexWriter.import_segments = import_segments
+PythonProcess.__init__ = tell
+SegmentHome.import_segments = import_segments
 with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
     run.index_vault("v", Path(sys.argv[2]))
 """
@@ -340,7 +339,7 @@ def test_ctrl_c_reaches_the_writer_only(writer) -> None:
 
 
 def test_a_process_that_builds_needs_no_haystack() -> None:
-    code = "import sys; import rag.indexing.worker_pool; print('haystack' in sys.modules)"
+    code = "import sys; import rag.indexing.bulk_build; print('haystack' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
@@ -384,14 +383,14 @@ def test_without_a_python_to_start_this_process_does_it(
     vault, config, refresh, cut, monkeypatch
 ) -> None:
     cut(1200, 2)
-    monkeypatch.setattr(workers, "_Worker", None)
+    monkeypatch.setattr(portions, "PythonProcess", None)
     monkeypatch.setattr(sys, "executable", "/opt/server/plugin-host")
     assert refresh(v=vault).notes == 40
 
 
 def test_a_frozen_program_is_not_started_again(vault, refresh, cut, monkeypatch) -> None:
     cut(1200, 2)
-    monkeypatch.setattr(workers, "_Worker", None)
+    monkeypatch.setattr(portions, "PythonProcess", None)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert refresh(v=vault).notes == 40
 
@@ -410,18 +409,3 @@ def test_as_many_workers_as_the_system_allows_do(vault, refresh, cut, monkeypatc
     monkeypatch.setattr(subprocess, "Popen", start)
     assert refresh(v=vault).notes == 40
     assert len(started) == allowed
-
-
-def test_an_index_that_still_has_room_for_embeddings_takes_no_segments(
-    vault, config, refresh, cut, monkeypatch
-) -> None:
-    """A run may have been killed between forgetting the embeddings and dropping their space."""
-    cut(1200, 1)
-    with IndexRun(config) as run:
-        run.writer.prepare()
-        assert run.writer.takes_segments
-        run.writer.store.add_dense_space(3)  # type: ignore[attr-defined]
-        assert not run.writer.takes_segments
-        run.index_vault("v", vault)
-        run.publish()
-    assert refresh(v=vault).notes == 40

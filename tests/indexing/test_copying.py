@@ -1,4 +1,4 @@
-"""`copy_to_server`: an embedded index goes up as it is, and a run broken off goes on."""
+"""`copy_to_server`: an embedded index goes up as it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
-from rag.indexing.server_migration import copy_to_server
+from rag.indexing.server import copy_to_server
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
@@ -45,7 +45,7 @@ def folder(write_notes: Callable[..., Path], refresh: Callable[..., Any], age: A
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.indexing.server_migration._PAGE", 3)
+    monkeypatch.setattr("rag.indexing.server._PAGE", 3)
 
 
 def embed(config: RAGConfig, size: int) -> None:
@@ -78,7 +78,7 @@ def test_the_server_holds_the_same_points_with_their_vectors(
 ) -> None:
     embed(config, 4)
     report = copy_to_server(remote)
-    assert (report.notes, report.chunks, report.embedded, report.resumed) == (12, 12, 12, 0)
+    assert (report.notes, report.chunks, report.embedded) == (12, 12, 12)
     with get_document_store(config) as one, get_document_store(remote) as other:
         assert kept_in(other) == kept_in(one)
 
@@ -138,41 +138,6 @@ def test_it_tells_how_far_it_is(remote: RAGConfig, folder: Path) -> None:
     assert told == [(0, 12), (3, 12), (6, 12), (9, 12), (12, 12)]
 
 
-@pytest.mark.usefixtures("small_pages")
-def test_a_copy_broken_off_goes_on_where_it_was(
-    remote: RAGConfig, folder: Path, server: QdrantServer
-) -> None:
-    def stop(done: int, total: int) -> None:
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        copy_to_server(remote, stop)
-    with get_document_store(remote) as store:
-        assert not store.is_readable
-    writes = server.paths().count(WRITE)
-    assert copy_to_server(remote).resumed == 6
-    assert server.paths().count(WRITE) == writes + 2
-    assert copy_to_server(remote).resumed == 0
-
-
-@pytest.mark.usefixtures("small_pages")
-def test_after_a_new_generation_a_copy_begins_anew(
-    config: RAGConfig, remote: RAGConfig, folder: Path
-) -> None:
-    def stop(done: int, total: int) -> None:
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        copy_to_server(remote, stop)
-    embed(config, 4)
-    report = copy_to_server(remote)
-    assert (report.resumed, report.embedded) == (0, 12)
-    with get_document_store(remote) as store:
-        assert store.count_embedded() == 12
-
-
 def stop(done: int, total: int) -> None:
     """Press Ctrl-C when half the points are copied."""
     if done == 6:
@@ -197,53 +162,13 @@ def test_after_a_copy_broken_off_rag_index_writes_all_that_it_overwrote(
     assert points(remote) != before
     assert refresh(config=remote, work=folder).published
     assert points(remote) == before
-
-
-@pytest.mark.usefixtures("small_pages")
-def test_what_rag_index_wrote_between_two_copies_is_overwritten(
-    config: RAGConfig,
-    remote: RAGConfig,
-    folder: Path,
-    refresh: Callable[..., Any],
-    points: Callable[[RAGConfig], Any],
-    age: Any,
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        copy_to_server(remote, stop)
-    for file in folder.glob("*.md"):
-        file.write_text(file.read_text("utf-8").replace("Text", "New text"), "utf-8")
-    age(folder)
-    refresh(config=remote, work=folder)
-
-    def stop_at_once(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):  # it still knows next time
-        copy_to_server(remote, stop_at_once)
-    assert copy_to_server(remote).resumed == 0
-    assert points(remote) == points(config)
+    assert copy_to_server(remote).chunks == 12
 
 
 def test_a_damaged_working_copy_is_no_hindrance(remote: RAGConfig, folder: Path) -> None:
     copy_to_server(remote)
     (remote.index_dir / "work" / MANIFEST).write_bytes(b"no manifest" * 1000)
     assert copy_to_server(remote).chunks == 12
-
-
-@pytest.mark.usefixtures("small_pages")
-def test_what_the_server_lost_meanwhile_is_copied_again(
-    remote: RAGConfig, folder: Path, server: QdrantServer
-) -> None:
-    def stop(done: int, total: int) -> None:
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        copy_to_server(remote, stop)
-    server.engine.delete_collection("obsidian_knowledge")
-    assert copy_to_server(remote).resumed == 0
-    with get_document_store(remote) as store:
-        assert store.count_documents() == 12
 
 
 def test_without_a_server_it_says_how_to_name_one(config: RAGConfig) -> None:

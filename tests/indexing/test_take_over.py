@@ -20,7 +20,7 @@ from rag.exceptions import IndexingError, LockedError, StoreConnectionError, Usa
 from rag.index.snapshots import MANIFEST
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
-from rag.indexing.take_over import take_over
+from rag.indexing.server import take_over
 from rag.stores import open_directory
 from rag.stores.server.catalog import Catalog
 from rag.stores.server.identity import ServerMark
@@ -270,7 +270,7 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(
     def overtaken(*_: Any) -> None:
         change(desk, machine="third", name="third")
 
-    monkeypatch.setattr("rag.indexing.take_over._go_on_from", overtaken)
+    monkeypatch.setattr("rag.indexing.server._go_on_from", overtaken)
     with pytest.raises(LockedError, match="third is writing"):
         take_over(laptop, open_directory(laptop))
 
@@ -285,7 +285,7 @@ def test_the_run_that_was_taken_over_stops(
     index(desk, folder)
     edit(folder, age)
     with IndexRun(desk, open_directory(desk)) as run:
-        run.writer.prepare()
+        run.prepare()
         index(laptop, folder, take_over=True)
         before = points(laptop)
         with pytest.raises(LockedError, match="has taken over"):

@@ -26,7 +26,7 @@ from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
-from rag.indexing.server_migration import copy_to_server
+from rag.indexing.server import copy_to_server
 from rag.pipelines import QueryFilters, create_search_pipeline, search
 from rag.search.run import open_store
 from rag.stores import get_document_store

@@ -135,7 +135,7 @@ def open_to_write(config: RAGConfig) -> IndexDirectory:
 
     directory = open_directory(config)
     if config.store.url:
-        from rag.indexing.take_over import require_writer
+        from rag.indexing.server import require_writer
 
         require_writer(config, directory)
     return directory

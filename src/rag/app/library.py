@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FOR_NOTES = (
     *("rag.answers.prompt_injection", "rag.app.results"),
     *("rag.app.notes.lines", "rag.app.refresh", "rag.app.search"),
-    *("rag.app.status", "rag.indexing.child_writer", "rag.indexing.run"),
+    *("rag.app.status", "rag.indexing.run"),
 )
 _MOST = 4  # readers at once; who comes later waits
 _LOOK = 0.2  # seconds for looking what changed, where nothing is to be indexed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,23 +74,16 @@ def _index(config: RAGConfig, vaults: dict[str, str], scans: dict[str, Scan]) ->
     :param scans: what their folders hold.
     :raises LockedError: when another process writes the index.
     """
-    from rag.indexing.child_writer import watch
     from rag.indexing.run import IndexRun
 
-    directory = open_to_write(config)
-
-    def work(tell_size: Callable[[int], None]) -> Refreshed:
-        with IndexRun(config, directory) as run:
-            run.tell_size, run.scans = tell_size, scans
-            run.writer.prepare()
-            if run.writer.is_rebuilding:
-                raise _NeedsRebuildError
-            for vault, root in vaults.items():
-                run.index_vault(vault, Path(root))
-            run.publish()
-            return Refreshed(0, tuple(_told(run)))
-
-    return watch(directory, work)
+    with IndexRun(config, open_to_write(config)) as run:
+        run.prepare()
+        if run.is_rebuilding:
+            raise _NeedsRebuildError
+        for vault, root in vaults.items():
+            run.index_vault(vault, Path(root), scan=scans.get(vault))
+        run.publish()
+        return Refreshed(0, tuple(_told(run)))
 
 
 def _told(run: IndexRun) -> Iterator[str]:

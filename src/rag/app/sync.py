@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +40,7 @@ from rag.text.messages import plural
 if TYPE_CHECKING:
     from rag.indexing.reports import Progress, RunReport
     from rag.indexing.run import IndexRun
-    from rag.indexing.server_migration import CopyReport
+    from rag.indexing.server import CopyReport
 
 _LOCAL = ("builtin", "onnx")
 # Given what is worked on and the noun of its items; shows how far it is while it is open.
@@ -76,29 +75,34 @@ def no_progress(what: str, noun: str) -> AbstractContextManager[Progress | None]
 def sync(
     config: RAGConfig, request: SyncRequest, show_progress: ShowProgress = no_progress
 ) -> SyncReport:
-    """Bring the index up to date; see `Workspace.sync`."""
-    from rag.indexing.child_writer import watch
+    """Bring the index up to date.
 
-    directory = _directory(config, request)
-    notice = _become_writer(config, directory, request, show_progress)
+    :raises UsageError: for a folder that is none, or when there is nothing to index.
+    :raises LockedError: when another process is writing the index.
+    """
+    from rag.indexing.run import IndexRun
 
-    def work(tell_size: Callable[[int], None]) -> RunReport:
-        with _open_run(config, directory, request) as run:
-            run.report.notices += [notice] if notice else []
-            run.tell_size = tell_size
-            _refresh(run, config, request, show_progress)
-            if request.embed is not False:
-                _embed(run, config, request, show_progress)
-        return run.report
-
-    started, before = time.monotonic(), gc.get_threshold()
+    started = time.monotonic()
     try:
-        report = watch(directory, work)
+        directory = open_directory(config)
+    except IndexUnavailableError:
+        if not request.rebuild:
+            raise
+        directory = IndexDirectory.of(config)  # what cannot be read of it is not needed
+    notice = _become_writer(config, directory, request)
+    registry = Registry.load(config)
+    registry.check_place()  # before a rebuild takes anything away
+    # A bad one is refused before the index is made or locked.
+    registry.identify_all(config, request.folders, request.name)
+    try:
+        with IndexRun(config, directory, rebuild=request.rebuild, wait=request.wait) as run:
+            run.report.notices += [notice] if notice else []
+            _index_vaults(run, request, show_progress)
+            if request.embed is not False:
+                _embed(run, request, show_progress)
     except KeyboardInterrupt:
         raise RunInterruptedError("interrupted", hint=INDEX_AGAIN) from None
-    finally:
-        gc.set_threshold(*before)
-    return SyncReport(run=report, elapsed_ms=_milliseconds(started))
+    return SyncReport(run=run.report, elapsed_ms=_milliseconds(started))
 
 
 def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
@@ -107,14 +111,18 @@ def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
     :raises UsageError: for a folder that is none, or when there is nothing to index.
     """
     from rag.index.lookup import open_manifest
-    from rag.indexing.dry_run import preview_changes
+    from rag.indexing.changes import preview
     from rag.indexing.reports import RunReport, VaultReport
 
-    started = time.monotonic()
-    found = preview_changes(config, [*request.folders], request.name, request.prune)
-    _check_any({changes.vault: Path(changes.root) for changes in found}, config)
-    run = RunReport()
-    for changes in found:
+    started, run = time.monotonic(), RunReport()
+    registry, roots = Registry.load(config), dict[str, str]()
+    wanted = registry.identify_all(config, request.folders, request.name)
+    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
+        roots = manifest.vaults()
+        run.notes, run.chunks = manifest.totals()
+    wanted = wanted or known_vaults(config, roots, registry)
+    _check_any(wanted, config)
+    for changes in preview(IndexDirectory.of(config), wanted, config, request.prune):
         paths = {
             "added": [file.path for file in changes.added],
             "changed": [file.path for file in changes.changed],
@@ -132,20 +140,14 @@ def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
             notices=changes.notices,
             paths=paths,
         )
-    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
-        run.notes, run.chunks = manifest.totals()
     return SyncReport(dry_run=True, run=run, elapsed_ms=_milliseconds(started))
-
-
-def _milliseconds(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
 
 
 def copy_index(
     config: RAGConfig, wait: bool = False, show_progress: ShowProgress = no_progress
 ) -> SyncCopy:
-    """Copy the index to the server that the settings name; see `Workspace.copy_index`."""
-    from rag.indexing.server_migration import copy_to_server
+    """Copy the index to the server that the settings name, as `copy_to_server` says."""
+    from rag.indexing.server import copy_to_server
 
     started = time.monotonic()
     with show_progress(config.store.collection, "chunks") as progress:
@@ -153,18 +155,11 @@ def copy_index(
     return SyncCopy(report, _milliseconds(started))
 
 
-def _directory(config: RAGConfig, request: SyncRequest) -> IndexDirectory:
-    try:
-        return open_directory(config)
-    except IndexUnavailableError:
-        if not request.rebuild:
-            raise
-        return IndexDirectory.of(config)  # what cannot be read of it is not needed
+def _milliseconds(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
 
 
-def _become_writer(
-    config: RAGConfig, directory: IndexDirectory, request: SyncRequest, show_progress: ShowProgress
-) -> str:
+def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> str:
     """Make sure that this machine writes the index; return what there is to say of it."""
     if not config.store.url:
         if request.take_over:
@@ -173,7 +168,7 @@ def _become_writer(
                 hint="Name the server whose index is meant in store.url.",
             )
         return ""
-    from rag.indexing.take_over import require_writer, take_over
+    from rag.indexing.server import require_writer, take_over
 
     if not request.take_over:
         require_writer(config, directory)
@@ -182,26 +177,14 @@ def _become_writer(
     return f"this machine writes the index now; {before} did before" if before else ""
 
 
-def _open_run(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> IndexRun:
-    from rag.indexing.run import IndexRun
-
-    registry = Registry.load(config)
-    registry.check_place()  # before a rebuild takes anything away
-    # A bad one is refused before the index is made or locked.
-    registry.identify_all(config, request.folders, request.name)
-    # Indexing makes millions of short-lived lists and no circles among them.
-    gc.set_threshold(100_000, 20, 100)
-    return IndexRun(config, directory, rebuild=request.rebuild, wait=request.wait)
-
-
-def _refresh(
-    run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
-) -> None:
+def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
+    """Read the folders that were named, or those of all vaults, and publish."""
+    config, notices = run.config, run.report.notices
     registry = Registry.load(config)
     named = registry.identify_all(config, request.folders, request.name)
     is_changed = registry.add(config, named)
     if not named:
-        _drop_left_out(run, config, configured_vaults(config, registry))
+        _drop_left_out(run, configured_vaults(config, registry))
     indexed = run.vaults()
     known = known_vaults(config, indexed, registry)
     wanted = named or known
@@ -210,50 +193,31 @@ def _refresh(
         if not request.take_over:  # the notes of another machine lay where they lay there
             check_collision(vault, root, indexed)
     if registry.notice:
-        run.report.notices.append(registry.notice)
+        notices.append(registry.notice)
     if is_changed or registry.notice:  # all folders at once, and only when none is refused
         registry.save()
     if not named:
-        run.report.notices += vaults_passed_over(config, registry)
-    _tell_overlaps(run, known, named)
-    _tell_appeared(run, config, wanted, indexed)
+        notices += vaults_passed_over(config, registry)
+    notices += [
+        f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
+        f" `rag vault remove {quote(inner)}` takes it out"
+        for inner, outer in overlaps(known)
+        if inner in named or outer in named
+    ]
     for vault, root in wanted.items():
         with show_progress(vault, "notes") as progress:
             run.index_vault(vault, root, request.prune, progress)
-    if request.prune:
-        _drop_gone(run, registry, config, wanted)
+    for vault, root in wanted.items() if request.prune else ():
+        if not root.is_dir():
+            registry.remove(config, vault)
+            run.remove_vault(vault)
+            notices.append(f"vault {vault!r} is gone, and forgotten")
     run.publish()
 
 
-def _tell_appeared(
-    run: IndexRun, config: RAGConfig, wanted: dict[str, Path], indexed: Collection[str]
-) -> None:
-    """Say which folders of `vaults_dir` become vaults of an index that has others already."""
-    parent = config.vaults_dir and config.vaults_dir.resolve()
-    for vault, root in wanted.items() if indexed else ():
-        if vault not in indexed and root.parent == parent:
-            said = f"{root} lies in vaults_dir, and is the vault {vault!r} from now on"
-            run.report.notices.append(_or_take_out(said, vault))
-
-
-def _tell_overlaps(run: IndexRun, known: dict[str, Path], named: Collection[str]) -> None:
-    """Say which of the vaults that were named lie in another one, or hold one."""
-    for inner, outer in overlaps(known):
-        if inner in named or outer in named:
-            said = f"vault {inner!r} lies in {outer!r}, so that its notes are found twice"
-            run.report.notices.append(_or_take_out(said, inner))
-
-
-def _or_take_out(said: str, vault: str) -> str:
-    """Say something of a vault, and how to take it out of the index."""
-    return f"{said}: `rag vault remove {quote(vault)}` takes it out"
-
-
-def _embed(
-    run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
-) -> None:
+def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
     """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
-    required = bool(request.embed)
+    config, required = run.config, bool(request.embed)
     models = resolved(config, "" if required else maker(read_embedded(run.manifest)))
     provider = embedding_provider(models)
     if required:
@@ -285,7 +249,7 @@ def _embed(
             run.report.notices.append(Standing(error.as_notice(f"{what}: ")))
 
 
-def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
+def _check_any(vaults: Mapping[str, Path], config: RAGConfig) -> None:
     if not vaults:
         where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
         raise UsageError(
@@ -294,21 +258,10 @@ def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
         )
 
 
-def _drop_left_out(run: IndexRun, config: RAGConfig, configured: dict[str, Path]) -> None:
+def _drop_left_out(run: IndexRun, configured: Collection[str]) -> None:
     """Take out the folders of `vaults_dir` that the configuration leaves out now."""
-    for vault, root in run.vaults().items():
-        of_ours = config.vaults_dir is not None and root.parent == config.vaults_dir.resolve()
-        if of_ours and vault not in configured and root.is_dir():
+    parent = run.config.vaults_dir and run.config.vaults_dir.resolve()
+    for vault, root in run.vaults().items() if parent else ():
+        if root.parent == parent and vault not in configured and root.is_dir():
             gone = run.remove_vault(vault)
             run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
-
-
-def _drop_gone(
-    run: IndexRun, registry: Registry, config: RAGConfig, vaults: dict[str, Path]
-) -> None:
-    """Forget the vaults whose folders are gone."""
-    for vault, root in vaults.items():
-        if not root.is_dir():
-            registry.remove(config, vault)
-            run.remove_vault(vault)
-            run.report.notices.append(f"vault {vault!r} is gone, and forgotten")

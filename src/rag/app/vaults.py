@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,21 +127,15 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
     :raises UsageError: when there is no such vault.
     :raises LockedError: when another process is writing the index.
     """
-    from rag.indexing.child_writer import watch
     from rag.indexing.run import IndexRun
 
     name = unicodedata.normalize("NFC", name)
-    directory = open_to_write(config)
-
-    def work(tell_size: Callable[[int], None]) -> VaultChange:
-        with IndexRun(config, directory) as run:
-            known = known_vaults(config, run.vaults())
-            if name not in known:
-                raise unknown_vault(name, list(known))
-            registry = Registry.load(config)
-            registry.remove(config, name)
-            gone = run.remove_vault(name)
-            run.publish()
-        return VaultChange(name, gone, registry.notice)
-
-    return watch(directory, work)
+    with IndexRun(config, open_to_write(config)) as run:
+        known = known_vaults(config, run.vaults())
+        if name not in known:
+            raise unknown_vault(name, list(known))
+        registry = Registry.load(config)
+        registry.remove(config, name)
+        gone = run.remove_vault(name)
+        run.publish()
+    return VaultChange(name, gone, registry.notice)

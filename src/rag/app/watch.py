@@ -51,7 +51,7 @@ _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
 # Import what a run needs, and wait for the word; without one the watcher is gone.
 _BEGIN = """
 import sys
-import rag.app.sync, rag.cli.commands.index, rag.indexing.child_writer, rag.indexing.run
+import rag.app.sync, rag.cli.commands.index, rag.indexing.run
 if sys.stdin.read(1):
     from rag.__main__ import main
     main()

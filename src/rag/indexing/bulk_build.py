@@ -1,26 +1,35 @@
-"""Note batches: enough new notes to be read and written apart, as segments of the index.
+"""Note batches: enough new notes to be read and written apart, as segments of the index, by two
+processes where that pays.
 
 What a note batch becomes depends on its notes alone, not on which process makes it, nor on when.
 """
 
 from __future__ import annotations
 
+import gc
+import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from math import ceil
+from multiprocessing.connection import wait
 from pathlib import Path
 
 from rag.config import IndexConfig
-from rag.exceptions import IndexingError
+from rag.exceptions import INDEX_AGAIN, IndexingError
 from rag.index.note_rows import NoteRow, Span
+from rag.index.searchable_text import beside, indexed_text
 from rag.index.snapshots import IndexDirectory
-from rag.indexing.note_points import chunks_of, to_points
-from rag.indexing.note_reader import ReadNote, read_file
-from rag.stores.base.points import Point, weight
+from rag.indexing.note_reader import NoteChunk, read_file
+from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.segments import build_segments
+from rag.support.disk_space import be_watched, disk_full
+from rag.support.memory_limits import free_memory, give_back, limit_arenas
 from rag.support.pipeline_errors import own_errors
+from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile
 
@@ -36,6 +45,8 @@ _TWO_PROCESSES = 9_000_000  # bytes that pay for a second one
 _MOST_NOTES = 5_000
 _BATCH_CHUNKS = 1000
 _TOGETHER = 512  # chunks whose vectors are held at once; those of one may take 100 KB
+_MOST_PROCESSES = 2
+_MEMORY = 450 << 20  # bytes that each may take, the files counted that it has mapped
 Progress = Callable[[int], None]
 
 
@@ -82,6 +93,9 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     return [run for run in runs if run]
 
 
+# -- building --------------------------------------------------------------------------
+
+
 def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -> BuiltSegments:
     """Read the notes of a note batch and write their chunks into segments.
 
@@ -95,19 +109,19 @@ def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -
         directory.make_parts()
         # A name of its own: a process that outlived another run must not meet this one.
         built = BuiltSegments(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
-        batches = _batches(note_batch, built, progress)
-        points = (_points(notes, directory, encoder, words) for notes in batches)
+        batches = _read(note_batch, built, progress)
+        points = (_points(chunks, directory, encoder, words) for chunks in batches)
         build_segments(built.folder, chain.from_iterable(points))
     built.words = sorted(words)
     return built
 
 
-def _batches(
+def _read(
     note_batch: NoteBatch, built: BuiltSegments, progress: Progress
-) -> Iterator[list[ReadNote]]:
-    """Yield the notes of a note batch, some at a time; fill in `built`."""
-    notes: list[ReadNote] = []
-    size = told = 0
+) -> Iterator[list[NoteChunk]]:
+    """Yield the chunks of a note batch, those of some notes at a time; fill in `built`."""
+    chunks: list[NoteChunk] = []
+    reported = 0
     for done, file in enumerate(note_batch.files, 1):
         try:
             of = note_batch
@@ -119,24 +133,127 @@ def _batches(
             continue
         built.rows.append(note.row)
         built.chunks += len(note.chunks)
-        notes.append(note)
-        size += len(note.chunks)
-        if size >= _BATCH_CHUNKS:
-            yield notes
-            progress(done - told)
-            notes, size, told = [], 0, done
-    if size:
-        yield notes
-    progress(len(note_batch.files) - told)
+        chunks += note.chunks
+        if len(chunks) >= _BATCH_CHUNKS:
+            yield chunks
+            progress(done - reported)
+            chunks, reported = [], done
+    if chunks:
+        yield chunks
+    progress(len(note_batch.files) - reported)
 
 
 def _points(
-    notes: list[ReadNote], directory: IndexDirectory, encoder: DocumentEncoder, words: set[str]
+    chunks: Sequence[NoteChunk],
+    directory: IndexDirectory,
+    encoder: DocumentEncoder,
+    words: set[str],
 ) -> Iterator[list[Point]]:
-    """Yield the points of some notes; those of a large note some at a time."""
-    chunks = [chunk for note in notes for chunk in chunks_of(note)]
+    """Yield the points of chunks, some at a time; add the words they are written with."""
     for start in range(0, len(chunks), _TOGETHER):
-        encoded = to_points(chunks[start : start + _TOGETHER], encoder)
+        part = chunks[start : start + _TOGETHER]
+        encoded = encoder.encode(
+            [indexed_text(c.meta, c.text) for c in part], [beside(c.meta, c.text) for c in part]
+        )
         words.update(encoded.words)
-        directory.require_reserve(sum(map(weight, encoded.points)))
-        yield encoded.points
+        points = [
+            chunk_point(chunk.id, chunk.text, chunk.meta, vector)
+            for chunk, vector in zip(part, encoded.vectors, strict=True)
+        ]
+        directory.require_reserve(sum(map(weight, points)))
+        yield points
+
+
+# -- processes -------------------------------------------------------------------------
+
+
+def build_all(
+    batches: Sequence[NoteBatch], progress: Progress, processes: int | None = None
+) -> Generator[BuiltSegments]:
+    """Build batches and yield what became of each, in order.
+
+    :param progress: called repeatedly with how many more notes are done.
+    :param processes: how many may be at it; by default as many as there are processors and free
+        memory for, at most 2. With one, or a single note batch, this process does it itself.
+    :raises RAGError: what went wrong with a note batch, after all before it were yielded.
+    """
+    count = min(processes or _affordable(), len(batches), _MOST_PROCESSES)
+    with ExitStack() as stack:
+        workers: list[PythonProcess] = []
+        with suppress(OSError):  # the system allows no more
+            while 1 < count > len(workers) and may_start():
+                workers.append(stack.enter_context(PythonProcess(__name__, work.__name__)))
+        if workers:
+            yield from _collect(workers, batches, progress)
+            return
+    encoder = DocumentEncoder()
+    for batch in batches:
+        yield build(batch, encoder, progress)
+        give_back()
+
+
+def _affordable() -> int:
+    """Return how many there are processors for, and memory where the system tells."""
+    count, free = processors(), free_memory()
+    if free is not None:
+        count = min(count, free // _MEMORY)
+    return max(1, count)
+
+
+def _collect(
+    workers: Sequence[PythonProcess], batches: Sequence[NoteBatch], progress: Progress
+) -> Generator[BuiltSegments]:
+    waiting = deque(range(len(batches)))
+    building: dict[PythonProcess, int] = {}  # the number of the batch that each is at
+    outcomes: dict[int, BuiltSegments | BaseException] = {}
+
+    def give(worker: PythonProcess) -> None:
+        if waiting:
+            building[worker] = waiting.popleft()
+            worker.order(batches[building[worker]])
+
+    for worker in workers:
+        give(worker)
+    for number in range(len(batches)):
+        while number not in outcomes:
+            ready = wait([worker.answers for worker in building])
+            for worker in [worker for worker in building if worker.answers in ready]:
+                try:
+                    answer = worker.answer()
+                except EOFError as error:  # it ended before, or it cannot be trusted
+                    answer = _why_ended(worker.kill(), batches[number].directory)
+                    answer.__cause__ = error
+                if isinstance(answer, int):
+                    progress(answer)
+                else:
+                    outcomes[building.pop(worker)] = answer
+                    give(worker)
+        outcome = outcomes.pop(number)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        yield outcome
+
+
+def _why_ended(code: int, directory: str) -> IndexingError:
+    """Return what the end of a worker means."""
+    if code == -signal.SIGBUS:  # no block of the disk for what the engine has mapped
+        return disk_full(directory)
+    return IndexingError(
+        "a process that reads notes ended before its time",
+        f"signal {-code}" if code < 0 else f"exit code {code}",
+        hint=INDEX_AGAIN,
+    )
+
+
+def work() -> None:
+    """Be a worker: build batches until the standard input ends."""
+    be_watched()
+    limit_arenas(1)
+    gc.disable()  # indexing makes millions of short-lived lists and no circles among them
+    encoder = DocumentEncoder()
+    take_orders(lambda batch, tell: build(batch, encoder, tell), _clean_up)
+
+
+def _clean_up() -> None:
+    gc.collect()
+    give_back()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexingError
-from rag.index.manifest import Manifest, read_facts, record_facts
+from rag.exceptions import IndexingError, IndexUnavailableError
+from rag.index.manifest import Manifest, fingerprint, published_manifest, read_facts, record_facts
 from rag.index.note_rows import Span, VaultFacts, spans_of_copies
+from rag.index.snapshots import IndexDirectory
 from rag.vault import NoteFile, Scan, scan_folder
 
 _PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared
@@ -106,6 +109,33 @@ def _scan(root: str, config: RAGConfig, deadline: float | None = None) -> Scan:
 
 def _beneath(path: str, folders: dict[str, str]) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+
+def preview(
+    directory: IndexDirectory, vaults: Mapping[str, Path], config: RAGConfig, prune: bool = False
+) -> list[Changes]:
+    """Return what indexing the folders of vaults would find; nothing is written."""
+    with suppress(IndexUnavailableError), published_manifest(directory) as manifest:
+        if manifest.get("fingerprint") == fingerprint(config):
+            return [_preview(manifest, *vault, config, prune) for vault in vaults.items()]
+    return [_preview(Manifest.empty(), *vault, config, prune) for vault in vaults.items()]
+
+
+def _preview(manifest: Manifest, vault: str, root: Path, config: RAGConfig, prune: bool) -> Changes:
+    """Find the changes of a vault; files that were only touched are read, and are unchanged."""
+    from rag.indexing.note_reader import read_file
+
+    changes = find_changes(manifest, vault, root, config, prune)
+    suspects, changes.changed = changes.changed, []
+    for file in suspects:
+        before = manifest.note(vault, file.path)
+        with suppress(OSError):
+            read = read_file(changes.root, vault, file, config.index)
+            if before and not before.failed and before.hash == read.row.hash:
+                changes.unchanged += 1
+                continue
+        changes.changed.append(file)
+    return changes
 
 
 def count_stale(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
-from rag.indexing.note_limits import bound_chunks
 from rag.support.regular_files import open_file
 from rag.text.token_estimate import count_all, count_tokens
-from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id
+from rag.text.word_count import rough_words
+from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
 from rag.vault.markdown import RENDERED
 from rag.vault.note import CREATED, MODIFIED
 from rag.vault.properties import property_meta, searchable_fields
@@ -23,15 +24,23 @@ from rag.vault.readers import reader_of
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
+_FEWEST = 2  # characters of a word and what parts it from the next
+
+
+class NoteChunk(NamedTuple):
+    """A chunk to be written: its id, its text, and what its point holds beside it."""
+
+    id: str
+    text: str
+    meta: dict[str, Any]
 
 
 @dataclass(slots=True)
 class ReadNote:
-    """A note that was read: its row, and its chunks with what their points will hold."""
+    """A note that was read: its row, and its chunks."""
 
     row: NoteRow
-    chunks: list[Chunk] = field(default_factory=list)
-    metas: list[dict[str, Any]] = field(default_factory=list)
+    chunks: list[NoteChunk] = field(default_factory=list)
 
 
 def read_file(
@@ -41,23 +50,74 @@ def read_file(
     row, note = open_note(root, vault, file, config, copied)
     if not is_wanted(note, config):
         return ReadNote(row)
-    chunks = cut_note(note, config.chunk_size, config.chunk_overlap)
-    row.title, row.tags, row.problems = note.title, note.tags, note.problems
-    metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
-    row.chunks = [
-        ChunkKey(chunk.id, _chunk_hash(chunk, meta))
-        for chunk, meta in zip(chunks, metas, strict=True)
+    chunks = [
+        NoteChunk(chunk.id, chunk.text, chunk_meta(note, chunk, row.id))
+        for chunk in cut_note(note, config.chunk_size, config.chunk_overlap)
     ]
-    return ReadNote(row, chunks, metas)
+    row.title, row.tags, row.problems = note.title, note.tags, note.problems
+    row.chunks = [ChunkKey(chunk.id, _chunk_hash(chunk)) for chunk in chunks]
+    return ReadNote(row, chunks)
 
 
 def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
-    """Cut a note into the chunks that are indexed, sizes in tokens; it is changed where these come
-    to too much.
+    """Cut a note into the chunks that are indexed, sizes in tokens.
+
+    Where the words of the note, or what its chunks repeat (title, headings and tags), come to too
+    much, they are cut; the note is changed then, and its `problems` say so.
 
     :raises ValueError: unless 0 <= overlap < size.
     """
-    return bound_chunks(note, chunk_note(note, size, overlap, count_tokens, count_all))
+    chunks = _within_words(note, chunk_note(note, size, overlap, count_tokens, count_all))
+    budget = limits.MOST_OF_TAGS // max(1, len(chunks))
+    costs = accumulate(limits.COST_OF_TAG + len(tag) for tag in note.tags)
+    most = sum(cost <= budget for cost in costs)
+    if len(note.tags) > most:
+        note.problems.append(
+            f"{len(note.tags):,} tags are too many for a note of {len(chunks):,} chunks:"
+            f" only the first {most:,} are kept"
+        )
+        note.tags = note.tags[:most]
+    return _within_share(note, chunks)
+
+
+def _within_words(note: Note, chunks: list[Chunk]) -> list[Chunk]:
+    if sum(len(chunk.text) for chunk in chunks) < _FEWEST * limits.MOST_WORDS:
+        return chunks
+    words: set[str | bytes] = set()
+    for number, chunk in enumerate(chunks):
+        words.update(rough_words(chunk.text))
+        if len(words) > limits.MOST_WORDS:
+            note.problems.append(
+                f"more than {limits.MOST_WORDS:,} different words:"
+                f" only its first {number:,} chunks are indexed"
+            )
+            return chunks[:number]
+    return chunks
+
+
+def _within_share(note: Note, chunks: list[Chunk]) -> list[Chunk]:
+    share = limits.MOST_REPEATED // max(1, len(chunks))
+    longest = max((sum(map(len, chunk.heading)) for chunk in chunks), default=0)
+    if len(note.title) + longest <= share:
+        return chunks
+    note.problems.append(
+        f"title and headings are too long for a note of {len(chunks):,} chunks:"
+        f" only {share:,} characters of them are kept with each"
+    )
+    note.title = note.title[: share // 2].rstrip()
+    room = share - len(note.title)
+    return [replace(chunk, heading=_innermost(chunk.heading, room)) for chunk in chunks]
+
+
+def _innermost(heading: Sequence[str], room: int) -> tuple[str, ...]:
+    """Return the last headings of a path, as many as there is room for."""
+    kept: list[str] = []
+    for text in reversed(heading):
+        if room <= 0:
+            break
+        kept.append(text[:room])
+        room -= len(text)
+    return tuple(reversed(kept))
 
 
 def is_wanted(note: Note, config: IndexConfig) -> bool:
@@ -106,7 +166,10 @@ def open_note(
     modified, made = own_time(stat.st_mtime, copied), own_time(born, copied)
     note = reader_of(file.path).read(raw, vault, file.path, modified, made)
     note.problems[:0] = cut
-    _describe(row, note)
+    row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
+    row.created, row.modified, row.links = note.created, note.modified, note.links
+    row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
+    row.problems = note.problems
     return row, note
 
 
@@ -137,9 +200,9 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
     return meta
 
 
-def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -> NoteRow:
+def failed_row(before: NoteRow | None, vault: str, file: NoteFile, why: str) -> NoteRow:
     """Return the row of a note that could not be read; what was known of it is kept."""
-    row = root_row or NoteRow(vault, file.path, file.file, file.size, 0, False, b"")
+    row = before or NoteRow(vault, file.path, file.file, file.size, 0, False, b"")
     row.id = row.id or note_id(vault, file.path)
     row.title = row.title or file.path
     if file.mtime_ns:  # it was seen: until it changes, searching need not call the index old
@@ -149,16 +212,9 @@ def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -
     return row
 
 
-def _describe(row: NoteRow, note: Note) -> None:
-    row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
-    row.created, row.modified, row.links = note.created, note.modified, note.links
-    row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
-    row.problems = note.problems
-
-
-def _chunk_hash(chunk: Chunk, meta: dict[str, Any]) -> bytes:
+def _chunk_hash(chunk: NoteChunk) -> bytes:
     # A note's text holds no NUL. The `repr` of a long text takes longer than its hash.
-    held = f"{chunk.text}\0{meta!r}"
+    held = f"{chunk.text}\0{chunk.meta!r}"
     return blake2b(held.encode("utf-8", "replace"), digest_size=16).digest()
 
 

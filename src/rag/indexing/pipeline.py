@@ -1,29 +1,140 @@
-"""The indexing pipeline: chunks in, weighed, written and embedded."""
+"""The indexing pipeline and its components: chunks in, weighed, written and embedded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from itertools import chain
+from typing import Any
 
-from haystack import Document, Pipeline
+from haystack import Document, Pipeline, component, default_from_dict, default_to_dict
 from haystack.components.writers import DocumentWriter
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
-from rag.config import OllamaConfig, RAGConfig
-from rag.indexing.lexical_embedder import LexicalDocumentEmbedder
-from rag.indexing.note_points import NoteChunk
-from rag.indexing.sentence_embedder import Lookup, SentenceEmbedder
+from rag.clients.factory import embedding_provider, with_config
+from rag.config import ModelsConfig, OllamaConfig, RAGConfig, models_config
+from rag.index.searchable_text import beside, indexed_text, sentence_texts
+from rag.indexing.note_reader import NoteChunk
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore, own_store
+from rag.stores.edge.retrievers import with_store
+from rag.text.bm25_documents import DocumentEncoder
+from rag.text.token_estimate import count_tokens
 
 VECTORS = "sentence_embedder"
+Vectors = Mapping[str, list[float]]
+Lookup = Callable[[Sequence[str]], Vectors]  # gives those that there are
+
+# A failure is reported by the command; Haystack's log would add on stderr which of the inputs its
+# snapshot of the pipeline cannot hold.
+logging.getLogger("haystack").addHandler(logging.NullHandler())
 
 
-class Wrote(NamedTuple):
-    """The words that chunks were written with, and how many of them have vectors."""
+@component
+class LexicalDocumentEmbedder:
+    """Give documents the sparse vectors of BM25, made from title, headings and text."""
 
-    words: list[str]
-    embedded: int
+    def __init__(self) -> None:
+        self._encoder = DocumentEncoder()
+
+    @component.output_types(documents=list[Document], words=list[str])
+    def run(self, documents: list[Document]) -> dict[str, Sequence[Document] | list[str]]:
+        """Return `documents` with their `sparse_embedding`, and the `words` they are written with.
+
+        A `DocumentBatch` gives another.
+        """
+        encoded = self._encoder.encode(
+            [indexed_text(d.meta, d.content) for d in documents],
+            [beside(d.meta, d.content) for d in documents],
+        )
+        weighed = [
+            replace(document, sparse_embedding=SparseEmbedding(vector.indices, vector.values))
+            for document, vector in zip(documents, encoded.vectors, strict=True)
+        ]
+        is_batch = isinstance(documents, DocumentBatch)
+        return {
+            "documents": DocumentBatch(weighed) if is_batch else weighed,
+            "words": encoded.words,
+        }
+
+
+@component
+class SentenceEmbedder:
+    """Give documents that were written the vectors of their sentences.
+
+    :param document_store: where they are.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
+        Without it no vectors are made.
+    """
+
+    def __init__(
+        self, document_store: BaseDocumentStore, config: ModelsConfig | OllamaConfig | None = None
+    ) -> None:
+        self.document_store = document_store
+        self.config = None if config is None else models_config(config)
+
+    @component.output_types(embedded=int)
+    def run(
+        self,
+        documents: list[Document],
+        documents_written: int,
+        known: Lookup | None = None,
+        makes: bool = True,
+    ) -> dict[str, int]:
+        """Return how many documents were `embedded`.
+
+        :param documents_written: says that they are in the store.
+        :param known: returns the vectors that texts have already, where the others are not made
+            now.
+        :param makes: whether vectors are made now.
+        """
+        lookup = self._made if makes and self.config else known
+        if lookup is None:  # to cut documents into sentences takes time
+            return {"embedded": 0}
+        texts = texts_of(documents)
+        vectors = lookup([*dict.fromkeys(chain.from_iterable(texts.values()))])
+        return {"embedded": len(write_vectors(self.document_store, texts, vectors))}
+
+    def _made(self, texts: Sequence[str]) -> Vectors:
+        assert self.config
+        with closing(embedding_provider(self.config)) as provider:
+            limit = provider.identity().limit
+            batches = provider.embed_documents(texts, count_tokens, limit)
+            return {texts[at]: vector for batch in batches for at, vector in batch.vectors}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store and settings."""
+        config = self.config and asdict(self.config)
+        return default_to_dict(self, document_store=self.document_store.to_dict(), config=config)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_config(with_store(data)))
+
+
+def texts_of(documents: Sequence[Document]) -> dict[str, list[str]]:
+    """Return by id which texts of documents are embedded."""
+    return {document.id: sentence_texts(document.meta, document.content) for document in documents}
+
+
+def write_vectors(
+    store: BaseDocumentStore, texts: Mapping[str, list[str]], vectors: Vectors
+) -> Collection[str]:
+    """Write the vectors of the documents all of whose texts have one, and return their ids.
+
+    :param texts: from `texts_of`.
+    """
+    whole = {
+        key: [vectors[text] for text in its]
+        for key, its in texts.items()
+        if its and all(text in vectors for text in its)
+    }
+    store.write_embeddings(whole)
+    return whole.keys()
 
 
 def create_indexing_pipeline(
@@ -50,14 +161,17 @@ def create_indexing_pipeline(
     return pipeline
 
 
-def run_pipeline(pipeline: Pipeline, chunks: Sequence[NoteChunk], known: Lookup | None) -> Wrote:
+def run_pipeline(
+    pipeline: Pipeline, chunks: Sequence[NoteChunk], known: Lookup | None
+) -> tuple[list[str], int]:
     """Have a pipeline write some chunks, which makes no vectors yet.
 
     :param known: returns the vectors that texts have already, if any have.
+    :returns: the words that they were written with, and how many have vectors.
     """
     documents = DocumentBatch(
         Document(id=chunk.id, content=chunk.text, meta=chunk.meta) for chunk in chunks
     )
     inputs = {"embedder": {"documents": documents}, VECTORS: {"known": known, "makes": False}}
     output = pipeline.run(inputs)
-    return Wrote(output["embedder"]["words"], output[VECTORS]["embedded"])
+    return output["embedder"]["words"], output[VECTORS]["embedded"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.indexing.documents": ("Document", "DocumentMeta", "IndexingResult"),
+    "rag.indexing.reports": ("Document", "DocumentMeta", "IndexingResult"),
     "rag.qa.answer": ("Answer",),
     "rag.search.results": ("QueryFilters", "SearchResponse", "SearchResult"),
     "rag.pipelines.library": (

@@ -13,11 +13,10 @@ from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
 from rag.index.note_rows import spans_of_copies
 from rag.index.vault_registry import configured_vaults
-from rag.indexing.documents import Document, DocumentMeta, IndexingResult
-from rag.indexing.dry_run import compare
+from rag.indexing.changes import preview
 from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note
 from rag.indexing.pipeline import VECTORS
-from rag.indexing.reports import VaultReport
+from rag.indexing.reports import Document, DocumentMeta, IndexingResult, VaultReport
 from rag.indexing.run import IndexRun
 from rag.support.pipeline_parts import component_of, store_of
 from rag.vault import Note, note_id, read_note, scan_folder
@@ -159,7 +158,7 @@ def _index(
     config = config or load_config()
     results = {}
     if dry_run:
-        for changes in compare(directory, vaults, config):
+        for changes in preview(directory, vaults, config):
             found = len(changes.added) + len(changes.changed)
             results[changes.vault] = IndexingResult(found + changes.unchanged, found, 0)
         return results

@@ -122,10 +122,9 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
 
 def _copied(copy: SyncCopy) -> str:
     report = copy.copied
-    there = f", {report.resumed:,} of them earlier" if report.resumed else ""
     return (
         f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}"
-        f" ({report.embedded:,} with vectors{there}) copied to {report.url},"
+        f" ({report.embedded:,} with vectors) copied to {report.url},"
         f" collection {report.collection} ({copy.elapsed_ms / 1000:.1f} s)"
     )
 

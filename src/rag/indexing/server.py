@@ -1,0 +1,197 @@
+"""An index on a Qdrant server: copying the embedded one there, and which machine writes it."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rag.config import RAGConfig, StoreConfig
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.index.frequencies import FREQUENCIES
+from rag.index.manifest import Manifest, readable
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.indexing.reports import Progress, unseen
+from rag.stores.server.catalog import ChangedError, check_writer, open_catalog, refresh
+from rag.stores.server.identity import Machine, ServerMark, moment
+
+if TYPE_CHECKING:
+    from rag.stores.base.document_store import BaseDocumentStore
+
+_PAGE = 100  # points; Ctrl-C waits until these are written
+
+
+@dataclass(frozen=True)
+class CopyReport:
+    """What was copied, and to where."""
+
+    url: str
+    collection: str
+    notes: int
+    chunks: int
+    embedded: int
+
+
+# -- copying ---------------------------------------------------------------------------
+
+
+def copy_to_server(
+    config: RAGConfig, progress: Progress | None = None, wait: bool = False
+) -> CopyReport:
+    """Copy the embedded index, with its vectors, to the configured server: nothing is read or
+    embedded again.
+
+    The server's index takes the place of the one that was there, and is searched from now on
+    wherever `store.url` is set. One that is broken off is begun anew.
+
+    :param progress: is told the chunks done and all of them.
+    :param wait: wait for another writer instead of failing.
+    :raises UsageError: when no server is configured, or when the collection is another's.
+    :raises IndexUnavailableError: when there is no embedded index, or one of another version.
+    :raises ConnectionError: when the server does not answer.
+    :raises LockedError: when another process writes the server's index.
+    """
+    from rag.stores import get_document_store
+
+    if not config.store.url:
+        raise UsageError(
+            "no server is configured",
+            hint="RAG_STORE__URL=http://127.0.0.1:6333 rag index --to-server",
+        )
+    embedded = replace(config, store=StoreConfig())
+    with get_document_store(embedded) as source, get_document_store(config) as target:
+        if not source.is_readable:
+            raise _not_copied("there is no embedded index to copy", source.path)
+        with source.pinned():
+            manifest = source.manifest()
+            if manifest is None or not readable(manifest.get("fingerprint")):
+                message = "the embedded index was made by another version of rag"
+                raise _not_copied(message, source.path)
+            target.begin_writing(wait)
+            # Should it be broken off, `rag index` must write all points again: no manifest tells
+            # any more which text each of them has.
+            target.directory.clear_work()
+            _copy_points(source, target, progress or unseen)
+            _publish(manifest, target)
+            notes, chunks = manifest.totals()
+            return CopyReport(
+                url=config.store.url,
+                collection=config.store.collection,
+                notes=notes,
+                chunks=chunks,
+                embedded=source.count_embedded(),
+            )
+
+
+def _not_copied(message: str, path: str) -> IndexUnavailableError:
+    hint = "Index straight into the server with `rag index`."
+    return IndexUnavailableError(message, path, hint=hint)
+
+
+def _copy_points(source: BaseDocumentStore, target: BaseDocumentStore, progress: Progress) -> None:
+    """Write all points of one store into the other; the next ones are read while the server writes
+    those before."""
+    if target.embedding_dim not in (None, source.embedding_dim):
+        target.drop_embeddings()
+    if source.embedding_dim and not target.embedding_dim:
+        target.add_dense_space(source.embedding_dim)
+    done, total = 0, source.count_documents()
+    with ThreadPoolExecutor(1, "copying") as sender:
+        sent, size = sender.submit(target.upsert, ()), 0
+        for points, _ in source.point_pages(_PAGE, vectors=True):
+            sent.result()
+            done += size
+            progress(done, total)
+            sent, size = sender.submit(target.upsert, points), len(points)
+        sent.result()
+    target.counts.take(source.frequencies())
+    progress(total, total)
+
+
+def _publish(manifest: Manifest, target: BaseDocumentStore) -> None:
+    """Give the points copied their manifest; the next `rag index` goes on from it."""
+    directory = target.directory
+    manifest.copy_to(directory.work / MANIFEST)
+    with Manifest.open_work(directory.work / MANIFEST) as copy:
+        number = copy.raise_revision(at_least=directory.newest())
+    target.publish(number)
+
+
+# -- the machine that writes -----------------------------------------------------------
+
+
+def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
+    """Make sure, before anything is changed, that this machine may write the configured index.
+
+    :param directory: its folder, up to date.
+    :raises UsageError: when another machine writes it; it says who, and since when.
+    """
+    with open_catalog(config.store) as catalog:
+        head = catalog.head()
+    check_writer(head, ServerMark.read(directory.path), Machine.of(directory))
+
+
+def take_over(
+    config: RAGConfig, directory: IndexDirectory, wait: bool = False, rebuild: bool = False
+) -> str:
+    """Let this machine write the configured index from now on.
+
+    What it goes on from is the catalog on the server. A run that goes on elsewhere stops before its
+    next write. After one that did not end, the next run here writes all chunks again: nobody knows
+    which text each of them has.
+
+    :param directory: its folder, up to date.
+    :param wait: wait for another process of this machine that writes.
+    :param rebuild: go on from nothing.
+    :returns: whose index it was, "" when there was nothing to take over.
+    :raises LockedError: when a third machine takes over meanwhile.
+    """
+    with open_catalog(config.store) as catalog, directory.writing(wait):
+        head = catalog.head()
+        mark, machine = ServerMark.read(directory.path), Machine.of(directory)
+        if head is None:
+            if mark is None or mark.machine in ("", machine.id):
+                return ""
+            # Its catalog is gone: go on from the snapshot here; nobody knows what followed it.
+            _go_on_from(directory, is_unfinished=True)
+            ServerMark(mark.index).write(directory.path)
+            return mark.name
+        is_known = not head.version or (mark is not None and head.version in mark.known())
+        if head.machine == machine.id and is_known:
+            return ""
+        before = head.name
+        if rebuild:
+            directory.clear_work()
+        else:
+            if head.version:
+                refresh(config.store, directory)
+            _go_on_from(directory, head.unfinished)
+        try:
+            head = catalog.change(head, machine=machine.id, name=machine.name, since=moment())
+        except ChangedError as error:
+            raise LockedError(
+                f"{error.head.name if error.head else before} is writing the index now",
+                hint="Try again when its run has ended.",
+            ) from error
+        head.mark(head.version).write(directory.path)
+        return before
+
+
+def _go_on_from(directory: IndexDirectory, is_unfinished: bool) -> None:
+    """Make the staging index that of the current snapshot, which is the catalog's.
+
+    :param is_unfinished: whether points may have been written since that it does not know.
+    """
+    directory.clear_work()
+    name = directory.current()
+    if name is None:
+        return
+    for file in (MANIFEST, FREQUENCIES):
+        source = directory.path / name / file
+        is_known = file == MANIFEST or not is_unfinished
+        if source.exists() and is_known:
+            shutil.copyfile(source, directory.work / file)
+    if is_unfinished:
+        with Manifest.open_work(directory.work / MANIFEST) as manifest:
+            manifest.distrust_points()
