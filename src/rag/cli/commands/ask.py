@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,7 +24,6 @@ from rag.cli.render.console import (
     print_report,
     read_line_of_stdin,
     say,
-    say_notice,
     tolerate_stdin,
 )
 from rag.cli.render.formats import Output, chosen_output
@@ -74,36 +73,21 @@ def ask(
     from rag.app.ask import ask as answer_question
     from rag.app.requests import AskRequest
     from rag.app.workspace import Workspace
-    from rag.cli.render.answer import AnswerPrinter, exit_code, more_notes, print_window
+    from rag.cli.render.answer import AnswerPrinter
 
     out = chosen_output(locals())
     config = load_settings(config_file)
     request = opt.make_request(AskRequest, locals(), question=opt.read_query(words))
     with Workspace(config) as workspace:
         printer = AnswerPrinter(workspace.state, out, request.question, sources=not no_sources)
-        answering = printer.answering(
-            answer_question, streams=not no_stream, think=think, plan=bool(plan)
-        )
+        listeners = printer.listeners(streams=not no_stream, think=think, plan=bool(plan))
         try:
-            report = answering(workspace, request)
+            report = answer_question(workspace, request, **listeners)
         finally:
             printer.stop_waiting()
-    answer = report.answer
     if not quiet:
         opt.warn_if_stale(report.index)
-        opt.print_corrections(answer.corrections)
-    if out.as_json:
-        print_report(report)
-    elif out.names_files:
-        out.print_files(one.file for one in out.printed(report.written.sources))
-        for notice in () if quiet else (*answer.notices, more_notes(answer)):
-            if notice:
-                say_notice(notice)
-    else:
-        printer.finish(answer)
-    if explain and not out.as_json:
-        print_window(answer)
-    if code := exit_code(answer):
+    if code := printer.print(report, explain):
         raise typer.Exit(code)
 
 
@@ -237,13 +221,12 @@ class _Conversation:
 
     def _answer(self, question: str) -> int:
         """Answer a question and print it; return the exit code."""
-        from rag.cli.render.answer import AnswerPrinter, exit_code, print_window
+        from rag.cli.render.answer import AnswerPrinter
 
         out, request = self.out, self.request
         printer = AnswerPrinter(self.chat.state, out, question, sources=self.sources)
-        answering = printer.answering(
-            self.chat.ask, streams=True, think=request.think, plan=bool(request.plan)
-        )
+        plan = bool(request.plan)
+        listeners = printer.listeners(streams=True, think=request.think, plan=plan)
 
         def show_asked(asked: str) -> None:
             printer.stop_waiting()
@@ -251,18 +234,12 @@ class _Conversation:
                 say(f"({asked})")
 
         try:
-            report = answering(question, show_asked)
+            report = self.chat.ask(question, show_asked, **listeners)
         finally:
             printer.stop_waiting()
-        if out.as_json:
-            print_report(report)
-            return exit_code(report.answer)
-        if not out.quiet:
-            opt.print_corrections(report.answer.corrections)
-        code = printer.finish(report.answer)
-        if request.explain:
-            print_window(report.answer)
-        sys.stdout.write("\n")
+        code = printer.print(report, request.explain)
+        if not out.as_json:
+            sys.stdout.write("\n")
         sys.stdout.flush()
         return code
 
@@ -271,60 +248,58 @@ class _Conversation:
         from rag.app.chat import CommandReport
 
         chat, as_json = self.chat, self.out.as_json
-        lines, message, is_empty = [], "", False
-        match name:
-            case "/facts":
-                report = chat.facts()
-                facts = report.facts or []
-                is_empty = not facts
-                texts = ((fact.number, " ".join(clean(fact.text).split())) for fact in facts)
-                lines = [f"{number:>3}  {text}" for number, text in texts]
-                if is_empty and not as_json:
-                    from rag.qa.sessions import no_facts
-
-                    raise no_facts()
-            case "/remember":
-                report = chat.remember(rest)
-                message = f"remembered: {report.remembered}"
-            case "/forget":
-                report = chat.forget(rest)
-                message = f"forgotten: {report.forgotten}"
-            case "/sources":
-                report = chat.sources()
-                is_empty = not report.sources
-                if not as_json:
-                    self._print_sources(report)
-            case "/clear":
-                report = chat.clear()
-                old = report.cleared.old if report.cleared else None
-                back = f"; `rag chat --session {old}` goes back to the old one" if old else ""
-                message = f"a new conversation{back}"
-            case "/help":
-                report = CommandReport(command="help", commands=CHAT_HELP)
-                lines = [f"{usage:<15} {text}" for usage, text in CHAT_HELP.items()]
-            case _:
-                known = [*(usage.split()[0] for usage in CHAT_HELP), *_LEAVE]
-                near = get_close_matches(name, known, 1, 0.5)
-                meant = f"Did you mean {near[0]}? " if near else ""
-                hint = f"{meant}/help lists them. A question begins with another word."
-                raise UsageError(f"there is no command {name}", hint=hint)
+        commands: dict[str, Callable[[], CommandReport]] = {
+            "/facts": chat.facts,
+            "/remember": lambda: chat.remember(rest),
+            "/forget": lambda: chat.forget(rest),
+            "/sources": chat.sources,
+            "/clear": chat.clear,
+            "/help": lambda: CommandReport(command="help", commands=CHAT_HELP),
+        }
+        if name not in commands:
+            near = get_close_matches(name, [*commands, *_LEAVE], 1, 0.5)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            hint = f"{meant}/help lists them. A question begins with another word."
+            raise UsageError(f"there is no command {name}", hint=hint)
+        report = commands[name]()
         if as_json:
             print_report(report)
-        elif message and not self.out.quiet:
+        else:
+            self._print(report)
+        return int(report.facts == [] or (report.command == "sources" and not report.sources))
+
+    def _print(self, report: CommandReport) -> None:
+        """Print what a command did, or what it lists.
+
+        :raises NotFoundError: where there is nothing to list.
+        """
+        message = ""
+        if report.remembered or report.forgotten:
+            done = report.remembered or report.forgotten
+            message = f"{'remembered' if report.remembered else 'forgotten'}: {done}"
+        elif report.cleared:
+            old = report.cleared.old
+            back = f"; `rag chat --session {old}` goes back to the old one" if old else ""
+            message = f"a new conversation{back}"
+        elif report.facts == []:
+            from rag.qa.sessions import no_facts
+
+            raise no_facts()
+        elif report.command == "sources":
+            from rag.cli.render.answer import print_sources
+            from rag.cli.render.terminal import make_console
+
+            if report.results is None:
+                raise NotFoundError("there is no answer yet", hint="Ask something first.")
+            if not report.results:
+                raise NotFoundError("the last answer has no sources")
+            print_sources(make_console(), report.results, self.chat.state)
+        for fact in report.facts or ():
+            print_line(f"{fact.number:>3}  {' '.join(clean(fact.text).split())}")
+        for usage, text in (report.commands or {}).items():
+            print_line(f"{usage:<15} {text}")
+        if message and not self.out.quiet:
             say(message)
-        for line in [] if as_json else lines:
-            print_line(line)
-        return 1 if is_empty else 0
-
-    def _print_sources(self, report: CommandReport) -> None:
-        from rag.cli.render.answer import print_sources
-        from rag.cli.render.terminal import make_console
-
-        if report.results is None:
-            raise NotFoundError("there is no answer yet", hint="Ask something first.")
-        if not report.results:
-            raise NotFoundError("the last answer has no sources")
-        print_sources(make_console(), report.results, self.chat.state)
 
 
 def as_command(line: str) -> tuple[str, str] | None:

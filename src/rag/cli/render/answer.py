@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from rag.answers.notices import notice
-from rag.cli.render.console import clean, is_news, plural, print_error, say, say_notice, visible
+from rag.app.chat import TurnReport
+from rag.cli.framework.options import print_corrections
+from rag.cli.render.console import (
+    clean,
+    is_news,
+    plural,
+    print_error,
+    print_report,
+    say,
+    say_notice,
+    visible,
+)
 from rag.cli.render.results import marked, place, print_interpretation, searched_lines
 from rag.cli.render.terminal import make_console, print_markdown, print_styled
 from rag.exceptions import UnfinishedError
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rag.answers.agreement import Progress
+    from rag.app.ask import AnswerReport
     from rag.app.index_state import IndexState
     from rag.cli.render.formats import Output
     from rag.qa.answer import Answer
@@ -29,7 +40,6 @@ if TYPE_CHECKING:
     from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
 
-Report = TypeVar("Report")
 _MARKS = {
     "interrupted": "(interrupted)",
     "error": "(broken off)",
@@ -40,7 +50,7 @@ _BLOCK_END = re.compile(r"\n[ \t]*\n")
 
 
 class AnswerPrinter:
-    """Print one answer: `on_text` and `on_thinking` while it comes, `finish` the rest.
+    """Prints one answer: `listeners` while it comes, `print` the rest.
 
     On a terminal Markdown is set, a block (a paragraph, list or fence) at a time; off it the text
     is printed as it comes.
@@ -55,28 +65,25 @@ class AnswerPrinter:
         self._pending = ""
         self._printed = self._thinks = self._waits = False
 
-    def answering(
-        self, ask: Callable[..., Report], *, streams: bool, think: bool, plan: bool
-    ) -> Callable[..., Report]:
-        """Return what asks and prints an answer while it comes, unless stdout is for programs.
+    def listeners(self, *, streams: bool, think: bool, plan: bool) -> dict[str, Any]:
+        """Return what prints an answer while it comes, by the names that `rag.app.ask.ask` has for
+        them; nothing where stdout is for programs.
 
         :param plan: whether a plan was asked for.
         """
-        is_text = not self._out.is_data
 
         def on_plan(intent: Intent) -> None:
             self.stop_waiting()
             print_interpretation(intent, self._state, wanted=plan)
 
-        if is_text:
+        listeners: dict[str, Any] = {} if self._quiet else {"on_plan": on_plan}
+        if not self._out.is_data:
             self.wait("asking…")
-        return partial(
-            ask,
-            on_text=self.on_text if streams and is_text else None,
-            on_progress=self.on_progress if streams and is_text else None,
-            on_thinking=self.on_thinking if think and is_text else None,
-            on_plan=None if self._quiet else on_plan,
-        )
+            if streams:
+                listeners |= {"on_text": self.on_text, "on_progress": self.on_progress}
+            if think:
+                listeners["on_thinking"] = self.on_thinking
+        return listeners
 
     def wait(self, message: str) -> None:
         """Show a message on the terminal until something is printed."""
@@ -131,13 +138,32 @@ class AnswerPrinter:
             sys.stdout.write(clean(text))
             sys.stdout.flush()
 
-    def finish(self, answer: Answer) -> int:
-        """Print what is left of an answer: its end, its sources, and what there is to say of it.
+    def print(self, report: AnswerReport | TurnReport, explain: bool) -> int:
+        """Print a report, but for what was printed while it came; return the exit code.
 
-        :returns: the exit code.
+        :param explain: print what the model was shown.
         """
+        answer = report.answer
         self.stop_waiting()
-        if answer.model and answer.found and not self._printed:
+        if not self._quiet and not (self._out.as_json and isinstance(report, TurnReport)):
+            print_corrections(answer.corrections)
+        if self._out.as_json:
+            print_report(report)
+        elif self._out.names_files:
+            self._out.print_files(one.file for one in self._out.printed(report.written.sources))
+            for text in () if self._quiet else filter(None, (*answer.notices, more_notes(answer))):
+                say_notice(text)
+        else:
+            self._print_text(answer)
+        if explain and not self._out.as_json:
+            for line in ("", *searched_lines(answer.route, answer.variants), *_window(answer)):
+                say(line)
+        return exit_code(answer)
+
+    def _print_text(self, answer: Answer) -> None:
+        """Print what is left of an answer: its end, its sources, and what there is to say of it."""
+        is_written = bool(answer.model and answer.found)
+        if is_written and not self._printed:
             self.on_text(answer.text)
         if self._console.is_terminal:
             print_markdown(self._console, self._pending, _INDENT)
@@ -145,15 +171,14 @@ class AnswerPrinter:
             sys.stdout.write("\n")
         if answer.partial:
             self._console.print(_MARKS.get(answer.finish_reason, "(incomplete)"), style="dim")
-        if not self._quiet:
-            for text in answer.notices:
-                say_notice(text)
+        for text in () if self._quiet else answer.notices:
+            say_notice(text)
         if answer.notes and answer.found:
             self._print_notes(answer)
-            return exit_code(answer)
+            return
         if answer.quotes:
             _print_quotes(self._console, answer)
-        elif not (answer.partial or (answer.model and answer.found)):
+        elif not (answer.partial or is_written):
             self._console.print(answer.text)
             if self._sources and answer.near and not self._quiet:
                 say(notice(self._question, "near"))  # no part of the answer
@@ -164,7 +189,6 @@ class AnswerPrinter:
             print_sources(self._console, answer.sources, self._state, answer.quoted_lines)
         if not self._quiet:
             self._say_how(answer)
-        return exit_code(answer)
 
     def _print_notes(self, answer: Answer) -> None:
         """Print how many notes there are, and those that are named; or a day, and what says so.
@@ -285,14 +309,8 @@ _LONGEST = 64  # characters of what is said of one item
 _MOST = 10  # items that are listed as left out
 
 
-def print_window(answer: Answer) -> None:
-    """Print on stderr how the notes were searched, what of them the model was shown, what it was
-    not, and what took how long."""
-    for line in ("", *searched_lines(answer.route, answer.variants), *_window(answer)):
-        say(line)
-
-
 def _window(answer: Answer) -> Iterator[str]:
+    """Yield what a model was shown of the notes, what it was not, and what took how long."""
     report = answer.context
     if report is None:
         yield "no window was built: no model was asked"
