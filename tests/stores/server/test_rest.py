@@ -33,22 +33,6 @@ def test_an_address_without_a_port_means_qdrant_s(
     assert urls == [asked]
 
 
-@pytest.mark.parametrize("value", [10**30, "half a character: \udcff", 1.5])
-def test_whatever_a_filter_may_ask_for_is_sent(
-    monkeypatch: pytest.MonkeyPatch, value: object
-) -> None:
-    sent: list[bytes] = []
-
-    def answer(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        sent.append(request.read())
-        return httpx.Response(200, stream=httpx.ByteStream(b'{"result": 1}'))
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answer)
-    client = RestClient(StoreConfig(url="http://127.0.0.1"))
-    client.request("POST", "/collections/x/points/count", {"value": value})
-    assert [json.loads(body) for body in sent] == [{"value": value}]
-
-
 def test_an_embedding_is_sent_in_the_digits_that_tell_32_bits() -> None:
     embedding = np.float32([0.1, 1 / 3])
     assert to_json({"vector": embedding}) == b'{"vector":[0.1,0.33333334]}'

@@ -319,15 +319,6 @@ def test_the_configuration_decides_which_store_it_is(tmp_path: Path) -> None:
     assert len({config.index_dir for config in (embedded, one, two)}) == 3
 
 
-def test_a_whole_number_of_over_64_bits_is_kept_as_near_as_the_server_can(
-    open_server: Callable[..., Store],
-) -> None:
-    store = open_server()
-    store.write_documents([Document(id=IDS[0], content="a", meta={"n": 2**70})])
-    [found] = store.filter_documents()
-    assert found.meta["n"] == pytest.approx(2**70)
-
-
 def test_half_a_character_is_refused_by_the_name_of_its_document(
     open_server: Callable[..., Store],
 ) -> None:

@@ -32,7 +32,6 @@ _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 Filter = dict[str, Any]  # Qdrant's, in JSON; see `rag.stores.base.filters`
 
-_SCALARS = (str, int, float, bool, type(None))
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130
 _MAX_FLOAT = 3.4028234e38
@@ -90,10 +89,8 @@ def to_point(document: Document) -> Point:
         payload["blob"] = document.blob.to_dict()
     text = checked_json(document.id, payload)
     if "true" in text or "false" in text:  # seldom, and cheaper to see than to look for
-        flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
         for key, value in _booleans("meta", document.meta):
-            flags[TRUE_FIELDS if value else FALSE_FIELDS].append(key)
-        payload |= {name: keys for name, keys in flags.items() if keys}
+            payload.setdefault(TRUE_FIELDS if value else FALSE_FIELDS, []).append(key)
     embedding, sparse = document.embedding, document.sparse_embedding
     owner = f"document {document.id}"
     return Point(
@@ -199,25 +196,13 @@ def checked_json(document_id: str, payload: dict[str, Any]) -> str:
     :raises ValueError: when it is none, is too deep, or holds text that is no Unicode.
     """
     try:
-        if ("blob" in payload or not _is_flat(payload["meta"])) and _depth(payload) > _MAX_DEPTH:
+        if _depth(payload) > _MAX_DEPTH:
             raise ValueError(f"nested more than {_MAX_DEPTH} deep")
         text = _encode(payload)
         text.encode("utf-8")
         return text
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"document {document_id} cannot be stored: {error}") from error
-
-
-def _is_flat(meta: dict[str, Any]) -> bool:
-    """Whether a meta holds only scalars and lists of scalars, under text keys; most do."""
-    return all(
-        type(key) is str
-        and (
-            type(value) in _SCALARS
-            or (type(value) is list and all(type(item) in _SCALARS for item in value))
-        )
-        for key, value in meta.items()
-    )
 
 
 def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:

@@ -22,22 +22,26 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
 
     Done here, so that only the component's own module need be trusted by Haystack.
     """
-    parameters = dict(data["init_parameters"])
-    store = _store(parameters["document_store"])
+    parameters = data["init_parameters"]
+    saved = parameters["document_store"]
+    kind: type[BaseDocumentStore] = QdrantEdgeDocumentStore
+    if saved["type"] == "rag.stores.server.document_store.QdrantServerDocumentStore":
+        from rag.stores.server.document_store import QdrantServerDocumentStore
+
+        kind = QdrantServerDocumentStore
+    store = kind.from_dict(saved)
     store = _stores.setdefault((store.path, store.similarity), store)
     return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
-def _store(data: dict[str, Any]) -> BaseDocumentStore:
-    if data["type"] == "rag.stores.server.document_store.QdrantServerDocumentStore":
-        from rag.stores.server.document_store import QdrantServerDocumentStore
-
-        return QdrantServerDocumentStore.from_dict(data)
-    return QdrantEdgeDocumentStore.from_dict(data)
-
-
 class _EdgeRetriever:
-    """What both retrievers share: their arguments, and how these are merged at run time."""
+    """What both retrievers share.
+
+    :param document_store: where to look.
+    :param filters: Haystack filters that always apply.
+    :param top_k: how many documents to return.
+    :param filter_policy: whether filters given to `run` replace or join those given here.
+    """
 
     def __init__(
         self,
@@ -50,14 +54,10 @@ class _EdgeRetriever:
             raise ValueError("document_store must be a QdrantEdgeDocumentStore")
         if top_k < 1:
             raise ValueError(f"top_k must be at least 1, not {top_k}")
-        self.document_store = document_store
-        self.filters = filters
-        self.top_k = top_k
-        self.filter_policy = (
-            filter_policy
-            if isinstance(filter_policy, FilterPolicy)
-            else FilterPolicy.from_str(filter_policy)
-        )
+        self.document_store, self.filters, self.top_k = document_store, filters, top_k
+        if isinstance(filter_policy, str):
+            filter_policy = FilterPolicy.from_str(filter_policy)
+        self.filter_policy = filter_policy
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store."""
@@ -81,13 +81,7 @@ class _EdgeRetriever:
 
 @component
 class QdrantEdgeSparseRetriever(_EdgeRetriever):
-    """Retrieve documents by sparse vector, such as BM25's.
-
-    :param document_store: where to look.
-    :param filters: Haystack filters that always apply.
-    :param top_k: how many documents to return.
-    :param filter_policy: whether filters given to `run` replace or join those given here.
-    """
+    """Retrieve documents by sparse vector, such as BM25's."""
 
     @component.output_types(documents=list[Document])
     def run(
@@ -97,21 +91,13 @@ class QdrantEdgeSparseRetriever(_EdgeRetriever):
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
         """Return `documents`, best first."""
-        found = self.document_store.query_sparse(
-            query_sparse_embedding, *self._arguments(filters, top_k)
-        )
-        return {"documents": found}
+        arguments = self._arguments(filters, top_k)
+        return {"documents": self.document_store.query_sparse(query_sparse_embedding, *arguments)}
 
 
 @component
 class QdrantEdgeEmbeddingRetriever(_EdgeRetriever):
-    """Retrieve documents by embedding.
-
-    :param document_store: where to look.
-    :param filters: Haystack filters that always apply.
-    :param top_k: how many documents to return.
-    :param filter_policy: whether filters given to `run` replace or join those given here.
-    """
+    """Retrieve documents by embedding."""
 
     @component.output_types(documents=list[Document])
     def run(
@@ -121,5 +107,5 @@ class QdrantEdgeEmbeddingRetriever(_EdgeRetriever):
         top_k: int | None = None,
     ) -> dict[str, list[Document]]:
         """Return `documents`, best first."""
-        found = self.document_store.query_dense(query_embedding, *self._arguments(filters, top_k))
-        return {"documents": found}
+        arguments = self._arguments(filters, top_k)
+        return {"documents": self.document_store.query_dense(query_embedding, *arguments)}

@@ -91,25 +91,21 @@ class Head:
         """
         plain = asdict(cls(""))
         values = {name: payload.get(name, value) for name, value in plain.items()}
-        is_whole = all(type(values[name]) is type(value) for name, value in plain.items())
-        parts = [values["parts"], values["parts_before"]] if is_whole else []
-        if not is_whole or any(
-            not {*counts} <= {*FILES} or not all(type(count) is int for count in counts.values())
-            for counts in parts
-        ):
-            raise ValueError("the head of the catalog is none")
-        if not 0 <= values["revision"] < 1 << 53:
-            raise ValueError("the revision is wrong in the head of the catalog")
+        wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
+        if wrong or not 0 <= values["revision"] < 1 << 53:
+            raise ValueError(f"wrong in its head: {', '.join(wrong) or 'revision'}")
+        for parts in (values["parts"], values["parts_before"]):
+            if not {*parts} <= {*FILES} or not all(type(n) is int for n in parts.values()):
+                raise ValueError("wrong in its head: the files")
         return cls(**values | {"name": brief(values["name"])})
 
     def mark(self, work: str) -> ServerMark:
-        """Return what is kept of it in a folder whose snapshot is this catalog.
+        """Return the mark of a folder whose snapshot is this catalog.
 
         :param work: the version of the catalog which the staging index there goes on from.
         """
-        return ServerMark(
-            self.index, self.version, work, machine=self.machine, name=self.name, since=self.since
-        )
+        owner = {"machine": self.machine, "name": self.name, "since": self.since}
+        return ServerMark(self.index, self.version, work, **owner)
 
     def part_ids(self) -> list[str]:
         """Return the ids of the points of this version of the catalog, and of the one before."""
@@ -252,12 +248,8 @@ class Catalog:
         """Send the files in a folder; return what the head says once they are the catalog."""
         paths = [folder / name for name in FILES]
         parts = {path.name: self._send(version, path) for path in paths if path.exists()}
-        return {
-            "version": version,
-            "parts": parts,
-            "before": head.version,
-            "parts_before": head.parts,
-        }
+        before = {"before": head.version, "parts_before": head.parts}
+        return {"version": version, "parts": parts, **before}
 
     def sweep(self, head: Head) -> None:
         """Delete all parts but those of a head, which is the catalog's: whoever is refused to

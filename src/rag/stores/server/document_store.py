@@ -39,7 +39,7 @@ from rag.stores.server.catalog import (
     written_elsewhere,
 )
 from rag.stores.server.identity import Machine, ServerMark, moment, new_id
-from rag.stores.server.rest import RestClient, encoded, to_json
+from rag.stores.server.rest import RestClient, to_json
 from rag.text.bm25 import SparseVector
 
 _FRESH = 2.0  # seconds for which it is not asked again whether there is a newer catalog
@@ -462,9 +462,9 @@ def _to_json(point: Point) -> bytes:
     body = {"id": point.id, "vector": named, "payload": point.payload}
     try:
         return to_json(body)
-    except TypeError:
+    except TypeError as error:
         checked_json(point.payload.get("id", point.id), point.payload)
-        return encoded(body)  # it is a number of over 64 bits, which the server rounds
+        raise ValueError(f"document {point.payload.get('id')} cannot be stored: {error}") from error
 
 
 def _rounded(numbers: Any) -> Any:

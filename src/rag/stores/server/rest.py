@@ -22,7 +22,7 @@ from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnecti
 from rag.stores.edge.shard import StoreError
 from rag.support.disk_space import is_of_full_disk
 from rag.support.failover import FailoverTransport, asked_last
-from rag.support.http_transport import DeadlineTransport, brief, unusable_proxy
+from rag.support.http_transport import brief, unusable_proxy
 
 _CONNECT_SECONDS = 5.0
 _PORT = 6333
@@ -72,7 +72,7 @@ class RestClient:
         :raises ValueError: when the answer is not Qdrant's.
         :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
         """
-        sent = body if body is None or isinstance(body, bytes) else encoded(body)
+        sent = body if body is None or isinstance(body, bytes) else to_json(body)
         extensions = {} if seconds is None else {"seconds": seconds}
         answer = self._opened().request(
             method, path, content=sent, params=params, extensions=extensions
@@ -87,21 +87,23 @@ class RestClient:
 
     def _opened(self) -> httpx.Client:
         if self._client is None:
-            settings = self.settings
-            key = server_key(settings)
-            # A server accepts a connection long before it has an answer.
-            seconds = httpx.Timeout(
-                settings.timeout, connect=min(settings.timeout, _CONNECT_SECONDS)
-            )
+            settings, key = self.settings, server_key(self.settings)
+            addresses = _base_urls(settings)
             # It sends a compressed answer in two parts, the second of which waits 40 ms for the
             # first to be acknowledged.
             headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
             headers |= {"api-key": key} if key else {}
+            # A server accepts a connection long before it has an answer.
+            connect = min(settings.timeout, _CONNECT_SECONDS)
+            try:
+                transport = FailoverTransport(addresses, settings.timeout, _may_repeat)
+            except (ImportError, ValueError, OSError) as error:
+                raise unusable_proxy(settings.url, error) from error
             self._client = httpx.Client(
-                base_url=_base_url(settings.addresses[0]),
+                base_url=addresses[0],
                 headers=headers,
-                timeout=seconds,
-                transport=_transport(settings),
+                timeout=httpx.Timeout(settings.timeout, connect=connect),
+                transport=transport,
                 trust_env=False,
             )
         return self._client
@@ -125,49 +127,17 @@ def to_json(body: Any) -> bytes:
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def encoded(body: Any) -> bytes:
-    """Return `to_json`, also of numbers of over 64 bits, and of halves of characters."""
-    try:
-        return to_json(body)
-    except TypeError:
-        return json.dumps(body, default=lambda array: array.tolist()).encode()
-
-
-def _base_url(address: str) -> httpx.URL:
-    """Return an address with its port, which is Qdrant's own where none is named."""
-    url = httpx.URL(address.rstrip("/"))
+def _base_urls(settings: StoreConfig) -> list[httpx.URL]:
+    """Return the addresses with their ports, Qdrant's own where none is named."""
+    urls = [(address, httpx.URL(address.rstrip("/"))) for address in settings.addresses]
     # httpx takes a scheme's usual port, such as https://…:443, for none.
-    return url if urlsplit(address).port else url.copy_with(port=_PORT)
-
-
-def _transport(settings: StoreConfig) -> DeadlineTransport | FailoverTransport:
-    """Return the way to a server, by the next of its addresses where one does not answer.
-
-    :raises ConfigError: when the environment's proxy or certificates cannot be used.
-    """
-    addresses = [_base_url(address) for address in settings.addresses]
-    try:
-        if len(addresses) == 1:
-            return DeadlineTransport(addresses[0], settings.timeout)
-        return FailoverTransport(addresses, settings.timeout, _may_repeat)
-    except (ImportError, ValueError, OSError) as error:
-        raise unusable_proxy(settings.url, error) from error
-
-
-def _address_in_use(settings: StoreConfig) -> str:
-    """Return the address of a server that was asked last, as it is written in the settings."""
-    addresses = settings.addresses
-    if len(addresses) == 1:
-        return addresses[0]
-    return addresses[asked_last([_base_url(address) for address in addresses])]
+    return [url if urlsplit(text).port else url.copy_with(port=_PORT) for text, url in urls]
 
 
 def _may_repeat(request: httpx.Request) -> bool:
-    """Tell whether a request does no harm when it is done twice.
-
-    A read does none. A write of points says by their ids what is to be there, or not: done twice
-    it leaves what it left the first time, and it is waited for before the next is sent. An index of
-    a field may be made again too; a collection, or a place for embeddings, that is there may not.
+    """Tell whether a request does no harm when it is done twice: reads, writes of points, which say
+    by their ids what is to be there, and indexes of fields. A collection, or a place for
+    embeddings, that is there may not be made again.
     """
     return request.method == "GET" or bool(_REPEATABLE.search(request.url.path))
 
@@ -195,7 +165,8 @@ def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
 
 
 def _explain(error: Exception, settings: StoreConfig) -> RAGError:
-    url, details = _address_in_use(settings), brief(f"{type(error).__name__}: {error}")
+    url = settings.addresses[asked_last(_base_urls(settings))]
+    details = brief(f"{type(error).__name__}: {error}")
     hint = "Check store.url, and that the server runs."
     if isinstance(error, httpx.HTTPStatusError):
         return _refusal(error.response.status_code, error.response.content, url, settings)
