@@ -43,16 +43,11 @@ def program_start(config: RAGConfig) -> ProgramStart:
 
     A project's file that asks for trust and has none is left out: to name it would trust it.
     """
-    return ProgramStart(_program(), _project_file(config), _environment(config))
-
-
-def _project_file(config: RAGConfig) -> Path | None:
-    """Return the project's file that settings come from."""
-    if config.project is not None and config.project.answer is not True:
-        return None
-    mine = user_file()
-    files = (Path(origin) for origin in dict.fromkeys(config.origins.values()))
-    return next((file for file in files if file.is_absolute() and file != mine), None)
+    file = None
+    if config.project is None or config.project.answer is True:
+        origins, mine = dict.fromkeys(map(Path, config.origins.values())), user_file()
+        file = next((one for one in origins if one.is_absolute() and one != mine), None)
+    return ProgramStart(_program(), file, _environment(config))
 
 
 def _program() -> list[str]:

@@ -19,11 +19,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 from rag.app.program_start import program_start
@@ -81,10 +82,15 @@ class Outcome:
     cpu: float
     error: str = ""
 
+    @property
+    def vaults(self) -> Mapping[str, Any]:
+        """What it did in each vault."""
+        vaults: Mapping[str, Any] = self.report.get("vaults", {})
+        return vaults
+
     def count(self, *what: str) -> int:
         """Return how many notes were `added`, `changed` or `deleted`."""
-        vaults = self.report.get("vaults", {}).values()
-        return sum(int(vault[one]) for vault in vaults for one in what)
+        return sum(int(vault[name]) for vault in self.vaults.values() for name in what)
 
     @property
     def embedded(self) -> int:
@@ -97,14 +103,15 @@ class Outcome:
         """Whether chunks are left to embed, and more time would help."""
         return self.embedded > 0 and bool((self.report.get("embedding") or {}).get("left"))
 
-    def problems(self, missing: Collection[str]) -> Iterator[str]:
-        """Yield what there is to know of the run, but not that these vaults are missing."""
-        yield from self.report.get("notices", [])
-        for name, vault in self.report.get("vaults", {}).items():
+    def problems(self, missing: Collection[str]) -> list[str]:
+        """Return what there is to know of the run, but not that these vaults are missing."""
+        told = [self.error] if self.error else [*self.report.get("notices", [])]
+        for name, vault in self.vaults.items():
             if vault["problem"] and name not in missing:
-                yield f"vault {name!r}: {vault['problem']}"
-            for path, why in (*vault["failed"].items(), *vault["notices"].items()):
-                yield f"{name}/{path}: {why}"
+                told.append(f"vault {name!r}: {vault['problem']}")
+            notes = (*vault["failed"].items(), *vault["notices"].items())
+            told += [f"{name}/{path}: {why}" for path, why in notes]
+        return told
 
 
 class IndexProcess:
@@ -114,15 +121,10 @@ class IndexProcess:
     """
 
     def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
-        start = program_start(config)
         minutes = min(config.embedding.minutes, _SLICE / 60)
         self._command = [sys.executable, "-c", _BEGIN, "index", "-q", "--json", *options]
-        self._environment = {
-            **os.environ,
-            **start.environment,
-            "RAG_WARM": "0",
-            "RAG_EMBEDDING__MINUTES": str(minutes),
-        }
+        self._environment = os.environ | program_start(config).environment
+        self._environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__MINUTES": str(minutes)}
         self._process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
 
@@ -154,31 +156,27 @@ class IndexProcess:
         process = self._process
         if process is None:  # it is stopped
             return Outcome(RunInterruptedError.exit_code, {}, 0.0)
-        said, complaints = process.communicate(b"\n")
+        output, complaints = process.communicate(b"\n")
         self._process = None
-        return _outcome(process.returncode, said, complaints, _cpu_of_children() - before)
+        code, cpu = process.returncode, _cpu_of_children() - before
+        try:
+            report = json.loads(output)
+        except ValueError:
+            report = {}
+        if code in _INDEXED and report:
+            return Outcome(code, report, cpu)
+        if failure := report.get("error"):
+            hint = f". {failure['hint']}" if failure.get("hint") else ""
+            return Outcome(code, {}, cpu, f"{failure['message']}{hint}")
+        last = complaints.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        ended = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
+        return Outcome(code or 1, {}, cpu, f"`rag index` did not finish: {last or ended}")
 
     def stop(self) -> None:
         """End the run: it keeps what it has done. Who says it again does not wait for that."""
-        process = self._process
-        if process is not None:
+        if process := self._process:
             process.send_signal(signal.SIGKILL if self._is_stopped else signal.SIGINT)
         self._is_stopped = True
-
-
-def _outcome(code: int, said: bytes, complaints: bytes, cpu: float) -> Outcome:
-    try:
-        report = json.loads(said)
-    except ValueError:
-        report = {}
-    if code in _INDEXED and report:
-        return Outcome(code, report, cpu)
-    if told := report.get("error"):
-        hint = f". {told['hint']}" if told.get("hint") else ""
-        return Outcome(code, {}, cpu, f"{told['message']}{hint}")
-    last = complaints.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    ended = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
-    return Outcome(code or 1, {}, cpu, f"`rag index` did not finish: {last or ended}")
 
 
 class Watcher:
@@ -215,8 +213,8 @@ class Watcher:
         self._listened = self._written = now
         self._drift = self._clock.time() - now
         self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
-        self._told = 0  # events since it began to listen
-        self._said: set[str] = set()  # problems of the last run
+        self._heard = 0  # events since it began to listen
+        self._problems: set[str] = set()  # of the last run
         self._lost: set[str] = set()  # why it had to listen anew
         self._status = WatcherStatus(os.getpid(), self._iso(), self._iso())
 
@@ -230,8 +228,7 @@ class Watcher:
         if not self._roots():
             raise UsageError("there is nothing to watch", hint=NO_VAULT)
         with be_only_watcher(self._config):
-            self._status = replace(self._status, started=self._iso())
-            self._write()
+            self._write(started=self._iso())
             on_start()
             try:
                 while not self._stopped.is_set():
@@ -283,7 +280,7 @@ class Watcher:
                 with suppress(OSError):  # which the run will say
                     self._runner.prepare()
             self._last = now
-            self._told += len(paths)
+            self._heard += len(paths)
             self._status = replace(self._status, last_event=self._iso())
         drift = self._clock.time() - now
         if abs(drift - self._drift) > _JUMP:  # the machine slept, or somebody set its clock
@@ -304,28 +301,27 @@ class Watcher:
 
     def _index(self) -> None:
         """Have the index brought up to date, and settle when that is done next."""
-        if self._told > _MANY or self._now() >= self._listened + _WHOLE:
+        if self._heard > _MANY or self._now() >= self._listened + _WHOLE:
             self._listen_at_folders(self._watched)
-        started, events = self._now(), (self._first, self._last)
+        started, first = self._now(), self._first
         self._first = None
         outcome = self._runner.run()
         if self._stopped.is_set():
             return
         now = self._now()
         self._look_at, self._rested_at = now + _WHOLE, now
-        problems: list[str] = []
         if outcome.exit_code == LockedError.exit_code:
-            self._first, self._last = events
+            self._first = first
             self._look_at = self._rested_at = now + _BUSY
-        elif outcome.error:
+            self._write()
+            return
+        if outcome.error:
             self._look_at = now + _RETRY
-            problems = [outcome.error]
         elif outcome.goes_on:
             self._look_at = now
         else:
             self._spend(outcome)
-        missing = [name for name, root in self._vaults.items() if _identity(root) is None]
-        self._report(outcome, problems or [*outcome.problems(missing)], now - started)
+        self._report(outcome, now - started)
 
     def _spend(self, outcome: Outcome) -> None:
         """Rest until what a run took is within the budget; what was saved waits at most so long."""
@@ -336,23 +332,21 @@ class Watcher:
             self._saved = max(self._saved, -_SHARE * _LATEST)
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
-    def _report(self, outcome: Outcome, problems: list[str], seconds: float) -> None:
+    def _report(self, outcome: Outcome, seconds: float) -> None:
         """Say what is new of a run, and write down how it went."""
         indexed, removed = outcome.count("added", "changed"), outcome.count("deleted")
-        parts = [f"{plural(indexed, 'note')} indexed"] if indexed else []
-        parts += [f"{plural(removed, 'note')} removed"] if removed else []
-        parts += [f"{plural(outcome.embedded, 'chunk')} embedded"] if outcome.embedded else []
-        if parts:
+        counts = [(indexed, "note", "indexed"), (removed, "note", "removed")]
+        counts.append((outcome.embedded, "chunk", "embedded"))
+        if parts := [f"{plural(count, what)} {done}" for count, what, done in counts if count]:
             self._tell(f"{self._iso()[11:19]}  {', '.join(parts)} ({seconds:.1f} s)")
-        if outcome.exit_code != LockedError.exit_code:  # else it has not yet run
-            for problem in problems:
-                if problem not in self._said:
-                    self._warn(problem)
-            self._said = {*problems}
-            took, code = round(1000 * seconds), outcome.exit_code
-            run = WatchRun(self._iso(), took, code, indexed + removed, outcome.error)
-            self._status = replace(self._status, last_run=run)
-        self._write()
+        missing = [name for name, root in self._vaults.items() if _identity(root) is None]
+        problems = outcome.problems(missing)
+        for problem in problems:
+            if problem not in self._problems:
+                self._warn(problem)
+        self._problems = {*problems}
+        took, code = round(1000 * seconds), outcome.exit_code
+        self._write(last_run=WatchRun(self._iso(), took, code, indexed + removed, outcome.error))
 
     # -- the folders -----------------------------------------------------------------------
 
@@ -372,17 +366,17 @@ class Watcher:
             return
         self._vaults = self._roots()
         roots = {*self._vaults.values()}
-        found = {root: key for root in roots if (key := _identity(root)) is not None}
-        missing = sorted(str(root) for root in roots - found.keys())
+        there = {root: key for root in roots if (key := _identity(root)) is not None}
+        missing, before = sorted(str(root) for root in roots - there.keys()), self._status.missing
         for root in missing:
-            if root not in self._status.missing:
+            if root not in before:
                 self._warn(f"{root} is not there: its notes are kept, and it is waited for")
-        for root in self._status.missing:
-            if Path(root) in found:
+        for root in before:
+            if Path(root) in there:
                 self._warn(f"{root} is there again")
         self._status = replace(self._status, missing=missing)
-        if self._events is None or found != self._watched:
-            self._listen_at_folders(found)
+        if self._events is None or there != self._watched:
+            self._listen_at_folders(there)
             self._look_at = self._now()
             self._write()
         self._follow_at = self._now() + _BEAT
@@ -392,15 +386,13 @@ class Watcher:
         files, before = 0, self._events
         with suppress(RAGError, sqlite3.Error, OSError), open_manifest(self._config) as manifest:
             files = manifest.kept_totals()[0]
-        self._events = self._listen(
-            folders, apart=self._config.data_dir, polled=self._must_poll, files=files
-        )
+        apart, polled = self._config.data_dir, self._must_poll
+        self._events = self._listen(folders, apart=apart, polled=polled, files=files)
         if before is not None:
             before.close()
         self._watched = {**folders}
-        self._listened, self._told = self._now(), 0
-        polled = [str(folder) for folder in self._events.polled]
-        self._status = replace(self._status, polled=polled)
+        self._listened, self._heard = self._now(), 0
+        self._status = replace(self._status, polled=[*map(str, self._events.polled)])
 
     def _lose(self, error: OSError) -> None:
         """Begin to listen anew, and look at all notes."""
@@ -414,10 +406,10 @@ class Watcher:
         if not is_limit:
             self._follow_at = self._now() + _BEAT
 
-    def _write(self) -> None:
+    def _write(self, **facts: Any) -> None:
         """Write down how it is; a disk that is full ends no watcher."""
         self._written = self._now()
-        self._status = replace(self._status, heartbeat=self._iso())
+        self._status = replace(self._status, heartbeat=self._iso(), **facts)
         with suppress(OSError):
             write_watcher(self._config, self._status)
 
@@ -431,10 +423,10 @@ class Watcher:
 def _identity(folder: Path) -> tuple[int, int] | None:
     """Return what tells a folder from another in its place; `None` where there is none."""
     try:
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if folder.is_dir() else None
+    return (status.st_dev, status.st_ino) if S_ISDIR(status.st_mode) else None
 
 
 def _cpu_of_children() -> float:

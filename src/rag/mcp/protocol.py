@@ -201,13 +201,13 @@ class Dispatcher:
             if method == "completion/complete":
                 return complete(self._library, params)
             return {**read_resource(self._library, params.get("uri")), **_NOT_KEPT}
-        except ArgumentError:
-            raise
         except NotFoundError as error:
             code = INVALID_PARAMS if is_modern else _RESOURCE_NOT_FOUND
             data = {"uri": params["uri"][:1000]}
             raise ProtocolError(code, "Resource not found", data) from error
         except RAGError as error:
+            if isinstance(error, ArgumentError):
+                raise
             raise ProtocolError(INTERNAL_ERROR, error_result(error).text) from error
 
 

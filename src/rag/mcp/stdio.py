@@ -39,6 +39,7 @@ _LONGEST_LINE = 4 << 20  # bytes
 _AT_ONCE = 64  # requests; who sends more is answered later
 _LOOK = 2.0  # seconds between two looks for the program that started us
 _LAST_ANSWERS = 10.0  # seconds that requests have after the end of the input
+_PAUSE = 0.02  # seconds between two looks whether they are answered
 
 
 def serve(config_file: Path | None = None) -> int:
@@ -58,18 +59,15 @@ def serve(config_file: Path | None = None) -> int:
         return 0
     process_exit.go_on()
     limit_arenas()
+    library = Library(read_settings, first="rag.mcp.requests")
     # What settings depend on, besides files.
     named = {k: v for k, v in os.environ.items() if k.startswith(("RAG_", "XDG_CONFIG", "HOME"))}
     start = repr((Path().stat().st_ino, str(config_file), sorted(named.items())))
-    try:
-        library = Library(read_settings, first="rag.mcp.requests")
+    with suppress(KeyboardInterrupt):
         _Server(library, Dispatcher(library, start), source, target).run()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):
-                stream.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
     return 0
 
 
@@ -116,7 +114,11 @@ class _Server:
                 buffered, is_skipping = b"", True
         if buffered and not is_skipping:
             self._take(buffered)
-        self._finish()
+        ends = time.monotonic() + _LAST_ANSWERS
+        while self._calls and self._is_wanted() and time.monotonic() < ends:
+            time.sleep(_PAUSE)
+        for _, call in [*self._calls.values()]:
+            call.cancel()
 
     def _read(self) -> bytes:
         """Return what the client sends next; nothing at the end, or when the client is gone."""
@@ -138,18 +140,15 @@ class _Server:
             self._refuse(f"Parse error: {error}"[:200])
             return
         if as_object(message).get("method") == "notifications/cancelled":
-            id_ = as_object(message.get("params")).get("requestId")
-            for known, call in [*self._calls.values()]:
-                if is_id(id_) and known == id_:
+            cancelled = as_object(message.get("params")).get("requestId")
+            for id_, call in [*self._calls.values()]:
+                if is_id(cancelled) and id_ == cancelled:
                     call.cancel()
         elif is_slow(message):
             self._begin(message)
         else:
-            self._say(self._dispatcher.handle(message))
+            self._send(self._dispatcher.handle(message))
             self._library.load()
-
-    def _refuse(self, why: str) -> None:
-        self._say(error_message(None, ProtocolError(PARSE_ERROR, why)))
 
     def _begin(self, message: Any) -> None:
         """Have a thread answer a message; a thread that is free goes first, and is kept."""
@@ -158,14 +157,18 @@ class _Server:
 
             self._workers = ThreadPoolExecutor(_AT_ONCE, "request")
         call = Call()
-        work = self._workers.submit(self._answer, message, call)
+
+        def answer() -> None:
+            self._send(self._dispatcher.handle(message, call, self._send))
+
+        work = self._workers.submit(answer)
         self._calls[work] = as_object(message).get("id"), call
         work.add_done_callback(self._calls.pop)
 
-    def _answer(self, message: Any, call: Call) -> None:
-        self._say(self._dispatcher.handle(message, call, self._say))
+    def _refuse(self, why: str) -> None:
+        self._send(error_message(None, ProtocolError(PARSE_ERROR, why)))
 
-    def _say(self, answer: Message | None) -> None:
+    def _send(self, answer: Message | None) -> None:
         """Write an answer, whole."""
         if answer is None or self._is_gone:
             return
@@ -177,17 +180,6 @@ class _Server:
                     left = left[os.write(self._target, left) :]
             except OSError:  # nobody reads it
                 self._is_gone = True
-
-    def _finish(self) -> None:
-        """Let requests that came before the end of the input be answered, as long as that is of
-        use to somebody."""
-        ends = time.monotonic() + _LAST_ANSWERS
-        while self._calls and self._is_wanted() and time.monotonic() < ends:
-            from concurrent.futures import wait
-
-            wait([*self._calls], min(_LOOK, _LAST_ANSWERS))
-        for _, call in [*self._calls.values()]:
-            call.cancel()
 
 
 def _refuse_constant(constant: str) -> None:
