@@ -16,7 +16,6 @@ from mcp_client import call_tool
 from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.mcp.protocol import Dispatcher
-from rag.mcp.results import in_terms_of_tools
 
 Tool = Callable[..., str]
 _FENCE = re.compile(r"<<< (\w+)\n(.*)\n\1 >>>", re.DOTALL)
@@ -351,25 +350,6 @@ def hostile(build_index: Callable[..., RAGConfig]) -> Iterator[Tool]:
     config = build_index({"work": notes})
     yield lambda name, **arguments: call_tool(Dispatcher(library), name, arguments)
     library.close()
-
-
-@pytest.mark.parametrize(
-    ("hint", "told"),
-    [
-        (
-            "Name one, or look for its words with `rag search`.",
-            "Name one, or look for its words with search.",
-        ),
-        ("Near: A (--min-score 0 shows them)", "Near: A (min_score 0 shows them)"),
-        ("Near: A (--all shows them)", "Near: A"),
-        ("It is long. For one answer: --top-k 5", "It is long."),
-        ('no note holds "--force".', 'no note holds "--force".'),
-        ("Search by words: --mode lexical.", "Search by words: mode lexical."),
-        ("Run `rag index --embed`.", "For the user: Run `rag index --embed`."),
-    ],
-)
-def test_hints_speak_of_tools_and_arguments(hint: str, told: str):
-    assert in_terms_of_tools(hint) == told
 
 
 class TestHostileNotes:

@@ -71,7 +71,14 @@ def search(library: Library, asked: Search, call: Call) -> Result:
         raise ArgumentError("give one of query, text and tasks")
     if not ways and asked.filters is None:
         raise ArgumentError("give a query, queries, text, tasks or a filter")
-    skipped = _skipped(asked)
+    skipped = 0
+    if asked.cursor:
+        number, _, digest = asked.cursor.partition("-")
+        if not (number.isascii() and number.isdigit() and len(number) < 4):
+            raise ArgumentError("cursor is none that search gave")
+        if digest != _digest(asked):
+            raise ArgumentError("cursor is of another search; give the same arguments, top_k too")
+        skipped = int(number)
     if ways and not queries:
         return _search_lines(library, asked, skipped, call)
     reports: list[SearchReport] = []
@@ -84,12 +91,12 @@ def search(library: Library, asked: Search, call: Call) -> Result:
     notices = noted(_search_notices(reports))
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
     if not hits[skipped:]:
-        nearest = {(one.vault, one.file_path): one for report in reports for one in report.nearest}
-        near = [f"{name(one.title)}  {place(one.vault, one.file_path)}" for one in nearest.values()]
+        nearest = [one for report in reports for one in report.nearest]
+        near = [f"{name(one.title)}  {place(one.vault, one.file_path)}" for one in nearest]
         head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
         if not near:
             head = f"Nothing found for {named}. Try other words, or fewer filters."
-        return Result(head, joined(*near, notices))
+        return Result(head, joined(*dict.fromkeys(near), notices))
     by = f", by {reports[0].mode} search" if queries else ""
     blocks = [_hit(n, *hit) for n, hit in enumerate(hits[skipped:end], skipped + 1)]
     return _page(named + by, blocks, notices, skipped, len(hits), asked)
@@ -176,18 +183,6 @@ def _matching(number: int, match: MatchingLines) -> str:
     return "\n   ".join([head, *lines, *([f"… and {more:,} more"] if more else [])])
 
 
-def _skipped(asked: Search) -> int:
-    """Return how many results a cursor leaves out."""
-    if not asked.cursor:
-        return 0
-    number, _, digest = asked.cursor.partition("-")
-    if not (number.isascii() and number.isdigit() and len(number) < 4):
-        raise ArgumentError("cursor is none that search gave")
-    if digest != _digest(asked):
-        raise ArgumentError("cursor is of another search; give the same arguments, top_k too")
-    return int(number)
-
-
 def _digest(asked: Search) -> str:
     return sha256(repr(replace(asked, cursor="")).encode()).hexdigest()[:8]
 
@@ -197,13 +192,11 @@ def _digest(asked: Search) -> str:
 
 def get(library: Library, asked: Get, call: Call) -> Result:
     """Read a note, a part of it, or its outline."""
-    heading, part = asked.heading.strip(), ""
-    if heading and asked.from_line:
-        raise ArgumentError("give heading or from_line, not both")
-    if heading:
+    part = f":{min(asked.from_line, _LAST_LINE)}" if asked.from_line else ""
+    if heading := asked.heading.strip():
+        if part:
+            raise ArgumentError("give heading or from_line, not both")
         part = f"#{heading.lstrip('#').strip()}"
-    elif asked.from_line:
-        part = f":{min(asked.from_line, _LAST_LINE)}"
     with library.reader() as workspace:
         note = _note_name(workspace, asked.note)
         if asked.outline:
@@ -231,19 +224,17 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
             if left < 100:
                 break
             share = max(min(left, 200), left // (len(chosen) - number))
-            texts.append(shortened(_one_of_many(workspace, note, share), share))
+            try:
+                read = _read(workspace, _note_name(workspace, note))
+                result = _shown(*read, max(100, share - 300))
+                text = joined(result.data, result.tail)
+            except RAGError as error:
+                text = f"{brief(name(note))}: {error_lines(error)}"
+            texts.append(shortened(text, share))
             left -= len(texts[-1]) + 2
     more = len(names) - len(texts)
     tail = f"… and {more} more: name a narrower glob, or fewer notes." if more else ""
     return Result("", "\n\n".join(texts), tail)
-
-
-def _one_of_many(workspace: Workspace, note: str, share: int) -> str:
-    try:
-        result = _shown(*_read(workspace, _note_name(workspace, note)), max(100, share - 300))
-    except RAGError as error:
-        return f"{brief(name(note))}: {error_lines(error)}"
-    return joined(result.data, result.tail)
 
 
 def _note_name(workspace: Workspace, given: str) -> str:

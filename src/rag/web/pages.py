@@ -259,6 +259,6 @@ def _snippet(hit: SearchResult, searched: str) -> Markup:
     """Return the words of a result that match, marked, and those around them."""
     text, spans = excerpt(hit, searched, _SNIPPET)
     cuts: Iterable[int] = [0, *chain.from_iterable(spans), len(text)]
-    parts = [escape(text[start:end]) for start, end in pairwise(cuts)]
+    parts = [escape(text[start:end].replace("`", "")) for start, end in pairwise(cuts)]
     parts[1::2] = [Markup("<mark>{}</mark>").format(part) for part in parts[1::2]]
     return Markup("").join(parts)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 from starlette.datastructures import QueryParams
@@ -132,7 +132,7 @@ def from_query(kind: type[T], params: QueryParams, **more: Any) -> T:
     """
     given: dict[str, Any] = {}
     for name in params:
-        values, is_list = params.getlist(name), name in _lists(kind)  # type: ignore[arg-type]
+        values, is_list = params.getlist(name), name in _lists(cast("Any", kind))
         if len(values) > 1 and not is_list:
             raise ArgumentError(f"{name} is given more than once")
         given[name] = values if is_list else values[0]
