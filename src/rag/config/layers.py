@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from operator import attrgetter
@@ -103,7 +102,10 @@ def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
 
 
 class Layers:
-    """Settings by name, as far as they are set, and where each came from."""
+    """Settings by name, as far as they are set, and where each came from.
+
+    Without an environment there are only the defaults.
+    """
 
     def __init__(
         self,
@@ -111,10 +113,6 @@ class Layers:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> None:
-        """Put the layers on each other; without an environment there are only the defaults.
-
-        :raises ConfigError: for an unknown setting, or a value of the wrong type.
-        """
         self.known = settings()
         self.values = {name: setting.default for name, setting in self.known.items()}
         self.origins = dict.fromkeys(self.known, DEFAULT)
@@ -127,13 +125,14 @@ class Layers:
         if os.path.lexists(file := user_file()):
             self.put(str(file), self.read(str(file), file.parent, read_settings(file)[1]))
         users_own = {**self.values}
-        names = {key[4:].lower().replace("__", "."): key for key in env if key.startswith("RAG_")}
         # An empty variable counts as unset. A name that cannot be a setting is not ours; one that
         # is unknown, but in a known section, is a mistake.
         texts = {
-            name: env[key]
-            for name, key in names.items()
-            if env[key] and (name in self.known or name.partition(".")[0] in SECTIONS)
+            name: text
+            for key, text in env.items()
+            if key.startswith("RAG_") and text
+            for name in [key[4:].lower().replace("__", ".")]
+            if name in self.known or name.partition(".")[0] in SECTIONS
         }
         variables = self.read(ENVIRONMENT, cwd, texts)
         if project:
@@ -155,25 +154,24 @@ class Layers:
         """
         flat: dict[str, Any] = {}
         for key, value in tree.items():
-            if key in SECTIONS and isinstance(value, dict):
-                flat.update({f"{key}.{inner}": item for inner, item in value.items()})
-            else:
-                flat[key] = value
+            is_table = key in SECTIONS and isinstance(value, dict)
+            flat |= (
+                {f"{key}.{inner}": v for inner, v in value.items()} if is_table else {key: value}
+            )
         layer = {}
         for name, value in flat.items():
-            where = variable_of(name) if origin == ENVIRONMENT else origin
             setting = self.known.get(name)
-            if setting is None and name in SECTIONS:
-                raise ConfigError(f"{name} must be a table (from {where})", hint=SHOW_SETTINGS)
             if setting is None:
+                where = variable_of(name) if origin == ENVIRONMENT else origin
+                if name in SECTIONS:
+                    raise ConfigError(f"{name} must be a table (from {where})", hint=SHOW_SETTINGS)
                 near = _nearest(name, self.known)
                 hint = f"Did you mean {near!r}? {LIST_SETTINGS}" if near else LIST_SETTINGS
                 raise ConfigError(f"unknown setting {name[:100]!r} in {where}", hint=hint)
             try:
                 layer[name] = _typed(setting, value, base, is_text=origin == ENVIRONMENT)
-            except (ValueError, RuntimeError, OSError):  # a zero byte, ~nobody
-                demand = setting.demand(value)
-                raise ConfigError(f"{name}{demand} (from {where})", hint=SHOW_SETTINGS) from None
+            except (ValueError, RuntimeError, OSError, OverflowError):  # a zero byte, ~nobody
+                raise _refusal(name, setting.demand(value), origin) from None
         return layer
 
     def _put_project(self, project: ProjectFile, overridden: Collection[str]) -> None:
@@ -188,12 +186,10 @@ class Layers:
             reason = "a project's file may not name hosts for your key"
             hint = f"Set it in {user_file()}, or with {variable_of(name)}."
             self.left_out[name] = LeftOut(shown(own.pop(name)), reason, hint)
-        beside = {"vaults_dir": project.root / "vaults"}
-        if "vaults_dir" in own or not beside["vaults_dir"].is_dir():
-            beside = {}
-        refused: Collection[str] = ()
-        if not project.is_named:
-            refused = self._refused(project, {**beside, **own}, overridden)
+        vaults = project.root / "vaults"
+        beside = {"vaults_dir": vaults} if "vaults_dir" not in own and vaults.is_dir() else {}
+        offered = {**beside, **own}
+        refused = () if project.is_named else self._refused(project, offered, overridden)
         for where, layer in ((BESIDE, beside), (origin, own)):
             self.put(where, {n: v for n, v in layer.items() if n not in refused})
 
@@ -207,7 +203,7 @@ class Layers:
         changed = {n: v for n, v in offered.items() if v != self.values[n]}
         asked = {n: v for n, v in changed.items() if takes_trust(n, v, Place(folder, has_vaults))}
         if any(name.startswith("routes.") for name in asked):  # they make sense together only
-            asked = {n: v for n, v in changed.items() if n in asked or n.startswith("routes.")}
+            asked |= {n: v for n, v in changed.items() if n.startswith("routes.")}
         vaults = offered.get("vaults_dir") if "vaults_dir" not in asked else None
         if vaults and "vaults_dir" not in overridden:
             self.vaults_within = folder
@@ -265,10 +261,9 @@ class Layers:
         for name, value in self.values.items():
             section, _, key = name.rpartition(".")
             tables[section][key] = value
-        default = RAGConfig(**tables[""])
-        sections = {name: type(getattr(default, name))(**tables[name]) for name in SECTIONS}
-        config = replace(
-            default,
+        sections = {name: kind(**tables[name]) for name, kind in SECTIONS.items()}
+        config = RAGConfig(
+            **tables[""],
             **sections,
             origins=self.origins,
             root=self.root,
@@ -278,29 +273,30 @@ class Layers:
         )
         changed = {n.rpartition(".")[0] for n, o in self.origins.items() if o != DEFAULT}
         for name, setting in self.known.items():
-            section, origin = name.rpartition(".")[0], self.origins[name]
-            if section not in changed:
-                continue
-            if problem := setting.problem(self.values[name], sections.get(section, config)):
-                where = variable_of(name) if origin == ENVIRONMENT else origin
-                raise ConfigError(f"{name}{problem} (from {where})", hint=SHOW_SETTINGS)
+            section = name.rpartition(".")[0]
+            if section in changed and (
+                problem := setting.problem(self.values[name], sections.get(section, config))
+            ):
+                raise _refusal(name, problem, self.origins[name])
         return config
+
+
+def _refusal(name: str, problem: str, origin: str) -> ConfigError:
+    where = variable_of(name) if origin == ENVIRONMENT else origin
+    return ConfigError(f"{name}{problem} (from {where})", hint=SHOW_SETTINGS)
 
 
 def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:
     """Return a value as the type of its setting. The text of a variable is a list with commas
     between, true or 0, or as in JSON.
 
-    :raises ValueError: when it is of another; so do `RuntimeError` and `OSError` of a path.
+    :raises ValueError: when it is of another; other errors too, of a path or a number.
     """
     default = setting.default
     if default is None or isinstance(default, Path):
-        if not isinstance(value, str):
+        if not isinstance(value, str) or max(map(len, Path(value).parts), default=0) > 255:
             raise ValueError
-        path = (base / Path(value).expanduser()).resolve()
-        if len(os.fsencode(path)) < 4096 and all(len(os.fsencode(p)) < 256 for p in path.parts):
-            return path
-        raise ValueError
+        return (base / Path(value).expanduser()).resolve()
     kind = type(default)
     if is_text and kind is not str:
         text = value.strip()
@@ -308,13 +304,12 @@ def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:
             return [item.strip() for item in text.split(",") if item.strip()]
         if kind is bool:
             text = {"0": "false", "1": "true"}.get(text, text.lower())
-        with suppress(RecursionError):
-            value = json.loads(text)
+        value = json.loads(text)
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         raise ValueError
     if setting.name == "store.url" and isinstance(value, list):
         return ",".join(value)
-    if kind is float and type(value) is int and value.bit_length() <= 64:
+    if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
         raise ValueError

@@ -83,16 +83,17 @@ class Setting(NamedTuple):
 
         :param section: the section that the setting is in.
         """
+        is_good: Any = True
         if self.bounds:
             least, most = self.bounds
-            good = least <= value and (most is None or value <= most)
+            is_good = least <= value and (most is None or value <= most)
         elif self.choices is not None:
-            good = value == self.default or value in self.choices
+            is_good = value == self.default or value in self.choices
         elif isinstance(self.must, tuple):
-            good = self.must[1](value, section)
-        else:
-            return self.must(value, section) if self.must else ""
-        return "" if good else self.demand(value)
+            is_good = self.must[1](value, section)
+        elif self.must:
+            return str(self.must(value, section))
+        return "" if is_good else self.demand(value)
 
     def demand(self, value: Any) -> str:
         """Return how a value must be that is not so."""
@@ -103,22 +104,18 @@ class Setting(NamedTuple):
             demand = f"one of {', '.join(dict.fromkeys((self.default, *self.choices)))}"
         elif self.bounds:
             least, most = self.bounds
-            demand += (
-                f" of at least {least:,}" if most is None else f" within {least:,} and {most:,}"
+            within = (
+                f"within {least:,} and {most:,}" if most is not None else f"of at least {least:,}"
             )
+            demand = f"{demand} {within}"
         if self.choices is None and not isinstance(self.default, (bool, int, float)):
             return f" must be {demand}"  # a text may be a key or a password: it is not repeated
         return f" must be {demand}, not {repr(value)[:100]}"
 
 
 def setting(default: Any, text: str, *bounds: float | None, **rule: Any) -> Any:
-    """Declare a setting.
-
-    :param default: its default, or what makes it.
-    :param text: one line of help.
-    :param bounds: the least and the largest number, if it has bounds.
-    :param rule: its `choices`, or what it `must` be: see `Setting`.
-    """
+    """Declare a setting: its default, or what makes it; one line of help; the least and the largest
+    number, if it has bounds; its `choices`, or what it `must` be."""
     if choices := rule.get("choices"):
         text += f" ({', '.join(dict.fromkeys((default, *choices)))})"
     metadata = {"help": text, "bounds": bounds or None, **rule}
@@ -160,6 +157,10 @@ def _problem_of_routes(table: dict[str, Any], section: Any) -> str:
     return ""
 
 
+def _like(pattern: str) -> Test:
+    return lambda text, _: re.fullmatch(pattern, text, re.DOTALL)
+
+
 _ADDRESS = "an address such as http://127.0.0.1:8080"
 _ADDRESSES = (
     f"{_ADDRESS}, or several with commas between",
@@ -172,11 +173,11 @@ _OPENAI_ADDRESS = (
 # Stricter than what a system takes: most keys that are written here by mistake are refused.
 _VARIABLE = (
     "the name of an environment variable (capital letters, digits and _), not the key itself",
-    lambda name, _: re.fullmatch(r"([A-Z_][A-Z0-9_]{,63})?", name),
+    _like(r"([A-Z_][A-Z0-9_]{,63})?"),
 )
 _MODEL_FILE = (
     "a whole path, such as ~/models/bge-m3/model.onnx",
-    lambda path, _: path[:1] in ("", "/", "~"),
+    _like(r"([/~].*)?"),
 )
 _KEY = "for openai: the NAME of the variable that holds the API key, never the key itself"
 _KEY_HOSTS = "hosts that get the API key, whoever names them as url; not for a project's file"
@@ -192,7 +193,7 @@ class IndexConfig:
     """`[index]`: how notes are read and cut."""
 
     chunk_size: int = setting(
-        512, "largest chunk, in tokens; a fence or table is never cut", 1, None
+        512, "largest chunk, in tokens; fences and tables stay whole", 1, None
     )
     chunk_overlap: int = setting(
         50,
@@ -201,9 +202,7 @@ class IndexConfig:
     )
     max_note_mb: float = setting(5.0, "only this much of a larger note is indexed", 0.001, 10_000)
     ignore: list[str] = setting(list, "patterns as in .gitignore, relative to each vault")
-    only: dict[str, Any] = setting(
-        dict, "index only notes whose front matter has these values, e.g. { normalized = true }"
-    )
+    only: dict[str, Any] = setting(dict, "only notes with these values, e.g. { normalized = true }")
 
 
 @dataclass(frozen=True)
@@ -222,9 +221,7 @@ class SearchConfig:
     transforms: list[str] = setting(
         list, "also search for what these make of it: multi-query, step-back, hyde, decompose"
     )
-    freshness: bool = setting(
-        True, "say when notes changed since the last index (up to 5,000 notes)"
-    )
+    freshness: bool = setting(True, "say when notes changed since the last run (up to 5,000 notes)")
     refresh: str = setting(
         "auto",
         "auto: a search at a terminal first indexes up to 100 changed notes",
@@ -239,10 +236,7 @@ class LinksConfig:
     uri: str = setting(
         "",
         "file, obsidian, or a link with {path}, {line}, {col}; empty: obsidian in its vaults",
-        must=(
-            "file, obsidian, or a link that holds {path}",
-            lambda uri, _: uri in ("", "file", "obsidian") or "{path}" in uri,
-        ),
+        must=("file, obsidian, or a link that holds {path}", _like(r"|file|obsidian|.*\{path\}.*")),
     )
     opener: str = setting("", "the command that opens a link; empty: xdg-open, on macOS open")
 
@@ -254,16 +248,10 @@ class AskConfig:
     top_k: int = setting(5, "how many notes an answer may draw on", 1, 10_000)
     max_quotes: int = setting(3, "how many passages an answer without a model quotes", 1, None)
     max_answer_tokens: int = setting(1024, "longest answer of a model, in tokens", 1, None)
-    temperature: float = setting(
-        0.2, "how freely a model words its answer; 0 is the strictest", 0, 2
-    )
-    steps: list[str] = setting(
-        list, "your own steps (entry points of the group rag.steps) in how a prompt is made"
-    )
+    temperature: float = setting(0.2, "how freely a model words its answer; 0: strictest", 0, 2)
+    steps: list[str] = setting(list, "plug-ins (group rag.steps) that change how a prompt is made")
     think: bool = setting(False, "let a model that can reason do so first; it takes longer")
-    transforms: list[str] = setting(
-        list, "the same as search.transforms, for questions and conversations"
-    )
+    transforms: list[str] = setting(list, "as search.transforms, for questions and conversations")
 
 
 @dataclass(frozen=True)
@@ -286,22 +274,11 @@ class EmbeddingConfig:
     )
     api_key: str = setting("", _KEY, must=_VARIABLE)
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
-    path: str = setting(
-        "", "for onnx: the model.onnx, with its tokenizer.json beside it", must=_MODEL_FILE
-    )
-    pooling: str = setting(
-        "auto", "for onnx; auto: as the files beside the model say", choices=("mean", "cls", "last")
-    )
-    dimension: int = setting(
-        0,
-        "for onnx: keep so many numbers of a vector, of models trained for that; 0: all",
-        0,
-        16_384,
-    )
+    path: str = setting("", "for onnx: the model.onnx, beside its tokenizer.json", must=_MODEL_FILE)
+    pooling: str = setting("auto", "for onnx; auto: by its files", choices=("mean", "cls", "last"))
+    dimension: int = setting(0, "for onnx: numbers of a vector that are kept; 0: all", 0, 16_384)
     threads: int = setting(0, "processors that a model in this program may take; 0: all", 0, 256)
-    minutes: float = setting(
-        10.0, "how long one run without a terminal embeds; the next goes on", 0.001, 100_000
-    )
+    minutes: float = setting(10.0, "how long a run without a terminal embeds", 0.001, 100_000)
 
 
 @dataclass(frozen=True)
@@ -315,7 +292,7 @@ class ChatConfig:
     )
     url: str = setting("", _SERVER, must=_OPENAI_ADDRESS)
     model: str = setting(
-        AUTO, "for openai: the chat model; auto: the first that can; empty: answers by quotation"
+        AUTO, "for openai: the chat model; auto: the first that can; empty: quotes"
     )
     api_key: str = setting("", _KEY, must=_VARIABLE)
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
@@ -332,9 +309,7 @@ class ChatConfig:
 class RerankConfig:
     """`[rerank]`: who orders the best results again, where a search asks for it."""
 
-    path: str = setting(
-        "", "the model.onnx of a cross-encoder; empty: the chat model", must=_MODEL_FILE
-    )
+    path: str = setting("", "a cross-encoder's model.onnx; empty: the chat model", must=_MODEL_FILE)
 
 
 @dataclass(frozen=True)
@@ -345,9 +320,7 @@ class _OllamaSettings:
         "where Ollama answers",
         must=(_ADDRESS, lambda url, _: are_addresses(url, 1, 1)),
     )
-    urls: list[str] = setting(
-        list, "embedding servers, used in parallel; empty means url", must=_ADDRESSES
-    )
+    urls: list[str] = setting(list, "embedding servers, in parallel; empty: url", must=_ADDRESSES)
     generation_url: str = setting(
         "",
         "the server of the chat model; empty means url",
@@ -358,16 +331,10 @@ class _OllamaSettings:
         AUTO,
         "writes the answers; auto: the first installed one that can; empty: answers by quotation",
     )
-    query_prefix: str = setting(
-        "auto", "put before a query to embed; auto knows the prefixes of common models"
-    )
+    query_prefix: str = setting("auto", "put before a query; auto knows common models")
     document_prefix: str = setting("auto", "put before a chunk to embed; auto as above")
-    multilingual: str = setting(
-        "auto", "whether the embedding model reads more than English", choices=("yes", "no")
-    )
-    max_context: int = setting(
-        8192, "largest context asked of the chat model, in tokens", 512, None
-    )
+    multilingual: str = setting("auto", "the model reads more than English", choices=("yes", "no"))
+    max_context: int = setting(8192, "largest context of the chat model, in tokens", 512, None)
     batch_tokens: int = setting(4096, "how much one embedding request holds, in tokens", 1, None)
     max_in_flight: int = setting(2, "how many requests each embedding server has at once", 1, 64)
     retries: int = setting(2, "how often a failed request is sent again", 0, 20)
@@ -376,20 +343,14 @@ class _OllamaSettings:
         "how long a model stays loaded; -1m means for ever",
         must=(
             "a duration with its unit, such as 10m, 1h30m or -1m",
-            lambda text, _: re.fullmatch(r"0|-?([0-9]+(\.[0-9]+)?(h|ms|m|s))+", text),
+            _like(r"0|-?([0-9]+(\.[0-9]+)?(h|ms|m|s))+"),
         ),
     )
     connect_timeout: float = setting(3.0, "longest wait for a connection, in seconds", *_SECONDS)
-    read_timeout: float = setting(
-        120.0, "longest silence of a server, as while it loads a model, in seconds", *_SECONDS
-    )
+    read_timeout: float = setting(120.0, "longest silence of a server, in seconds", *_SECONDS)
     request_timeout: float = setting(600.0, "longest request or answer, in seconds", *_SECONDS)
-    query_timeout: float = setting(
-        15.0, "longest wait for the vector of a query, in seconds", *_SECONDS
-    )
-    transform_timeout: float = setting(
-        30.0, "longest wait for a transform of a query, in seconds", *_SECONDS
-    )
+    query_timeout: float = setting(15.0, "longest wait for a query vector, in seconds", *_SECONDS)
+    transform_timeout: float = setting(30.0, "longest wait for a transform, in seconds", *_SECONDS)
 
 
 class OllamaConfig(_OllamaSettings):
@@ -437,19 +398,13 @@ class StoreConfig:
     api_key_env: str = setting(
         "QDRANT_API_KEY",
         "the environment variable that holds the server's API key",
-        must=(
-            "the name of an environment variable, not the key itself",
-            lambda name, _: re.fullmatch(r"\w*", name, re.ASCII),
-        ),
+        must=("the name of an environment variable, not the key itself", _like(r"[A-Za-z0-9_]*")),
     )
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
     collection: str = setting(
         "obsidian_knowledge",
         "the collection, which is this index's alone",
-        must=(
-            "letters, digits, _ and -",
-            lambda name, _: re.fullmatch(r"[\w-]{1,200}", name, re.ASCII),
-        ),
+        must=("letters, digits, _ and -", _like(r"[A-Za-z0-9_-]{1,200}")),
     )
     timeout: float = setting(30.0, "longest wait for an answer, in seconds", *_SECONDS)
     shard_number: int = setting(0, "parts of the collection; 0 means the server decides", 0, 10_000)
@@ -463,9 +418,7 @@ class StoreConfig:
         ),
     )
     on_disk: bool = setting(False, "keep vectors on disk instead of in memory")
-    quantization: str = setting(
-        "none", "small copies of the vectors that stay in memory", choices=("scalar", "binary")
-    )
+    quantization: str = setting("none", "small copies kept in memory", choices=("scalar", "binary"))
     hnsw_m: int = setting(16, "links of a vector in the search graph; 0 means exact search", 0, 128)
 
     @property
@@ -484,9 +437,7 @@ class RoutesConfig:
         "the route of a query that no rule matches; empty: none",
         must=("one of the routes", lambda route, own: not route or route in own.rules),
     )
-    min_similarity: float = setting(
-        0.0, "how near to a rule's examples (cosine) a query must be; embedding only", -1, 1
-    )
+    min_similarity: float = setting(0.0, "least cosine with an example; for embedding only", -1, 1)
     rules: dict[str, Any] = setting(
         dict,
         "by name of the route: keywords or examples; and vaults, mode, transforms",
@@ -498,18 +449,14 @@ class RoutesConfig:
 class PlannerConfig:
     """`[planner]`: filters, dates and vaults understood from the words of a query."""
 
-    plan: str = setting(
-        "auto", "auto: queries with words that look like filters", choices=("always", "never")
-    )
+    plan: str = setting("auto", "auto: where words look like filters", choices=("always", "never"))
     extractor: str = setting(
-        "auto",
-        "who plans; auto: a model only when a plan is asked for",
-        choices=("rules", "model"),
+        "auto", "who plans; auto: a model only when a plan is asked for", choices=("rules", "model")
     )
     router: str = setting(
         "rules",
         "who chooses the route: rules, model, or a plug-in's name",
-        must=("rules, model, or a plug-in's name", lambda name, _: name.strip()),
+        must=("rules, model, or a plug-in's name", _like(r".*\S.*")),
     )
     mode: str = setting("default", "how far to trust a model", choices=PLANNER_MODES)
     confidence_threshold: float = setting(
@@ -517,12 +464,8 @@ class PlannerConfig:
         "how sure a model's plan must be to count; -1: as the mode says (.7, .9, .5)",
         must=("within 0 and 1, or -1", lambda value, _: 0 <= value <= 1 or value == -1),
     )
-    max_tool_iterations: int = setting(
-        -1, "how often a model may use a tool; -1: as the mode says (2, 1, 3)", -1, 20
-    )
-    max_candidates: int = setting(
-        8, "how many matches a tool gives, and names of a kind a prompt", 1, 1000
-    )
+    max_tool_iterations: int = setting(-1, "how often a model may use a tool; -1: by mode", -1, 20)
+    max_candidates: int = setting(8, "how many matches a tool gives, and names a prompt", 1, 1000)
     extractor_model: str = setting("", "the model that plans; empty means ollama.chat_model")
     hyde_model: str = setting("", "the model that writes the hypothetical note; empty as above")
     router_model: str = setting("", "the model that chooses the route; empty as above")
@@ -625,9 +568,7 @@ class RAGConfig(ModelsConfig):
     vaults_dir: Path | None = setting(
         None, "each folder in it is a vault (default: vaults, beside the project file)"
     )
-    target_vaults: list[str] = setting(
-        list, "index only these folders of vaults_dir; empty means all"
-    )
+    target_vaults: list[str] = setting(list, "index only these folders of vaults_dir; empty: all")
     warm: bool = setting(True, "keep a warm process, so that the next command need not start cold")
     index: IndexConfig = field(default_factory=IndexConfig)
     obsidian: ObsidianConfig = field(default_factory=ObsidianConfig)
@@ -652,22 +593,30 @@ class RAGConfig(ModelsConfig):
 
 
 # As they are listed; the settings of none come first.
-SECTIONS = (
-    *("index", "obsidian", "search", "links", "ask", "embedding", "chat", "rerank", "ollama"),
-    *("store", "routes", "planner"),
-)
+SECTIONS: dict[str, Any] = {
+    "index": IndexConfig,
+    "obsidian": ObsidianConfig,
+    "search": SearchConfig,
+    "links": LinksConfig,
+    "ask": AskConfig,
+    "embedding": EmbeddingConfig,
+    "chat": ChatConfig,
+    "rerank": RerankConfig,
+    "ollama": OllamaConfig,
+    "store": StoreConfig,
+    "routes": RoutesConfig,
+    "planner": PlannerConfig,
+}
 
 
 def settings() -> dict[str, Setting]:
     """Return all settings by their dotted names."""
     declared = {}
-    own = {item.name: item for item in fields(RAGConfig)}
-    for section in ("", *SECTIONS):
-        kind: Any = own[section].default_factory if section else RAGConfig
+    for section, kind in {"": RAGConfig, **SECTIONS}.items():
         for item in filter(lambda item: item.metadata, fields(kind)):
             name = f"{section}.{item.name}" if section else item.name
-            made = item.default_factory
-            default = made() if callable(made) else item.default
+            factory = item.default_factory
+            default = factory() if callable(factory) else item.default
             declared[name] = Setting(name, default, **item.metadata)
     return declared
 
