@@ -47,18 +47,6 @@ class TestVaults:
         assert rag("search", "note", "--json").json["total"] == 2
         assert written(empty_home) == {}
 
-    def test_a_folder_of_nothing_but_vaults_is_written_as_vaults_dir(
-        self, rag, make_vault, empty_home
-    ):
-        make_vault("Obsidian/One")
-        make_vault("Obsidian/Two")
-        rag("init")
-        assert written(empty_home) == {"vaults_dir": str(empty_home / "Obsidian")}
-        assert rag("index", "-q").code == 0
-        make_vault("Obsidian/Three")
-        rag("index", "-q")
-        assert set(rag("vault", "list", "--json").json["vaults"]) == {"One", "Two", "Three"}
-
 
 class TestLooking:
     def test_hidden_folders_links_and_the_inside_of_vaults_are_passed_over(
@@ -134,8 +122,8 @@ class TestFile:
 
 
 @given(st.text())
-def test_whatever_a_folder_or_model_is_called_the_file_can_be_read(name: str) -> None:
+def test_whatever_a_model_is_called_the_file_can_be_read(name: str) -> None:
     name = name.encode("utf-8", "replace").decode()
-    changes = {"vaults_dir": name, "ollama.chat_model": name}
-    read = tomllib.loads(toml_text("", changes))
-    assert (read["vaults_dir"], read["ollama"]["chat_model"]) == (name, name)
+    assert tomllib.loads(toml_text("", {"ollama.chat_model": name})) == {
+        "ollama": {"chat_model": name}
+    }

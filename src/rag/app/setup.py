@@ -117,28 +117,24 @@ def plan(
     :raises UsageError: when the folder does not exist.
     """
     if folder is not None and not folder.expanduser().is_dir():
-        raise UsageError(
-            f"{folder} is no folder", hint="Name a folder that holds vaults: `rag init FOLDER`"
-        )
+        hint = "Name a folder that holds vaults: `rag init FOLDER`"
+        raise UsageError(f"{folder} is no folder", hint=hint)
     config = _without(config, file)
     places = [folder.expanduser()] if folder else usual_places(cwd)
     roots, is_whole = find_vaults(places)
     if folder and not roots and scan_folder(str(places[0])).notes:
         roots = [places[0].resolve()]
-    vaults = _named(config, roots)
-    ollama = _look_at_ollama(config)
-    home = _home_of(config, vaults)
+    vaults, ollama = _named(config, roots), _look_at_ollama(config)
     offered = {
-        "vaults_dir": str(home) if home else "",
         "ollama.url": config.ollama.url,
         "ollama.embedding_model": ollama.embedding_model,
         "ollama.chat_model": ollama.chat_model,
     }
-    changes = {k: value for k, value in offered.items() if value and value != settings()[k][1]}
+    changes = {k: value for k, value in offered.items() if value and value != settings()[k].default}
     embedding = _embedding(config, ollama)
     lacks_model = not (embedding or ollama.error or ollama.embedding_model)
+    steps = [f"ollama pull {settings()['ollama.embedding_model'].default}"] if lacks_model else []
     is_ready = any(not vault.problem for vault in vaults)
-    steps = [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if lacks_model else []
     return SetupReport(
         file=str(file),
         written=False,
@@ -154,14 +150,13 @@ def plan(
 
 
 def carry_out(config: RAGConfig, planned: SetupReport) -> SetupReport:
-    """Write the file, and register the vaults that it does not name.
+    """Write the file, and register the vaults.
 
     :raises LockedError: when another process is writing the index; nothing is written then.
     """
     file = Path(planned.file)
     config = _without(config, file)
-    fresh = [vault for vault in planned.vaults if not (vault.known or vault.problem)]
-    if fresh and "vaults_dir" not in planned.settings:
+    if fresh := [vault for vault in planned.vaults if not (vault.known or vault.problem)]:
         with IndexDirectory.of(config).writing():
             registry = Registry.load(config)
             for vault in fresh:
@@ -173,17 +168,15 @@ def carry_out(config: RAGConfig, planned: SetupReport) -> SetupReport:
 
 
 def toml_text(heading: str, changes: dict[str, str], rest: Iterable[str] = ()) -> str:
-    """Return the text of a file of settings, each below its help; `rest` are lines at its end."""
+    """Return the text of a file of `ollama.` settings, each below its help; `rest` are lines at its
+    end."""
     lines = [f"# {heading}"] if heading else []
-    section = ""
+    lines += ["", "[ollama]"] if changes else []
     for name, value in changes.items():
-        head, _, key = name.rpartition(".")
-        if head != section:
-            section = head
-            lines += ["", f"[{head}]"]
         # JSON is TOML but for half a surrogate pair and one control.
         text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        lines += [f"# {settings()[name][2]}", f"{key} = {without_halves(text)}"]
+        key = name.removeprefix("ollama.")
+        lines += [f"# {settings()[name].help}", f"{key} = {without_halves(text)}"]
     lines += ["", *rest] if rest else []
     return "\n".join(lines) + "\n"
 
@@ -207,40 +200,26 @@ def usual_places(cwd: Path) -> list[Path]:
 
 
 def find_vaults(places: Iterable[Path], seconds: float = _LOOKING) -> tuple[list[Path], bool]:
-    """Return the folders that hold a `.obsidian` folder, the nearest to each place first, and
-    whether there was time to look into all.
+    """Return the folders that hold a `.obsidian` folder, and whether there was time to look into
+    all.
 
     Hidden folders and symbolic links are passed over, and so is what lies inside a vault.
     """
     vaults: list[Path] = []
-    seen: set[Path] = set()
+    seen: set[str] = set()
     until = time.monotonic() + seconds
-    for place in places:
-        level = [place.resolve()]
-        for _ in range(_DEPTH + 1):
-            below: list[Path] = []
-            for folder in level:
-                if folder in seen:
-                    continue
-                if time.monotonic() > until:
-                    return vaults, False
-                seen.add(folder)
-                names = _folders(folder)
-                if _MARK in names:
-                    vaults.append(folder)
-                else:
-                    below += [folder / n for n in names if n[0] != "." and n not in _SKIPPED]
-            level = below
+    for place in map(Path.resolve, places):
+        for folder, names, _ in os.walk(place):
+            if time.monotonic() > until:
+                return vaults, False
+            is_vault, is_new = _MARK in names, folder not in seen
+            if is_vault and is_new:
+                vaults.append(Path(folder))
+            is_deep = len(Path(folder).relative_to(place).parts) >= _DEPTH
+            within = [n for n in sorted(names) if n[0] != "." and n not in _SKIPPED]
+            names[:] = within if is_new and not is_vault and not is_deep else []
+            seen.add(folder)
     return vaults, True
-
-
-def _folders(folder: Path) -> list[str]:
-    """Return the names of the folders directly below; none where they cannot be listed."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
 
 
 def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
@@ -252,32 +231,10 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
         try:
             name, _ = registry.identify(config, root)
             registry.vaults[name] = root  # taken, for the next one; nothing is saved
-            problem = "" if root in known else _overlap(root, known)
-            vaults.append(SetupVault(name, str(root), root in known, problem))
+            vaults.append(SetupVault(name, str(root), root in known))
         except UsageError as error:
             vaults.append(SetupVault(root.name, str(root), problem=error.as_notice()))
     return vaults
-
-
-def _overlap(root: Path, known: Iterable[Path]) -> str:
-    """Say which known vault a folder holds or lies in, if any."""
-    for path in known:
-        if root in path.parents or path in root.parents:
-            what = "holds" if root in path.parents else "lies in"
-            return f"it {what} the vault {path}. `rag index FOLDER` adds it all the same"
-    return ""
-
-
-def _home_of(config: RAGConfig, vaults: Sequence[SetupVault]) -> Path | None:
-    """Return the folder that holds these vaults and nothing else: what is put there later is a
-    vault too. Several of them make it one; a single vault may lie anywhere."""
-    parents = {Path(vault.path).parent for vault in vaults}
-    if len(parents) != 1 or len(vaults) < 2 or config.vaults_dir is not None:
-        return None
-    parent = parents.pop()
-    inside = {str(path) for path in parent.iterdir() if path.is_dir() and path.name[0] != "."}
-    same = inside == {vault.path for vault in vaults if not (vault.known or vault.problem)}
-    return parent if same and str(parent).isprintable() else None
 
 
 # -- models ----------------------------------------------------------------------------

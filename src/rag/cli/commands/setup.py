@@ -38,9 +38,8 @@ def init(
 ) -> None:
     """Look for vaults and models, and write a configuration of them.
 
-    Vaults are folders that hold a `.obsidian` folder. They are registered, or, where several
-    make up a folder of their own, that folder is written as `vaults_dir`; `rag index` reads
-    them either way.
+    Vaults are folders that hold a `.obsidian` folder. They are registered, and `rag index` reads
+    them.
 
     \b
     rag init                       then `rag index`
