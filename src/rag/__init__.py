@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Haystack sends telemetry and writes a file into the home folder unless told otherwise before its
 # first import. Every module of ours comes after this line; docs/architecture.md says what a program
