@@ -100,15 +100,6 @@ def test_one_that_is_kept_for_another_text_is_not_known(file: Path) -> None:
         assert cache.get("space", ["one", "two"]) == {}
 
 
-def test_the_file_of_an_older_program_is_read_and_written_on(file: Path) -> None:
-    with VectorCache(file) as cache:
-        cache.put("space", {"old": [3.0, 4.0]})
-    damage(file, "ALTER TABLE vectors DROP COLUMN checksum")
-    with VectorCache(file) as cache:
-        cache.put("space", {"new": [3.0, 4.0]})
-        assert set(cache.get("space", ["old", "new"])) == {"old", "new"}
-
-
 def test_a_file_with_other_columns_is_made_anew(file: Path) -> None:
     VectorCache(file).close()
     damage(file, "ALTER TABLE vectors RENAME COLUMN vector TO wector")

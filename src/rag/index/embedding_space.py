@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag.exceptions import EMBED_ANEW, IndexUnavailableError
 from rag.index.manifest import UNEMBEDDED, Manifest
@@ -36,9 +36,9 @@ class Space:
 
     @property
     def key(self) -> str:
-        """The same as text, whoever ran the model."""
-        made = {name: value for name, value in asdict(self).items() if name != "provider"}
-        return json.dumps(made, sort_keys=True, ensure_ascii=False)
+        """A stable string form, independent of the provider."""
+        facts = {name: value for name, value in asdict(self).items() if name != "provider"}
+        return json.dumps(facts, sort_keys=True, ensure_ascii=False)
 
     def is_alike(self, other: Space) -> bool:
         """Return whether embeddings of both can be compared, of models of one name, as far as
@@ -113,13 +113,8 @@ def maker(embedded: Embedded | None) -> str:
 
 def record_embedded(manifest: Manifest, embedded: Embedded | None) -> None:
     """Write down what the index holds."""
-    facts = {} if embedded is None else _flat(embedded)
-    manifest.set(**{_KEY: json.dumps(facts, ensure_ascii=False)})
-
-
-def _flat(embedded: Embedded) -> dict[str, Any]:
-    counts = {name: value for name, value in asdict(embedded).items() if name != "space"}
-    return {**asdict(embedded.space), **counts}
+    facts = asdict(embedded) if embedded else {}
+    manifest.set(**{_KEY: json.dumps({**facts.pop("space", {}), **facts}, ensure_ascii=False)})
 
 
 def may_lack_embeddings(

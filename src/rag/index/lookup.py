@@ -112,11 +112,7 @@ def _matching(wanted: str, names: list[_Named], roots: Mapping[str, str]) -> lis
     by path, by path without suffix, by title or file name, by alias, by id."""
     tiers: list[list[tuple[str, str]]] = [[], [], [], [], []]
     for vault, path, title, aliases, identity in names:
-        paths = {
-            name_key(path),
-            name_key(f"{vault}/{path}"),
-            name_key(f"{roots.get(vault)}/{path}"),
-        }
+        paths = {*map(name_key, (path, f"{vault}/{path}", f"{roots.get(vault)}/{path}"))}
         if wanted in paths or f"{wanted}.md" in paths:
             tiers[0].append((vault, path))
         elif any(f"{wanted}{suffix}" in paths for suffix in SUFFIXES):

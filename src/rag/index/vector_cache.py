@@ -17,12 +17,12 @@ from rag.index.note_rows import transaction
 
 VECTORS = "vectors.sqlite3"
 _SCHEMA = """
-CREATE TABLE vectors (
+CREATE TABLE IF NOT EXISTS vectors (
     space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, checksum INTEGER,
     UNIQUE (space, text)
 );
 """
-_COLUMNS = {"space", "text", "vector", "checksum"}
+_COLUMNS = ["space", "text", "vector", "checksum"]
 
 
 class VectorCache:
@@ -34,25 +34,20 @@ class VectorCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._open()
+        self._db = self._open()
 
-    def _open(self) -> None:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = _connect(self._path)
-        except (OSError, sqlite3.OperationalError):
-            self._db = _connect(":memory:")
-        except sqlite3.DatabaseError:
-            self._reset()
-
-    def _reset(self) -> None:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            with suppress(OSError):
-                self._path.with_name(self._path.name + suffix).unlink()
-        try:
-            self._db = _connect(self._path)
-        except sqlite3.DatabaseError:
-            self._db = _connect(":memory:")
+    def _open(self) -> sqlite3.Connection:
+        for _ in range(2):
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                return _connect(self._path)
+            except (OSError, sqlite3.OperationalError):
+                break
+            except sqlite3.DatabaseError:
+                for suffix in ("", "-wal", "-shm", "-journal"):
+                    with suppress(OSError):
+                        self._path.with_name(self._path.name + suffix).unlink()
+        return _connect(":memory:")
 
     @contextmanager
     def _spared(self) -> Iterator[None]:
@@ -63,13 +58,13 @@ class VectorCache:
             return
         except sqlite3.DatabaseError:
             self._db.close()
-            self._reset()
+            self._db = self._open()
 
     def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors that are known, by text."""
         import numpy as np
 
-        found, made_in = {}, _key(space).hex()
+        vectors, made_in = {}, _key(space).hex()
         with self._spared():
             for text in texts:
                 key = _key(text)
@@ -77,11 +72,10 @@ class VectorCache:
                     "SELECT vector, checksum FROM vectors WHERE space = ? AND text = ?",
                     (made_in, key),
                 ).fetchone()
-                # An older program wrote no checksums.
-                if row and row[1] in (None, crc32(row[0], crc32(key))):
+                if row and row[1] == crc32(row[0], crc32(key)):
                     numbers = np.frombuffer(row[0], np.int8).astype(np.float32)
-                    found[text] = (numbers / (np.linalg.norm(numbers) or 1.0)).tolist()
-        return found
+                    vectors[text] = (numbers / (np.linalg.norm(numbers) or 1.0)).tolist()
+        return vectors
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
@@ -122,12 +116,8 @@ class VectorCache:
 def _connect(path: Path | str) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     try:
-        found = {column for _, column, *_ in db.execute("PRAGMA table_info(vectors)")}
-        if not found:
-            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-        elif found == _COLUMNS - {"checksum"}:
-            db.execute("ALTER TABLE vectors ADD COLUMN checksum INTEGER")
-        elif found != _COLUMNS:
+        db.execute(_SCHEMA)
+        if [column for _, column, *_ in db.execute("PRAGMA table_info(vectors)")] != _COLUMNS:
             raise sqlite3.DatabaseError(f"{path} holds no vectors")
     except sqlite3.DatabaseError:
         db.close()
