@@ -14,7 +14,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from operator import mul
@@ -103,6 +103,20 @@ def _fail(name: str, message: str, hint: str, **facts: Any) -> CheckResult:
 
 def _from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> CheckResult:
     return CheckResult(name, status, str(error), error.hint or SHOW_SETTINGS, facts)
+
+
+def _first(
+    name: str, well: str, problems: Iterable[tuple[object, str, str]], **facts: Any
+) -> CheckResult:
+    """Return a warning of the first problem that there is, else a pass.
+
+    :param well: the message when there is none.
+    :param problems: whether each is there, its message, and what to do about it.
+    """
+    for is_there, message, hint in problems:
+        if is_there:
+            return CheckResult(name, "warn", message, hint, facts)
+    return CheckResult(name, "pass", well, facts=facts)
 
 
 @dataclass(frozen=True)
@@ -233,11 +247,9 @@ def check_disk(examination: Examination) -> Iterator[CheckResult]:
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
     message = f"{free / 1e9:,.1f} GB free; the next snapshot of the index takes about "
     message += f"{size / 1e6:,.1f} MB"
-    if free < max(_LITTLE, 2 * size):
-        hint = "Free some room, or move the index with RAG_DATA_DIR."
-        yield _warn("disk", f"only {message}", hint, **facts)
-    else:
-        yield _pass("disk", message, **facts)
+    hint = "Free some room, or move the index with RAG_DATA_DIR."
+    problem = (free < max(_LITTLE, 2 * size), f"only {message}", hint)
+    yield _first("disk", message, [problem], **facts)
 
 
 def _existing(path: Path) -> Path:
@@ -258,7 +270,7 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
     registry = Registry.load(config)
     if registry.notice:
         move = f"Move {registry.file} away, then run `rag index`."
-        hint = move if registry.file.is_dir() else "`rag index` rebuilds it."
+        hint = move if registry.file.is_dir() else _REBUILDS
         yield _warn("vault", registry.notice, hint)
     try:
         with open_index(config) as manifest:
@@ -293,26 +305,25 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
         return _warn("vault", f"{vault}: {error}", slow, **facts)
     facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
     message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
-    if not scan.notes:
-        ask = f"Is it the right folder? {listing}"
-        return _warn("vault", f"{vault}: {root} holds no .md files", ask, **facts)
-    if scan.problems:
-        message += f"; {plural(len(scan.problems), 'path')} could not be looked at"
-        return _warn("vault", message, "`rag status --problems` lists them.", **facts)
-    if not is_indexed:
-        return _warn("vault", f"{message}, not indexed yet", RUN_INDEX, **facts)
-    return _pass("vault", message, **facts)
+    odd = f"{message}; {plural(len(scan.problems), 'path')} could not be looked at"
+    problems = (
+        (not scan.notes, f"{vault}: {root} holds no .md files", f"Is it the right one? {listing}"),
+        (scan.problems, odd, "`rag status --problems` lists them."),
+        (not is_indexed, f"{message}, not indexed yet", RUN_INDEX),
+    )
+    return _first("vault", message, problems, **facts)
 
 
 # -- the index: what its manifest says, whether its files are whole, what its store holds ----
 
 _SAMPLE = 40  # chunks
+_REBUILDS = "`rag index` rebuilds it."
 _NAMED = 3  # damaged files that a message names
 
 
 def check_index(examination: Examination) -> Iterator[CheckResult]:
     """Tell what the index holds, whether it is as the settings want it, and how old it is."""
-    config, name, path = examination.config, "index", str(examination.config.index_dir)
+    config, path = examination.config, str(examination.config.index_dir)
     with open_index(config) as manifest:
         examination.has_index, examination.embedded = True, read_embedded(manifest)
         (notes, chunks), since = manifest.totals(), manifest.get("indexed_at")
@@ -320,25 +331,25 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
         changed = count_changed(manifest, config, _SECONDS)
         problems = sum(1 for _ in manifest.notes("problems != '[]'"))
     size = disk_usage(config.index_dir)
-    facts: dict[str, Any] = {"path": path, "notes": notes, "chunks": chunks, "bytes": size}
-    if not chunks:
-        hint = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
-        yield _warn(name, f"it holds nothing ({path})", hint, **facts)
-    elif others := sorted(name for name in wanted if indexed.get(name) != wanted[name]):
-        message = f"it was made with other settings ({', '.join(others)})"
-        yield _warn(name, message, "`rag index` rebuilds it.", **facts)
-    else:
-        message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
-        yield _pass(name, message, **facts)
-    facts = {"indexed_at": since, "changed": changed}
-    if changed:
-        message = f"{plural(changed, 'note')} changed since {since}"
-        yield _warn("freshness", message, RUN_INDEX, **facts)
-    elif changed is None:
-        message = f"indexed {since}; whether notes changed since is not known here"
-        yield _pass("freshness", message, **facts)
-    else:
-        yield _pass("freshness", f"nothing changed since {since}", **facts)
+    others = sorted(name for name in wanted if indexed.get(name) != wanted[name])
+    add = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
+    yield _first(
+        "index",
+        f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB",
+        (
+            (not chunks, f"it holds nothing ({path})", add),
+            (others, f"it was made with other settings ({', '.join(others)})", _REBUILDS),
+        ),
+        path=path,
+        notes=notes,
+        chunks=chunks,
+        bytes=size,
+    )
+    well = f"nothing changed since {since}"
+    if changed is None:
+        well = f"indexed {since}; whether notes changed since is not known here"
+    stale = (changed, f"{plural(changed or 0, 'note')} changed since {since}", RUN_INDEX)
+    yield _first("freshness", well, [stale], indexed_at=since, changed=changed)
     if problems:
         message = f"{plural(problems, 'note')} could not be read as meant"
         yield _warn("notes", message, "`rag status --problems` lists them.")
@@ -500,11 +511,8 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     if embedded.unreadable:
         message += f"; {embedded.unreadable:,} are in a script that it does not read"
     missing = embedded.chunks - embedded.embedded - embedded.unreadable
-    if missing > 0:
-        message += f"; {plural(missing, 'chunk')} without a vector"
-        yield _warn(name, message, _MAKE, **facts)
-    else:
-        yield _pass(name, message, **facts)
+    lacking = (missing > 0, f"{message}; {plural(missing, 'chunk')} without a vector", _MAKE)
+    yield _first(name, message, [lacking], **facts)
     for view in examination.servers:
         if isinstance(view.embedding, ModelView) and examination.sample:
             yield _compare(examination, view, view.embedding.limit)
@@ -646,24 +654,20 @@ def check_service(_examination: Examination) -> Iterator[CheckResult]:
 
 def check_watcher(examination: Examination) -> Iterator[CheckResult]:
     """Tell whether the watcher that was started still watches, and how its last run went."""
-    name, watcher = "watcher", read_watcher(examination.config)
+    watcher = read_watcher(examination.config)
     if watcher is None:
         return
-    if not watcher.alive:
-        message = f"the watcher ended unexpectedly after {watcher.heartbeat}"
-        yield _warn(name, message, "`rag watch` starts it again.")
-    elif watcher.is_late:
-        message = f"process {watcher.process} watches, but gives no sign of life"
-        message += f" since {watcher.heartbeat}"
-        yield _warn(name, message, "End it, and start `rag watch` again.")
-    elif watcher.last_run and watcher.last_run.error:
-        message = f"the last run of the watcher failed: {watcher.last_run.error}"
-        yield _warn(name, message, UPDATE_INDEX)
-    elif watcher.missing:
-        message = f"folders that are watched are not there: {', '.join(watcher.missing)}"
-        yield _warn(name, message, "Mount them, or `rag vault remove` them.")
-    else:
-        yield _pass(name, f"process {watcher.process} watches the notes since {watcher.started}")
+    process, since, run = watcher.process, watcher.heartbeat, watcher.last_run
+    error, gone = run.error if run else "", ", ".join(watcher.missing)
+    ended = f"the watcher ended unexpectedly after {since}"
+    late = f"process {process} watches, but gives no sign of life since {since}"
+    problems = (
+        (not watcher.alive, ended, "`rag watch` starts it again."),
+        (watcher.is_late, late, "End it, and start `rag watch` again."),
+        (error, f"the last run of the watcher failed: {error}", UPDATE_INDEX),
+        (gone, f"folders not there: {gone}", "Mount them, or `rag vault remove` them."),
+    )
+    yield _first("watcher", f"process {process} watches since {watcher.started}", problems)
 
 
 # In this order: models are compared with the index, which is read before. A check yields nothing

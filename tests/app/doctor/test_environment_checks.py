@@ -114,10 +114,10 @@ RUN = WatchRun(NOW.isoformat(), 400, 0, 1, "")
 @pytest.mark.parametrize(
     ("state", "status", "message"),
     [
-        ({}, "pass", "watches the notes since"),
-        ({"last_run": RUN}, "pass", "watches the notes since"),
+        ({}, "pass", "watches since"),
+        ({"last_run": RUN}, "pass", "watches since"),
         ({"last_run": replace(RUN, error="the disk is full")}, "warn", "failed: the disk is full"),
-        ({"missing": ["/net/notes"]}, "warn", "are not there: /net/notes"),
+        ({"missing": ["/net/notes"]}, "warn", "folders not there: /net/notes"),
         ({"heartbeat": (NOW - timedelta(hours=1)).isoformat()}, "warn", "no sign of life"),
     ],
 )
