@@ -72,8 +72,7 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
     :param path: what --config names; without it `RAG_CONFIG`, else the nearest one from `cwd` up.
     :raises ConfigError: for a file that is missing or does not parse.
     """
-    named = path or env.get("RAG_CONFIG")
-    if named:
+    if named := path or env.get("RAG_CONFIG"):
         place = cwd / Path(named).expanduser()
         if not place.is_file():
             kind = strange_kind(place)
@@ -85,7 +84,7 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
     else:
         return None
     # A variable that says `rag.toml` would mean another file in every folder.
-    is_named = bool(path) or bool(named and Path(named).expanduser().is_absolute())
+    is_named = bool(path or (named and Path(named).expanduser().is_absolute()))
     content, settings = read_settings(place)
     file = real_path(place)
     root = file.parent.parent if file.parent.name == "config" else file.parent
@@ -103,8 +102,6 @@ def read_settings(file: Path) -> tuple[bytes, dict[str, Any]]:
     :raises ConfigError: when it cannot be read, is no TOML, or such as nobody writes.
     """
     try:
-        if os.path.realpath(file) == os.devnull:  # which people link to for "nothing"
-            return b"", {}
         with open_file(file) as stream:  # no device is read and no pipe waited for
             content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
