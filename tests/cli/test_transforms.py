@@ -105,6 +105,9 @@ vaults = ["work"]
 """
 
 
+ROUTES_MUST = "routes.rules must be a table of routes"
+
+
 class TestRoutes:
     def test_the_route_is_told(self, rag, library, configured):
         configured(ROUTES)
@@ -117,12 +120,12 @@ class TestRoutes:
         ("changed", "named"),
         [
             (("work", "wrok"), "routes.rules.ops: no vault named 'wrok'"),
-            (('"lexical"', '"lexcal"'), "routes.rules.ops.mode must be one of"),
-            (('["deploy"]', '[""]'), "routes.rules.ops.keywords must be"),
-            (('["deploy"]', '"deploy"'), "routes.rules.ops.keywords must be"),
-            (('"keyword"', '"embedding"'), "routes.rules must hold one with examples"),
+            (('"lexical"', '"lexcal"'), ROUTES_MUST),
+            (('["deploy"]', '[""]'), ROUTES_MUST),
+            (('["deploy"]', '"deploy"'), ROUTES_MUST),
+            (('"keyword"', '"embedding"'), ROUTES_MUST),
             (("[routes.rules.ops]", 'default = "x"\n[routes.rules.ops]'), "routes.default must be"),
-            (("[routes.rules.ops]", "rules.x = 1\n[routes.rules.ops]"), "rules.x must be a table"),
+            (("[routes.rules.ops]", "rules.x = 1\n[routes.rules.ops]"), ROUTES_MUST),
             (("[routes.rules.ops]", "min_similarity = 2\n[routes.rules.ops]"), "within -1 and 1"),
         ],
     )

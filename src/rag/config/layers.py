@@ -171,7 +171,7 @@ class Layers:
             try:
                 layer[name] = _typed(setting, value, base, is_text=origin == ENVIRONMENT)
             except (ValueError, RuntimeError, OSError, OverflowError):  # a zero byte, ~nobody
-                raise _refusal(name, setting.demand(value), origin) from None
+                raise _refusal(setting, value, origin) from None
         return layer
 
     def _put_project(self, project: ProjectFile, overridden: Collection[str]) -> None:
@@ -273,17 +273,16 @@ class Layers:
         )
         changed = {n.rpartition(".")[0] for n, o in self.origins.items() if o != DEFAULT}
         for name, setting in self.known.items():
-            section = name.rpartition(".")[0]
-            if section in changed and (
-                problem := setting.problem(self.values[name], sections.get(section, config))
-            ):
-                raise _refusal(name, problem, self.origins[name])
+            section, value = name.rpartition(".")[0], self.values[name]
+            if section in changed and not setting.test(value, sections.get(section, config)):
+                raise _refusal(setting, value, self.origins[name])
         return config
 
 
-def _refusal(name: str, problem: str, origin: str) -> ConfigError:
-    where = variable_of(name) if origin == ENVIRONMENT else origin
-    return ConfigError(f"{name}{problem} (from {where})", hint=SHOW_SETTINGS)
+def _refusal(setting: Setting, value: Any, origin: str) -> ConfigError:
+    where = variable_of(setting.name) if origin == ENVIRONMENT else origin
+    message = f"{setting.name}{setting.refusal(value)} (from {where})"
+    return ConfigError(message, hint=SHOW_SETTINGS)
 
 
 def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:

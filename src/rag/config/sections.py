@@ -65,60 +65,48 @@ _KINDS: dict[type, str] = {
 class Setting(NamedTuple):
     """A setting as it was declared.
 
-    :param bounds: the least and the largest number; `None`: there is no largest.
-    :param choices: those besides the default that there are when it is read.
-    :param must: how a value must be, in words, and the test of it with its section; or what
-        returns what is wrong.
+    :param demand: how a value must be, in words.
+    :param test: of a value of the right type.
     """
 
     name: str
     default: Any
     help: str
-    bounds: tuple[float, float | None] | None = None
-    choices: Collection[str] | None = None
-    must: tuple[str, Test] | Test | None = None
+    demand: str
+    test: Test
 
-    def problem(self, value: Any, section: Any) -> str:
-        """Return what is wrong with a value, as it follows the name; nothing where it is allowed.
-
-        :param section: the section that the setting is in.
-        """
-        is_good: Any = True
-        if self.bounds:
-            least, most = self.bounds
-            is_good = least <= value and (most is None or value <= most)
-        elif self.choices is not None:
-            is_good = value == self.default or value in self.choices
-        elif isinstance(self.must, tuple):
-            is_good = self.must[1](value, section)
-        elif self.must:
-            return str(self.must(value, section))
-        return "" if is_good else self.demand(value)
-
-    def demand(self, value: Any) -> str:
-        """Return how a value must be that is not so."""
-        demand = _KINDS.get(type(self.default), "the path of a folder")
-        if isinstance(self.must, tuple):
-            demand = self.must[0]
-        elif self.choices is not None:
-            demand = f"one of {', '.join(dict.fromkeys((self.default, *self.choices)))}"
-        elif self.bounds:
-            least, most = self.bounds
-            within = (
-                f"within {least:,} and {most:,}" if most is not None else f"of at least {least:,}"
-            )
-            demand = f"{demand} {within}"
-        if self.choices is None and not isinstance(self.default, (bool, int, float)):
-            return f" must be {demand}"  # a text may be a key or a password: it is not repeated
-        return f" must be {demand}, not {repr(value)[:100]}"
+    def refusal(self, value: Any) -> str:
+        """Return what is said of a value that is not allowed, as it follows the name."""
+        is_shown = isinstance(self.default, (bool, int, float)) or self.demand.startswith("one of")
+        # Another text may be a key or a password: it is not repeated.
+        return f" must be {self.demand}" + (f", not {repr(value)[:100]}" if is_shown else "")
 
 
-def setting(default: Any, text: str, *bounds: float | None, **rule: Any) -> Any:
-    """Declare a setting: its default, or what makes it; one line of help; the least and the largest
-    number, if it has bounds; its `choices`, or what it `must` be."""
-    if choices := rule.get("choices"):
-        text += f" ({', '.join(dict.fromkeys((default, *choices)))})"
-    metadata = {"help": text, "bounds": bounds or None, **rule}
+def setting(
+    default: Any,
+    text: str,
+    least: float | None = None,
+    most: float | None = None,
+    choices: Collection[str] | None = None,
+    must: tuple[str, Test] | None = None,
+) -> Any:
+    """Declare a setting.
+
+    :param default: its default, or what makes it.
+    :param text: one line of help.
+    :param choices: those besides the default, as they are when the setting is read.
+    :param must: how a value must be, in words, and the test of it.
+    """
+    kind = default if isinstance(default, type) else type(default)
+    demand, test = must or (_KINDS.get(kind, "the path of a folder"), lambda *_: True)
+    if choices is not None:
+        names = ", ".join(dict.fromkeys((default, *choices)))
+        demand, test = f"one of {names}", lambda value, _: value == default or value in choices
+        text += f" ({names})"
+    elif least is not None:
+        demand += f" of at least {least:,}" if most is None else f" within {least:,} and {most:,}"
+        test = lambda value, _: least <= value and (most is None or value <= most)  # noqa: E731
+    metadata = {"help": text, "demand": demand, "test": test}
     if callable(default):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -137,30 +125,29 @@ def _are_lists(table: dict[str, Any], _section: Any) -> bool:
     return are_texts([*table]) and all(map(are_texts, table.values()))
 
 
-def _problem_of_routes(table: dict[str, Any], section: Any) -> str:
-    """Return what is wrong with `routes.rules`. Whether the vaults and transforms of a route exist
-    is found out where they are known."""
-    listed = ", ".join(ROUTE)
-    for label, route in table.items():
-        if not isinstance(route, dict):
-            return f".{label} must be a table; a route has {listed}"
-        for key, value in route.items():
-            if key not in ROUTE:
-                return f".{label}.{key} is unknown; a route has {listed}"
-            if key == "mode" and value not in MODES:
-                return f".{label}.mode must be one of {', '.join(MODES)}"
-            if key != "mode" and not are_texts(value):
-                return f".{label}.{key} must be a list of texts, none of them empty"
+def _are_routes(table: dict[str, Any], section: Any) -> bool:
+    """Return whether routes are as they must be. Whether their vaults and transforms exist is found
+    out where they are known."""
     needed = _NEEDED.get(section.classifier)
-    if needed and not any(route.get(needed) for route in table.values()):
-        return f" must hold one with {needed}"
-    return ""
+    are_routes = all(
+        isinstance(route, dict)
+        and {*route} <= {*ROUTE}
+        and route.get("mode", "auto") in MODES
+        and all(are_texts(value) for key, value in route.items() if key != "mode")
+        for route in table.values()
+    )
+    return are_routes and (not needed or any(route.get(needed) for route in table.values()))
 
 
 def _like(pattern: str) -> Test:
     return lambda text, _: re.fullmatch(pattern, text, re.DOTALL)
 
 
+_ROUTES = (
+    f"a table of routes: {', '.join(ROUTE[:-1])} are lists of texts, mode is one of"
+    f" {', '.join(MODES)}; one has what the classifier goes by (keywords, examples)",
+    _are_routes,
+)
 _ADDRESS = "an address such as http://127.0.0.1:8080"
 _ADDRESSES = (
     f"{_ADDRESS}, or several with commas between",
@@ -441,7 +428,7 @@ class RoutesConfig:
     rules: dict[str, Any] = setting(
         dict,
         "by name of the route: keywords or examples; and vaults, mode, transforms",
-        must=_problem_of_routes,
+        must=_ROUTES,
     )
 
 
