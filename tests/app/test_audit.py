@@ -15,11 +15,9 @@ from rag.app.audit import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.lookup import open_manifest
-from rag.index.manifest import ManifestCatalogue
-from rag.query.models import QueryBundle
 from rag.query.planner.audit_log import AuditRecord, LiveAsker, Stage, decoded, encoded
 from rag.query.planner.intent_router import IntentRouter
-from rag.query.planner.plan import MetadataExtraction, Route
+from rag.query.planner.plan import MetadataExtraction
 from rag.query.planner.query_planner import MetadataTransformer
 
 TODAY = date(2026, 11, 21)
@@ -174,34 +172,6 @@ def test_no_tool_is_used_again(config, monkeypatch):
 def test_without_an_index_it_is_an_error(config, tmp_path):
     with pytest.raises(IndexUnavailableError):
         replay(RAGConfig(data_dir=tmp_path), recorded(config))
-
-
-class Moody:
-    """A plug-in that says something else each time."""
-
-    def __init__(self, *said: Any) -> None:
-        self._said = list(said)
-
-    def classify(self, query: QueryBundle) -> Any:
-        said = self._said.pop()
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-
-def test_a_plug_in_is_not_asked_again_but_quoted(config, subtests):
-    for said, route in (
-        ("vector_only", Route.VECTOR_ONLY),
-        ("metadata_only", Route.HYBRID_BOTH),
-        ("nonsense", Route.HYBRID_BOTH),
-        (7, Route.HYBRID_BOTH),
-        (ZeroDivisionError("division by zero"), Route.HYBRID_BOTH),
-    ):
-        with subtests.test(repr(said)):
-            router = IntentRouter("moody", classifier=Moody("hybrid_both", said))
-            record = recorded(config, by="moody", router=router)
-            assert replay(config, record).differences == []
-            assert record.result.intent.primary_route == route
 
 
 def test_no_name_of_the_index_leaks_through_the_arguments_of_tools(config):

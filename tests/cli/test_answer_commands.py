@@ -211,15 +211,6 @@ class TestOnATerminal:
         assert "•" in shown and "- They" not in shown
         assert "v/Backups.md:6" in shown
 
-    def test_what_is_held_back_is_counted_until_it_is_printed(self, terminal, server):
-        server.fail("/api/chat", "slow_stream", seconds=0.02)
-        server.say(f"Backups are kept for ninety years. [1] {TRUE} {TRUE}\n")
-        code, shown = terminal("ask", QUESTION).end()
-        waited, _, printed = shown.rpartition("\x1b[2K\r")
-        assert code == 0
-        assert "1 sentence, 1 held back" in waited and "2 sentences\r" in waited
-        assert "We keep backups" in printed and "sentences\r" not in printed
-
     def test_ctrl_c_marks_what_there_is_and_ends_with_130(self, terminal, server):
         server.fail("/api/chat", "slow_stream", seconds=0.02)
         server.say(self.SLOW)

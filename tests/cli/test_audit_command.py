@@ -68,7 +68,6 @@ class TestList:
         ran = rag("audit")
         assert (ran.code, ran.out) == (1, "")
         assert ran.err.startswith("no plan is recorded yet\n")
-        assert "planner.audit = false" in ran.err
         monkeypatch.setenv("RAG_PLANNER__AUDIT", "false")
         assert "planner.audit = true" in rag("audit").err
         assert rag("audit", "--json").json["records"] == []

@@ -170,8 +170,6 @@ def test_the_examples_of_the_help_run(rag, tmp_path, monkeypatch):
     examples = EXAMPLES.findall(rag("search", "--help").out)
     assert len(examples) >= 5
     for example in examples:
-        if "--like" in example:  # which takes vectors
-            continue
         ran = rag(*shlex.split(example.split("   ")[0])[1:])
         assert (ran.code, bool(ran.out)) == (0, True), example
         # It says what it understood, and what it left out.

@@ -86,7 +86,7 @@ class TestPairs:
         before, after = outcomes([1.0, 1.0, 0.0]), outcomes([1.0, 1.0])
         after.append(outcome("new", 0.0))
         found = compare(before, after)
-        assert (found.queries, found.only_baseline, found.only_now) == (2, ["2"], ["new"])
+        assert (found.queries, found.left_out) == (2, ["2", "new"])
         assert found.same
 
     def test_a_question_that_names_other_notes_now_is_left_out_and_told(self):
@@ -95,7 +95,7 @@ class TestPairs:
             (Question("0", "x", ("b.md",)), Question("1", "x", ("a.md",), ("b.md",)))
         ):
             after[number] = replace(after[number], question=question)
-        assert compare(outcomes([1.0, 1.0, 1.0]), after).changed == ["0", "1"]
+        assert compare(outcomes([1.0, 1.0, 1.0]), after).left_out == ["0", "1"]
 
     def test_runs_that_share_no_question_cannot_be_compared(self):
         with pytest.raises(UsageError, match="share no question"):

@@ -13,9 +13,8 @@ from rag.config import PlannerConfig, RAGConfig, planner_config
 from rag.exceptions import ConfigError, QueryError
 from rag.index.manifest import ManifestCatalogue
 from rag.query import parse_date_range
-from rag.query.models import QueryBundle
-from rag.query.planner.audit_log import AuditRecord, AuditTrail, ReplayAsker, Trace
-from rag.query.planner.intent_router import ROUTERS, IntentRouter
+from rag.query.planner.audit_log import AuditRecord, AuditTrail, ReplayAsker
+from rag.query.planner.intent_router import IntentRouter
 from rag.query.planner.plan import FullTransformationResult
 from rag.query.planner.query_planner import MetadataTransformer
 from rag.support.json_reports import hidden
@@ -96,14 +95,14 @@ def find_record(config: RAGConfig, beginning: str) -> RecordReport:
 
 def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     """Plan a recorded query again: with the settings, the flags and the day of then, with what the
-    models said then, and against the index as it is now. No model is asked.
+    models said then, and against the index as it is now. No model is asked; a plug-in that
+    classifies is.
 
     :raises IndexUnavailableError: when there is no index, or one of another version.
     :raises QueryError: when the record's settings cannot be.
     """
     settings, notices = _settings(record)
-    is_own = settings.router in ROUTERS
-    router = IntentRouter(settings.router, classifier=None if is_own else _Verdict(record.trace))
+    router = IntentRouter(settings.router)
     planner = MetadataTransformer(settings, ReplayAsker(record.trace), router)
     with open_index(config) as manifest:
         catalogue = ManifestCatalogue(manifest)
@@ -117,27 +116,10 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     before, now = _flat(record.result), _flat(result)
     differences = [
         Difference(name, before.get(name), now.get(name))
-        for name in dict.fromkeys([*before, *now])
+        for name in {**before, **now}
         if before.get(name) != now.get(name)
     ]
     return Replay(record.id, record.query, not differences, differences, notices)
-
-
-class _Verdict:
-    """What a plug-in said was the route of a query; the plug-in itself is not asked again, since
-    it may say something else each time."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._reply = next((one for one in trace.responses if one.stage == "route"), None)
-
-    def classify(self, query: QueryBundle) -> str:
-        """Return the route.
-
-        :raises QueryError: when there was none, and why.
-        """
-        if self._reply is None or self._reply.failure:
-            raise QueryError(self._reply.failure if self._reply else "the audit holds no route")
-        return self._reply.text
 
 
 def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:

@@ -142,12 +142,6 @@ def _as_ours(error: Exception) -> RAGError | None:
         return UsageError(error.format_message(), hint=hint)
     if isinstance(error, (sqlite3.DatabaseError, JSONDecodeError)):
         return IndexUnavailableError("the index is damaged", str(error), hint=REBUILD_INDEX)
-    if isinstance(error, UnicodeEncodeError) and sys.getfilesystemencoding() != "utf-8":
-        return UsageError(
-            f"this Python takes names to be {sys.getfilesystemencoding()}, and one is not",
-            str(error),
-            hint="Let it take them for UTF-8: PYTHONUTF8=1, and no `-X utf8=0`.",
-        )
     if not isinstance(error, OSError):
         return None
     # A folder that may not be written, a disk that is full: the user's to mend.

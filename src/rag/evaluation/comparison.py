@@ -43,16 +43,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs, compared on the questions that are in both and say the same.
-
-    The lists hold the ids of the questions left out.
-    """
+    """Two runs, compared on the questions that are in both and say the same; `left_out` are the ids
+    of the others."""
 
     differences: dict[str, Difference]
     queries: int
-    only_baseline: list[str]
-    only_now: list[str]
-    changed: list[str]
+    left_out: list[str]
 
     @property
     def worse(self) -> bool:
@@ -81,8 +77,9 @@ def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
     """
     before = {one.question.id: one for one in baseline}
     after = {one.question.id: one for one in now}
-    both = [name for name in before if name in after]
-    same = [name for name in both if _content(before[name]) == _content(after[name])]
+    same = [
+        name for name in before if name in after and _content(before[name]) == _content(after[name])
+    ]
     if not same:
         raise UsageError(
             "the baseline and this question set share no question",
@@ -91,9 +88,7 @@ def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
     return Comparison(
         differences([before[name] for name in same], [after[name] for name in same]),
         len(same),
-        only_baseline=[name for name in before if name not in after],
-        only_now=[name for name in after if name not in before],
-        changed=[name for name in both if name not in set(same)],
+        [name for name in {**before, **after} if name not in same],
     )
 
 

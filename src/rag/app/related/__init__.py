@@ -157,9 +157,7 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
         if candidates and not clear:
             rows = note.rows(candidates[:_NEAREST])
             near = ", ".join(brief(one.title, _TITLE) for one in rows.values())
-            note.notices.append(
-                f"nothing is clearly related; nearest: {near} (--min-score 0 shows them)"
-            )
+            note.notices.append(f"nothing is clearly related; nearest: {near}")
     return RelatedReport(
         NoteRef(row.id, row.vault, row.path, row.title),
         by,

@@ -110,13 +110,9 @@ def _warn(report: EvaluationReport, where: str) -> None:
             continue
         if one.compared_with != one.run.mode:
             say(f"mode {one.run.mode} is compared with mode {one.compared_with} of the baseline")
-        for left_out, why in (
-            (compared.only_baseline, "only in the baseline"),
-            (compared.only_now, "not in the baseline"),
-            (compared.changed, "not the same in the baseline"),
-        ):
-            if left_out:
-                say(f"left out, {why}: {plural(len(left_out), 'question')} ({_few(left_out)})")
+        if left_out := compared.left_out:
+            count = plural(len(left_out), "question")
+            say(f"left out, not the same in the baseline: {count} ({_few(left_out)})")
         if compared.queries < FEW:
             count = plural(compared.queries, "question")
             say(f"only {count} to compare: trust the interval little")

@@ -27,7 +27,7 @@ from rag.text.messages import brief
 
 if TYPE_CHECKING:
     from rag.app.notes import LinksReport, NoteReport
-    from rag.app.related import Reasons, RelatedNote, RelatedReport
+    from rag.app.related import RelatedNote, RelatedReport
     from rag.index.links import Link
 
 
@@ -112,7 +112,6 @@ def related(
     ),
     links: str = value("--links", "out|in|both", "Walk its links instead: out, in, both.", ""),
     depth: int | None = value("--depth", "N", "With --links: how far, 1 to 3.", min=1, max=3),
-    explain: bool = flag("--explain", "Show what each passage scores, and all reasons."),
     json: bool = opt.JSON,
     output_format: str = opt.FORMAT,
     paths: bool = opt.PATHS,
@@ -142,7 +141,7 @@ def related(
     if links:
         given = {"--vault": vaults, "--tag": tags, "--include-linked": include_linked}
         given |= {"--all-vaults": all_vaults, "--min-score": min_score is not None}
-        given |= {"--explain": explain, "--paths": out.names_files}
+        given |= {"--paths": out.names_files}
         for option in filter(given.get, given):
             raise UsageError(f"{option} does not go with --links", hint=_EXAMPLES)
         from rag.app.notes import walk_links
@@ -166,12 +165,12 @@ def related(
     elif out.names_files:
         out.print_files(one.file for one in report.results)
     else:
-        _print_related(report, explain)
+        _print_related(report)
     if not report.results:
         if not out.as_json:
             left_out = f"; {plural(report.left_out, 'linked note')} left out"
             about = f"{report.note.title!r}{left_out if report.left_out else ''}"
-            say(f"no note is clearly related to {about}")
+            say(f"no note is clearly related to {about} (--min-score 0 shows the nearest)")
         raise typer.Exit(1)
 
 
@@ -188,11 +187,8 @@ def _print_links(report: LinksReport, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print_related(report: RelatedReport, explain: bool) -> None:
-    """Print each related note with its link, its best passages and the reasons.
-
-    :param explain: print what each passage scores, and all reasons.
-    """
+def _print_related(report: RelatedReport) -> None:
+    """Print each related note with its link, its best passages and the reasons."""
     from rich.text import Text
 
     from rag.app.index_state import link_to
@@ -200,36 +196,31 @@ def _print_related(report: RelatedReport, explain: bool) -> None:
     from rag.cli.render.terminal import make_console, print_styled
 
     console = make_console()
-    for rank, note in enumerate(report.results, 1):
-        title = (visible(note.title), "bold")
-        score = (f"  {note.score:.2f}", "dim")
-        head = Text.assemble((f"{rank:>2}  ", "dim"), title, score, f"  {visible(note.link)}")
+    for note in report.results:
+        title, score = (visible(note.title), "bold"), (f"  {note.score:.2f}", "dim")
+        head = Text.assemble((f"{note.rank:>2}  ", "dim"), title, score, f"  {visible(note.link)}")
         print_styled(console, head)
         for passage in note.passages:
             link = link_to(report.index.uri, Path(note.file), passage.line)
             where = linked(f"{note.vault}/{note.path}:{passage.line}", link)
-            if explain:
-                where.append(f"  {passage.score:.2f}", style="dim")
             print_styled(console, where, indent=4)
             print_styled(console, visible(brief(passage.text, _LONGEST)), indent=4)
-        if reasons := "; ".join(_reasons(note, explain)):
+        if reasons := "; ".join(_reasons(note)):
             print_styled(console, visible(f"why: {reasons}"), "dim", indent=4)
 
 
-def _reasons(note: RelatedNote, explain: bool) -> Iterator[str]:
-    why: Reasons = note.reasons
-    if why.words:
-        yield f"words {', '.join(why.words)}"
-    if explain and why.likeness:
-        yield f"meaning {why.likeness:.2f}"
-    if why.tags:
-        yield f"tags {', '.join(f'#{tag}' for tag in why.tags)}"
-    if why.names:
-        yield f"names {', '.join(why.names)}"
-    if why.linked_by:
-        named = why.linked_by if explain else why.linked_by[:_SOURCES]
-        more = len(why.linked_by) - len(named)
-        yield f"linked by {', '.join(named)}{f' and {more} more' if more else ''}"
+def _reasons(note: RelatedNote) -> Iterator[str]:
+    why = note.reasons
+    sources, more = why.linked_by[:_SOURCES], len(why.linked_by) - _SOURCES
+    also = [f"{', '.join(sources)}{f' and {more} more' if more > 0 else ''}"] if sources else []
+    for kind, names in (
+        ("words", why.words),
+        ("tags", [f"#{tag}" for tag in why.tags]),
+        ("names", why.names),
+        ("linked by", also),
+    ):
+        if names:
+            yield f"{kind} {', '.join(names)}"
     if note.linked:
         yield "already linked"
 

@@ -153,9 +153,7 @@ def _print_records(report: AuditReport, is_on: bool, as_json: bool) -> None:
     show(report, as_json, _records(report))
     if not (report.records or as_json):
         say("no plan is recorded" + (f" since {report.first}" if report.first else " yet"))
-        if is_on:
-            say("`rag search --plan QUERY` makes one; planner.audit = false records none.")
-        else:
+        if not is_on:
             say("Recording is switched off; planner.audit = true switches it on.")
     if not report.records:
         raise typer.Exit(1)

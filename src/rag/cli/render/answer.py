@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -15,7 +15,6 @@ from rag.cli.framework.options import print_corrections
 from rag.cli.render.console import (
     clean,
     is_news,
-    plural,
     print_error,
     print_report,
     say,
@@ -31,7 +30,6 @@ from rag.text.messages import shortened
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rag.answers.agreement import Progress
     from rag.app.ask import AnswerReport
     from rag.app.index_state import IndexState
     from rag.cli.render.formats import Output
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
 
+Listeners = dict[str, Callable[..., None]]
 _MARKS = {
     "interrupted": "(interrupted)",
     "error": "(broken off)",
@@ -65,7 +64,7 @@ class AnswerPrinter:
         self._pending = ""
         self._printed = self._thinks = self._waits = False
 
-    def listeners(self, *, streams: bool, think: bool, plan: bool) -> dict[str, Any]:
+    def listeners(self, *, streams: bool, think: bool, plan: bool) -> Listeners:
         """Return what prints an answer while it comes, by the names that `rag.app.ask.ask` has for
         them; nothing where stdout is for programs.
 
@@ -76,11 +75,11 @@ class AnswerPrinter:
             self.stop_waiting()
             print_interpretation(intent, self._state, wanted=plan)
 
-        listeners: dict[str, Any] = {} if self._quiet else {"on_plan": on_plan}
+        listeners: Listeners = {} if self._quiet else {"on_plan": on_plan}
         if not self._out.is_data:
             self.wait("asking…")
             if streams:
-                listeners |= {"on_text": self.on_text, "on_progress": self.on_progress}
+                listeners["on_text"] = self.on_text
             if think:
                 listeners["on_thinking"] = self.on_thinking
         return listeners
@@ -111,17 +110,6 @@ class AnswerPrinter:
         if self._thinks:
             sys.stderr.write("\n\n")
         self._thinks = False
-
-    def on_progress(self, progress: Progress) -> None:
-        """Show on the terminal how many sentences have come, until more of them is printed.
-
-        Where stdout is no terminal, that ends with the first word: what reads it may write to the
-        same terminal, and its line must not be cleared.
-        """
-        if progress.sentences and (self._console.is_terminal or not self._printed):
-            self._stop_thinking()
-            held_back = f", {progress.held_back} held back" if progress.held_back else ""
-            self.wait(f"{plural(progress.sentences, 'sentence')}{held_back}")
 
     def on_text(self, text: str) -> None:
         """Print a piece of an answer."""
@@ -343,8 +331,6 @@ def _item(item: ShownItem) -> str:
         what += f", found by {', '.join(item.found_by)}"
     if item.added:
         what += f", with lines {' and '.join(f'{a}–{b}' for a, b in item.added)} around it"
-    if item.why:
-        what += f" — {item.why}"
-    elif item.cited:
-        what += f" — [{item.cited}] in the answer"
+    if why := item.why or (item.cited and f"[{item.cited}] in the answer"):
+        what += f" — {why}"
     return f"  {item.priority:>8}  {item.tokens:>6,}  {what}"
