@@ -15,9 +15,7 @@ from inspect import cleandoc
 from textwrap import fill
 from typing import Any
 
-import typer
-
-from rag.cli.app import app
+from rag.cli.framework.lazy_group import COMMANDS, load_command
 from rag.support.json_reports import HIDDEN, INLINE, NULLABLE, OPTIONAL, mark_of
 from rag.web.openapi import class_named
 
@@ -52,8 +50,8 @@ def command_reference() -> str:
 
 def all_commands() -> Iterator[tuple[str, Any]]:
     """Yield the commands by their names, those of a group as `vault add`."""
-    root: Any = typer.main.get_command(app)
-    for name, command in sorted(root.commands.items()):
+    for name in sorted(COMMANDS):
+        command: Any = load_command(name)
         if hasattr(command, "commands"):
             for inner, nested in sorted(command.commands.items()):
                 yield f"{name} {inner}", nested

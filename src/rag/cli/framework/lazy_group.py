@@ -8,7 +8,6 @@ All that is used of Typer's private parts is in this module (`tests/support/priv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -65,34 +64,15 @@ def load_command(name: str) -> Command:
     return checked_late(typer.main.get_command(alone))
 
 
-class _Commands(Mapping[str, Command]):
-    """All commands; each is imported when it is looked up."""
-
-    def __getitem__(self, name: str) -> Command:
-        return load_command(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class LazyGroup(TyperGroup):
     """The program: its commands are listed by name, and imported when they are run."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "commands": _Commands()})
-
-    def list_commands(self, ctx: Context) -> list[str]:
-        """Return the names of the commands, without importing one."""
-        return [*COMMANDS]
-
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
-        """Return what there is to tell of a command, which cannot be run."""
-        if cmd_name not in COMMANDS:
-            return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], rich_markup_mode=None)
+        listed = {
+            name: TyperCommand(name, help=text, rich_markup_mode=None)
+            for name, (_, text) in COMMANDS.items()
+        }
+        super().__init__(**{**options, "commands": listed})
 
     def resolve_command(
         self, ctx: Context, args: list[str]
