@@ -1,9 +1,6 @@
-"""What a shell is offered: vaults, notes, modes, conversations."""
+"""What a shell is offered: vaults, notes, modes."""
 
 from __future__ import annotations
-
-import io
-import sys
 
 import pytest
 
@@ -61,13 +58,6 @@ def test_modes_are_offered(offers):
 )
 def test_the_values_of_options_are_offered(offers, typed, offered):
     assert offers(f"rag {typed}") == offered
-
-
-def test_conversations_are_offered(rag, indexed, offers, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("backups\n"))
-    assert rag("chat").code == 0
-    (one,) = rag("chat", "--list", "--json").json["sessions"]
-    assert offers("rag chat --session ") == [one["id"]]
 
 
 def test_no_name_that_steers_a_terminal_is_offered():

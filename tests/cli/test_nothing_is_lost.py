@@ -154,14 +154,6 @@ class TestStrangeInput:
             "rag: the output cannot be written: No space left on device\n",
         )
 
-    @pytest.mark.parametrize("columns", ["0", "00"])
-    def test_a_terminal_of_no_columns_is_one_of_unknown_width(
-        self, rag, indexed, monkeypatch, columns
-    ):
-        monkeypatch.setenv("COLUMNS", columns)
-        assert "Backups" in rag("search", "backups").out
-        assert "Backups" in rag("search", "backups", "--format", "table").out
-
     def test_escape_sequences_of_a_note_do_not_reach_the_terminal(self, rag, write_notes):
         rag("index", write_notes("v", {"a.md": "# T\x1b]0;pwned\x07\n\nneedle \x1b[2J here\n"}))
         assert "\x1b" not in rag("search", "needle").out

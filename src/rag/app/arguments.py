@@ -1,8 +1,7 @@
-"""What programs may ask for: the requests of `rag.app` with bounds, and filters in words.
+"""The requests of `rag.app` with bounds, and filters in words, for agents' tools and the HTTP API.
 
-Agents' tools and the HTTP API check their arguments by these types, and describe them. Nothing in
-them names a file or a folder of this machine. pydantic takes longer to import than a client waits:
-this module is imported with the first request.
+Nothing in them names a file or a folder of this machine. pydantic takes longer to import than a
+client waits: this module is imported with the first request.
 """
 
 from __future__ import annotations

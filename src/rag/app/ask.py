@@ -209,10 +209,7 @@ def read_question(
     request: AskRequest | ChatRequest,
     is_planned: bool = False,
 ) -> Reading:
-    """Return what a question means.
-
-    Where the request names a model, that is to answer whatever is asked; without planning words
-    mean nothing but themselves.
+    """Return what a question means. A model that is named is to answer whatever is asked.
 
     :param is_planned: whether the question goes on from one that was planned.
     """
@@ -228,10 +225,7 @@ def read_question(
 
 
 def written_answer(answer: Answer, index: IndexState, think: bool) -> WrittenAnswer:
-    """Return an answer as schema 1 has it.
-
-    :param think: give the model's reasoning too.
-    """
+    """Return an answer as schema 1 has it; with `think`, the model's reasoning too."""
     thinking, error = answer.thinking if think else None, answer.failure
     work = copied(ModelWork, answer, thinking=thinking, error=error) if answer.usage else None
     notes = None

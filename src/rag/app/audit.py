@@ -73,10 +73,8 @@ class Replay:
 def list_records(
     config: RAGConfig, last: int | None = None, since: str | None = None
 ) -> AuditReport:
-    """List the plans on record.
+    """List the plans on record: the last so many, those since a day (as people write it), or ten.
 
-    :param last: how many; without it, and without a day, the last ten.
-    :param since: the day of the first, as people write it.
     :raises UsageError: for words that are no date.
     """
     first = None if since is None else parse_date_range(since).first
@@ -95,10 +93,8 @@ def find_record(config: RAGConfig, beginning: str) -> RecordReport:
 
 def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     """Plan a recorded query again: with the settings, the flags and the day of then, with what the
-    models said then, and against the index as it is now. No model is asked; a plug-in that
-    classifies is.
+    models said then, and against the index as it is now. No model is asked; a plug-in is.
 
-    :raises IndexUnavailableError: when there is no index, or one of another version.
     :raises QueryError: when the record's settings cannot be.
     """
     settings, notices = _settings(record)

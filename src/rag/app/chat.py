@@ -125,8 +125,6 @@ class Chat:
     """One conversation. Use it as a context manager; it holds the store and the models.
 
     :raises NotFoundError: when there is no such conversation to go on with.
-    :raises IndexUnavailableError: when there is no index.
-    :raises UsageError: for a vault that is not in it.
     """
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
@@ -177,12 +175,8 @@ class Chat:
         on_plan: Callable[[Intent], None] | None = None,
         **listeners: Any,
     ) -> TurnReport:
-        """Answer a question; see `rag.qa.conversation.Conversation.ask`.
-
-        :param on_plan: is given how the question was planned, if it was.
-        :param listeners: `on_text`, `on_thinking` and `on_progress`.
-        :raises RAGError: as `rag.app.ask.ask`; the conversation goes on all the same.
-        """
+        """Answer a question, as `Conversation.ask` and `rag.app.ask.ask` do; after an error the
+        conversation goes on all the same."""
         from rag.app.ask import ShownContext, written_answer
         from rag.app.results import plan_of
 
@@ -199,10 +193,7 @@ class Chat:
         )
 
     def facts(self) -> CommandReport:
-        """List the facts of the user.
-
-        :raises StorageError: when they cannot be read.
-        """
+        """List the facts of the user."""
         facts = enumerate(self._conversation.memory.get_all_facts(), 1)
         listed = [Fact(n, fact.content, fact.created_at.isoformat()) for n, fact in facts]
         return CommandReport(command="facts", facts=listed)

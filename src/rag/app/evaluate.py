@@ -69,10 +69,8 @@ def evaluate(
     baseline: Mapping[str, Run] | None = None,
     save: Path | None = None,
 ) -> EvaluationReport:
-    """Ask the questions of a set, in each mode of some.
+    """Ask the questions of a set, in each mode of some, and of some vaults only.
 
-    :param transforms: as in a search.
-    :param vaults: ask only these.
     :param baseline: runs to compare with, by mode.
     :param save: keep the runs in this file.
     """

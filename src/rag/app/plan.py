@@ -60,8 +60,6 @@ def plan(
     """Return what a query means; nothing is searched.
 
     :param model: the chat model that is asked, and no other; "" for those of the settings.
-    :param no_model: ask none.
-    :raises RAGError: as for `search`.
     """
     config = with_model(workspace.config, no_model)
     if model:
@@ -113,10 +111,7 @@ def plan_search(
     """Return what a search would look for; nothing is searched.
 
     :param transforms: without them those of the query's route, or of `search.transforms`.
-    :raises QueryError: when the query is empty or too long.
     :raises UsageError: for a transform, or a vault in the query, that does not exist.
-    :raises ConfigError: for a route with a vault or transform that does not exist.
-    :raises IndexUnavailableError: when there is no index.
     """
     parsed = parse_query(bounded(query))
     if not parsed:

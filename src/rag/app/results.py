@@ -73,10 +73,7 @@ class Result:
 
 
 def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
-    """Return a result as schema 1 has it.
-
-    :param more: `rank`, `number` or `context`.
-    """
+    """Return a result as schema 1 has it, with a `rank`, a `number` or a `context`."""
     return copied(
         Result,
         result,
@@ -142,10 +139,7 @@ class Plan:
 
 
 def plan_of(intent: Intent | None, relaxed: bool = False) -> Plan | None:
-    """Return a plan as schema 1 has it; `None` for none.
-
-    :param relaxed: whether its filters were dropped.
-    """
+    """Return a plan as schema 1 has it, `None` for none."""
     if intent is None:
         return None
     chosen = intent.plan.intent

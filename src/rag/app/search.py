@@ -77,8 +77,6 @@ class SearchReport:
 def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     """Find notes; the query is planned first where it asks for that.
 
-    :raises IndexUnavailableError: when there is no index.
-    :raises UsageError: for a vault that is not in it.
     :raises QueryError: for a query that cannot be searched.
     """
     started = time.monotonic()
@@ -145,10 +143,8 @@ def _left_out_by(
 
 
 def _leave_out(response: SearchResponse, request: SearchRequest) -> list[SearchResult]:
-    """Leave out what neither words nor nearness bear, and what scores too little.
-
-    :returns: the nearest notes, where nothing is borne.
-    """
+    """Leave out what neither words nor nearness bear, and what scores too little; return the
+    nearest notes, where nothing is borne."""
     results, nearest = response.results, list[SearchResult]()
     if not request.everything:
         borne = [one for one in results if one.is_borne]

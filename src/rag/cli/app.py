@@ -96,10 +96,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Do as `run`, and print what goes wrong.
-
-    :raises OSError: when that cannot be printed.
-    """
+    """Do as `run`, and print what goes wrong."""
     try:
         _check(arguments)
         code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
@@ -156,10 +153,7 @@ def _as_ours(error: Exception) -> RAGError | None:
 
 def _check(arguments: list[str]) -> None:
     """Refuse what is neither text nor the name of a file that is there, and `-tag:x` outside
-    quotes, which would be read as `-t ag:x`.
-
-    :raises UsageError: naming it, with the way to write it.
-    """
+    quotes, which would be read as `-t ag:x`."""
     for argument in arguments:
         names = (argument, argument.partition("=")[2])  # `--config=FILE` has one too
         # Python stands a surrogate for each byte of an argument that is no UTF-8.

@@ -159,10 +159,8 @@ def run_questions(
 
     A question whose notes the index does not hold is a miss like any other.
 
-    :param pipeline: from `create_search_pipeline`.
     :param mode: of the search; of `auto` the run has the name of what it came to.
-    :raises IndexUnavailableError: when there is no index, or it is damaged.
-    :raises QueryError: when a search fails.
+    :raises UsageError: naming a question that is refused.
     """
     run, used = Run(mode), set()
     keep = mode != SearchMode.AUTO  # it is to be measured, whatever the routes

@@ -105,11 +105,7 @@ def get_note(
 ) -> NoteReport:
     """Read a note, a section (`Glossary#Holds`) or lines of it (`Glossary:10-20`, `Glossary:10:5`).
 
-    Where the index lies on a server and the file is not on this machine, the lines are those that
-    were indexed.
-
     :param name: path, `vault/path`, title, alias or id, or a wiki link.
-    :param vaults: look only in these.
     :param folder: where a path may begin too.
     :raises NotFoundError: when no note is called so, or several are; it suggests.
     :raises UsageError: for lines that the note has not.
@@ -206,8 +202,7 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
 def read_lines(note: FoundNote) -> list[str]:
     """Return the lines of a note's file.
 
-    :raises NotFoundError: when it is gone, or cannot be read.
-    :raises UsageError: when it is too large to print.
+    :raises RAGError: when it is gone, cannot be read, or is too large to print.
     """
     from rag.support.regular_files import open_file
     from rag.vault.limits import LARGEST_PRINTED
@@ -270,14 +265,12 @@ def walk_links(
     limit: int | None = None,
     folder: Path | None = None,
 ) -> LinksReport:
-    """Walk the links from a note, to it, or both, each note once.
+    """Walk the links from a note (`out`), to it (`in`), or both, each note once.
 
     Links that no note answers to, or several do, are among them, and lead no further.
 
-    :param direction: `out`, `in` or `both`.
     :param depth: how many links after each other.
     :raises NotFoundError: when no note is called so, or several are; it suggests.
-    :raises UsageError: for a direction that is none.
     """
     if direction not in (OUT, IN, BOTH):
         raise UsageError(f"no direction {direction!r}", hint="Links lead out, in or both.")

@@ -48,11 +48,8 @@ class Excerpt:
 
 
 def excerpt_around(snapshot: Workspace, result: SearchResult, around: int) -> Excerpt:
-    """Return the lines around a result: those of the file where it is as it was indexed, else
-    those of the result's chunk.
-
-    :param around: how many lines before the matching one, and how many after it.
-    """
+    """Return so many lines before and after the matching one: those of the file where it is as it
+    was indexed, else those of the result's chunk."""
     lines, first = _unchanged_lines(snapshot, result), 1
     if not lines:
         lines, first = own_lines(result), result.line_start
@@ -87,10 +84,7 @@ def holds_text(text: str) -> Test:
 
 
 def is_task(state: str) -> Test:
-    """Return the test of a line that is a task.
-
-    :param state: `open` or `done`.
-    """
+    """Return the test of a line that is an `open` or a `done` task."""
     return _TASKS[state].match
 
 
@@ -100,9 +94,6 @@ def matching_lines(
     """Yield the notes that filters let through and that have matching lines, newest first.
 
     Every such note is read when its turn comes; a file that cannot be is passed over.
-
-    :param order: of the notes; see `rag.search.filters`.
-    :raises UsageError: for a vault that is not in the index, or no such order.
     """
     check_order(order)
     check_vaults((filters or QueryFilters()).vaults, snapshot.state.roots)

@@ -71,13 +71,10 @@ def find_named(
 ) -> Named:
     """Find the note, or the part of one, that a text names.
 
-    Besides the names of `find_note` it may be a wiki link, with an alias or without; a name and
-    `#heading`; a name and lines; or a path from a folder. A note whose own name reads like one of
-    these goes first.
+    Besides the names of `find_note` it may be a wiki link; a name and `#heading`, or lines; or a
+    path from a folder. A note whose own name reads like one of these goes first.
 
-    :param folder: where paths may begin.
     :raises NotFoundError: when no note is called so, or several are; it suggests.
-    :raises UsageError: for a span of no lines.
     """
     link = _LINK.match(name.strip())
     missing: list[NotFoundError] = []

@@ -142,8 +142,6 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
     words, and by the names in its front matter. What repeats in many notes counts next to nothing.
 
     :raises NotFoundError: when no note is called so, or several are; it suggests.
-    :raises UsageError: for a vault that is not in the index.
-    :raises IndexUnavailableError: when there is no index.
     """
     started = time.monotonic()
     with snapshot.manifest() as manifest:
@@ -171,10 +169,7 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
 
 
 class _Note:
-    """A note to which others are related.
-
-    `linked` are the ids of the notes that link to it or that it links to.
-    """
+    """A note to which others are related; `linked` are the ids of those that it is linked with."""
 
     def __init__(
         self, store: BaseDocumentStore, manifest: Manifest, row: NoteRow, request: RelatedRequest

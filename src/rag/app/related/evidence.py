@@ -242,12 +242,8 @@ class Weighty(NamedTuple):
 def weightiest_words(
     store: BaseDocumentStore, chunks: Sequence[Document], repeated: RepeatedLines
 ) -> Weighty:
-    """Return the words of a note that are frequent in it and rare in others; those of titles and
-    headings count more.
-
-    :param chunks: all of the note's.
-    :param repeated: lines whose words do not count.
-    """
+    """Return the words of a note's chunks that are frequent in them and rare in others; those of
+    titles and headings count more, those of repeated lines nothing."""
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
     names = {str(chunk.meta.get("title") or ""): _TITLE for chunk in chunks}
@@ -275,12 +271,8 @@ def weightiest_words(
 def repeated_lines(
     store: BaseDocumentStore, chunks: Sequence[Document], filters: Filter | None
 ) -> tuple[RepeatedLines, list[Document]]:
-    """Return the lines of a note that others repeat, and the chunks that tell: those with the most
-    words of each of its own.
-
-    :param chunks: the note's own.
-    :param filters: what others must pass.
-    """
+    """Return the lines of a note that others repeat, and the chunks of others that tell: those with
+    the most words of each of its own."""
     sampled = chunks[:: math.ceil(len(chunks) / _ASKED)] if chunks else ()
     queries = [weightiest_words(store, [chunk], RepeatedLines([])).query for chunk in sampled]
     lists = store.find_lists([(query, _ALIKE) for query in queries], filters)
@@ -299,11 +291,8 @@ class SharedWords(NamedTuple):
 def near_in_words(
     store: BaseDocumentStore, words: Weighty, chunks: Sequence[str], filters: Filter | None
 ) -> dict[str, SharedWords]:
-    """Return what notes have of the weightiest words of one, by id.
-
-    :param chunks: the ids of the note's own.
-    :param filters: what others must pass; the note itself must not.
-    """
+    """Return what notes that pass filters have of the weightiest words of one, whose own chunks are
+    given, by id."""
     [hits] = store.find_lists([(words.query, _CHUNKS)], filters)
     [own] = store.score_among([words.query], chunks)
     whole = _note_score(own.values()) or 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,11 +18,11 @@ from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import (
+    LONGEST_INPUT,
     clean,
     print_error,
     print_line,
     print_report,
-    read_line_of_stdin,
     say,
     tolerate_stdin,
 )
@@ -91,16 +91,6 @@ def ask(
         raise typer.Exit(code)
 
 
-def _sessions() -> Iterable[str]:
-    from rag.config import load_config
-    from rag.qa.sessions import list_sessions
-
-    return (session.id for session in list_sessions(load_config().data_dir))
-
-
-_complete_sessions = opt.completing(_sessions)
-
-
 def chat(
     vaults: opt.Texts = opt.VAULTS,
     tags: opt.Texts = opt.TAGS,
@@ -111,9 +101,7 @@ def chat(
     transforms: opt.Texts = opt.TRANSFORMS,
     plan: bool | None = opt.PLAN,
     go_on: bool = flag("--continue -c", "Go on with the latest conversation."),
-    session: str = value(
-        "--session", "ID", "Go on with this one.", "", complete=_complete_sessions
-    ),
+    session: str = value("--session", "ID", "Go on with this one.", ""),
     list_all: bool = flag("--list", "List the conversations, the latest first."),
     model: str = opt.MODEL,
     no_model: bool = opt.NO_MODEL,
@@ -326,7 +314,7 @@ def _lines() -> Iterator[str]:
             import readline  # noqa: F401 - lets `input` edit lines
     while sys.stdin:
         try:
-            line = input("rag> ") if _interactive() else read_line_of_stdin()
+            line = input("rag> ") if _interactive() else sys.stdin.readline(LONGEST_INPUT)
         except KeyboardInterrupt:
             say("")
             continue

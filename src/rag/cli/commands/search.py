@@ -161,11 +161,7 @@ def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None
 
 
 def _open(report: SearchReport, number: int, opener: str) -> None:
-    """Open a result with the program that opens links.
-
-    :param opener: the command, with its options; empty for that of the system.
-    :raises UsageError: when there are not so many, or that fails.
-    """
+    """Open a result with a command, or with that of the system for links."""
     import shlex
     import subprocess
 

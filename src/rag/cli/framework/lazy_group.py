@@ -49,10 +49,7 @@ HELP_OPTIONS = ["-h", "--help"]
 
 @cache
 def load_command(name: str) -> Command:
-    """Import a command; of a group of commands, all of them.
-
-    :raises KeyError: when there is none of that name.
-    """
+    """Import a command; of a group of commands, all of them."""
     module, _, attribute = COMMANDS[name][0].partition(".")
     command = getattr(import_module(f"rag.cli.commands.{module}"), attribute)
     if isinstance(command, typer.Typer):

@@ -56,12 +56,6 @@ def _vaults() -> Iterable[str]:
     yield from completing(lambda: _of_index(lambda manifest: manifest.vaults()))("")
 
 
-def _transforms() -> Iterable[str]:
-    from rag.query.registry import transformer_names
-
-    return [*transformer_names(), "none"]
-
-
 def complete_notes(incomplete: str) -> list[str]:
     """Return titles of notes, and paths where a slash was typed.
 
@@ -93,10 +87,7 @@ def value(
     complete: Complete | None = None,
     **more: Any,
 ) -> Any:
-    """Return an option with a value.
-
-    :param metavar: what stands for a value, such as `NAME`, or the values there are: `in|out`.
-    """
+    """Return an option with a value; its metavar is `NAME`, or the values there are: `in|out`."""
     if "|" in metavar:
         complete = completing(lambda: metavar.split("|"))
     more |= {"metavar": metavar, "help": help, "autocompletion": complete}
@@ -138,7 +129,6 @@ TRANSFORMS = value(
     "--transform", "NAME",
     "Also search for what this makes of the query: multi-query, step-back, hyde,"
     " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-    complete=completing(_transforms),
 )
 PLAN = flag(
     "--plan/--no-plan",
@@ -154,10 +144,7 @@ NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
 
 
 def check_model(model: str | None, no_model: bool | None) -> None:
-    """Refuse a model and none at once.
-
-    :raises UsageError: for both.
-    """
+    """Refuse a model and none at once."""
     if model and no_model:
         raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
 
@@ -165,11 +152,8 @@ def check_model(model: str | None, no_model: bool | None) -> None:
 def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
     """Return a request of the application.
 
-    :param kind: its class.
     :param given: the options by the names of their parameters, as `locals()` has them: those that
         are named as a field are that field, and those of filters make up its filters.
-    :param more: fields that no option is named as.
-    :raises UsageError: see `make_filters`; for a model and none at once.
     """
     check_model(given.get("model"), given.get("no_model"))
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
@@ -180,10 +164,7 @@ def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
 
 
 def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
-    """Make filters of the options that a command has; `None` where none is given.
-
-    :raises UsageError: for an empty one, and as `rag.app.requests.read_filters`.
-    """
+    """Make filters of the options that a command has; `None` where none is given."""
     from rag.app.requests import read_filters
 
     renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths"}
@@ -202,10 +183,7 @@ def read_query(words: list[str]) -> str:
 
 
 def check_mode(mode: str) -> str:
-    """Return a mode, or refuse one that does not exist.
-
-    :raises UsageError: for an unknown mode.
-    """
+    """Return a mode, or refuse one that does not exist."""
     if mode not in MODES:
         raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
     return mode

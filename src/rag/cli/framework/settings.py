@@ -15,10 +15,7 @@ _MOST_NAMES = 6  # in one line
 
 
 def load_settings(config_file: Path | None) -> RAGConfig:
-    """Read the settings in force for a command, and say on stderr which do not count.
-
-    :raises ConfigError: see `rag.config.load_config`.
-    """
+    """Read the settings in force for a command, and say on stderr which do not count."""
     config = load_config(config_file)
     of_keys = {key.variable for key in KEYS}
     by_reason: dict[tuple[str, str], list[str]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -66,10 +67,7 @@ class AnswerPrinter:
 
     def listeners(self, *, streams: bool, think: bool, plan: bool) -> Listeners:
         """Return what prints an answer while it comes, by the names that `rag.app.ask.ask` has for
-        them; nothing where stdout is for programs.
-
-        :param plan: whether a plan was asked for.
-        """
+        them; nothing where stdout is for programs."""
 
         def on_plan(intent: Intent) -> None:
             self.stop_waiting()
@@ -127,10 +125,8 @@ class AnswerPrinter:
             sys.stdout.flush()
 
     def print(self, report: AnswerReport | TurnReport, explain: bool) -> int:
-        """Print a report, but for what was printed while it came; return the exit code.
-
-        :param explain: print what the model was shown.
-        """
+        """Print a report, but for what was printed while it came, and with `explain` what the model
+        was shown; return the exit code."""
         answer = report.answer
         self.stop_waiting()
         if not self._quiet and not (self._out.as_json and isinstance(report, TurnReport)):
@@ -179,10 +175,7 @@ class AnswerPrinter:
             self._say_how(answer)
 
     def _print_notes(self, answer: Answer) -> None:
-        """Print how many notes there are, and those that are named; or a day, and what says so.
-
-        Those of a list are the answer; of a number or a day they are sources.
-        """
+        """Print how many notes there are, and those that are named; or a day, and what says so."""
         about = answer.notes
         assert about
         is_named = bool(answer.sources) and (self._sources or about.asked == "list")
@@ -243,8 +236,7 @@ def _summary(answer: Answer) -> str:
     if any(not citation.supported for citation in answer.citations):
         parts.append("[n?]: that source does not bear it out")
     if answer.struck:
-        counts = {what: answer.struck.count(what) for what in answer.struck}
-        removed = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
+        removed = (f"{n} × {what}" if n > 1 else what for what, n in Counter(answer.struck).items())
         parts.append(f"removed: {', '.join(removed)}")
     return visible(" · ".join(parts))
 
@@ -255,10 +247,7 @@ def print_sources(
     state: IndexState,
     lines: Mapping[int, int] | None = None,
 ) -> None:
-    """Print the numbered sources of an answer.
-
-    :param lines: for a number, another line than that where the source begins.
-    """
+    """Print the numbered sources of an answer, some by their number at another line."""
     for number, source in enumerate(sources, 1):
         head = ((f"[{number}] ", "cyan"), (f"{visible(source.title)}  ", "bold"))
         where = place(source, state, (lines or {}).get(number, 0))
@@ -298,7 +287,7 @@ _MOST = 10  # items that are listed as left out
 
 
 def _window(answer: Answer) -> Iterator[str]:
-    """Yield what a model was shown of the notes, what it was not, and what took how long."""
+    """Yield what a model was shown of the notes, and what it was not; JSON has more."""
     report = answer.context
     if report is None:
         yield "no window was built: no model was asked"
@@ -314,12 +303,6 @@ def _window(answer: Answer) -> Iterator[str]:
         yield from map(_item, report.overflow[:_MOST])
         if rest := report.overflow[_MOST:]:
             yield f"  and {len(rest):,} more"
-    used = [f"{_NAMES[source]} {count:,}" for source, count in report.usage.items() if count]
-    yield f"tokens: {' · '.join(used)}"
-    for step, why in report.skipped.items():
-        yield f"skipped: {step} ({why})"
-    times = (f"{step['name']} {step['ms']:,.1f}" for step in report.steps)
-    yield f"time in ms: {' · '.join(times)}"
 
 
 def _item(item: ShownItem) -> str:

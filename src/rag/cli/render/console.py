@@ -22,7 +22,7 @@ from rag.text.messages import visible as visible
 
 SCHEMA = 1
 clean = without_controls  # what a note or a model says; names are made `visible`
-_LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
+LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
 
 
 def to_json_text(value: Any, indent: int | None = None) -> str:
@@ -140,15 +140,7 @@ def is_news(text: str) -> bool:
 def read_stdin() -> str:
     """Return what stands in stdin, as far as a query may go."""
     tolerate_stdin()
-    return sys.stdin.read(_LONGEST_INPUT).strip() if sys.stdin else ""
-
-
-def read_line_of_stdin() -> str:
-    """Return the next line of stdin, its beginning if it is far too long; empty at the end."""
-    line = part = sys.stdin.readline(_LONGEST_INPUT)
-    while len(part) == _LONGEST_INPUT and not part.endswith("\n"):
-        part = sys.stdin.readline(_LONGEST_INPUT)
-    return line
+    return sys.stdin.read(LONGEST_INPUT).strip() if sys.stdin else ""
 
 
 def tolerate_stdin() -> None:

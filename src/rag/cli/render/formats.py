@@ -64,10 +64,9 @@ class Output:
 
 
 def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMATS) -> Output:
-    """Return what is printed.
+    """Return what is printed, by the options that `locals()` has; `--json` goes before `--paths`,
+    for a script that adds it.
 
-    :param given: the options by the names of their parameters, as `locals()` has them. `--json`
-        goes before `--paths`, for a script that adds it.
     :raises UsageError: for a format that does not exist, or two that differ.
     """
     name = given["output_format"]
@@ -81,10 +80,8 @@ def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMAT
 
 
 def print_format(name: str, report: SearchReport, full: bool) -> None:
-    """Print the results of a search: `jsonl`, `csv` or `lines`.
-
-    :param full: print whole chunks, and not snippets.
-    """
+    """Print the results of a search as `jsonl`, `csv` or `lines`; in `csv` snippets, or whole
+    chunks."""
     if name == "jsonl":  # the results of `--json`, each with the version of the schema
         print_data("".join(json_line(result) + "\n" for result in report.results))
     elif name == "csv":

@@ -29,10 +29,8 @@ _MATCH = "bold yellow"
 
 
 def print_results(report: SearchReport, full: bool = False) -> None:
-    """Print each result with its place, headings and a snippet with the matches marked.
-
-    :param full: print the whole chunk instead.
-    """
+    """Print each result with its place, headings and a snippet with the matches marked, or with
+    the full chunk."""
     console = make_console()
     for result in report.results:
         head = Text.assemble((f"{result.rank:>2}  ", "dim"), (visible(result.title), "bold"))
@@ -64,10 +62,8 @@ def print_table(report: SearchReport) -> None:
 
 
 def place(result: SearchResult, state: IndexState, line: int = 0) -> Text:
-    """Return `vault/path:line`, a link to that line where the terminal knows links.
-
-    :param line: another line than the one that matches best.
-    """
+    """Return `vault/path:line`, a link to that line, or the best one, where the terminal knows
+    links."""
     line = line or result.line
     return linked(f"{result.vault}/{result.file_path}:{line}", state.link(result, line))
 
@@ -151,11 +147,8 @@ _ROUTES = {
 
 
 def print_interpretation(intent: Intent, state: IndexState, wanted: bool) -> None:
-    """Say what was understood of a query, and what of it the index does not have.
-
-    :param wanted: whether the user asked for a plan; without it nothing is said of one that
-        changes nothing.
-    """
+    """Say what was understood of a query, where that changes something or was asked for, and what
+    of it the index does not have."""
     from rag.app.results import interpretation_line, missing_names
 
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from shutil import get_terminal_size
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
@@ -34,16 +32,7 @@ class SafeConsole(Console):
 
 def make_console(stderr: bool = False) -> Console:
     """Return a console that prints text as it is, without colour or cuts off a terminal."""
-    # Rich takes COLUMNS=0, which some programs set for "unknown", at its word.
-    is_unknown = not os.environ.get("COLUMNS", "80").strip("0")
-    return SafeConsole(
-        stderr=stderr,
-        width=get_terminal_size().columns if is_unknown else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-        soft_wrap=False,
-    )
+    return SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False)
 
 
 def print_styled(console: Console, text: Text | str, style: str = "", indent: int = 0) -> None:
