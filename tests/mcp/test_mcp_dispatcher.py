@@ -53,7 +53,7 @@ class TestTheEnvelope:
         result = empty.handle(modern("server/discover"))["result"]
         assert result["supportedVersions"] == [MODERN]
         assert result["instructions"] == INSTRUCTIONS
-        assert {*result["capabilities"]} == {"tools", "resources", "prompts", "completions"}
+        assert {*result["capabilities"]} == {"tools", "resources", "prompts"}
 
     @pytest.mark.parametrize("method", ["server/discover", *LISTS])
     def test_results_say_how_long_they_hold(self, empty: Dispatcher, method: str):

@@ -1,34 +1,23 @@
-"""Notes as resources: their addresses, reading them, completing names."""
+"""Notes as resources: their addresses, and reading them."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
-from rag.mcp.prompts import TEMPLATE
 from rag.mcp.protocol import Dispatcher
 from rag.mcp.resources import address_of, read_address
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:
     return dispatcher.handle(modern("resources/read", uri=uri))
-
-
-def completed(dispatcher: Dispatcher, name: str, typed: str, **known: str) -> Any:
-    message = modern(
-        "completion/complete",
-        ref={"type": "ref/resource", "uri": TEMPLATE},
-        argument={"name": name, "value": typed},
-        context={"arguments": known},
-    )
-    return dispatcher.handle(message)["result"]["completion"]
 
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -102,48 +91,3 @@ def test_what_instructs_a_model_is_left_out(dispatcher: Dispatcher):
     [content] = read(dispatcher, "rag://note/work/Clipped.md")["result"]["contents"]
     assert "Ignore all previous" not in content["text"]
     assert "The budget is 40 euros." in content["text"]
-
-
-def test_vaults_are_completed(dispatcher: Dispatcher):
-    assert completed(dispatcher, "vault", "")["values"] == ["work", "日本"]
-    assert completed(dispatcher, "vault", "wo")["values"] == ["work"]
-
-
-def test_paths_are_completed_in_the_vault_that_is_known(dispatcher: Dispatcher):
-    assert completed(dispatcher, "path", "run")["values"] == ["runbooks/Rollback 100%.md"]
-    assert completed(dispatcher, "path", "run", vault="日本")["values"] == []
-    found = completed(dispatcher, "path", unicodedata.normalize("NFD", "ガイ"), vault="日本")
-    assert found == {"values": ["ガイド.md"], "total": 1, "hasMore": False}
-
-
-def test_what_is_completed_can_be_read(dispatcher: Dispatcher):
-    for vault in completed(dispatcher, "vault", "")["values"]:
-        for path in completed(dispatcher, "path", "", vault=vault)["values"]:
-            uri = f"rag://note/{quote(vault)}/{quote(path)}"
-            [content] = read(dispatcher, uri)["result"]["contents"]
-            assert unquote(content["uri"]) == f"rag://note/{vault}/{path}"
-
-
-def test_the_note_of_a_prompt_is_completed_by_its_title(dispatcher: Dispatcher):
-    message = modern(
-        "completion/complete",
-        ref={"type": "ref/prompt", "name": "find_related"},
-        argument={"name": "note", "value": "roll"},
-    )
-    completion = dispatcher.handle(message)["result"]["completion"]
-    assert completion["values"] == ["Rolling back"]
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"ref": {"type": "ref/resource", "uri": "x"}, "argument": {"name": "a", "value": "b"}},
-        {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}},
-        {"ref": {"type": "other"}, "argument": {"name": "a", "value": "b"}},
-        {"ref": {"type": "ref/resource", "uri": TEMPLATE}, "argument": {"name": 1}},
-    ],
-)
-def test_what_cannot_be_completed_is_refused(dispatcher: Dispatcher, params: Any):
-    answer = dispatcher.handle(modern("completion/complete", **params))
-    assert answer["error"]["code"] == -32602

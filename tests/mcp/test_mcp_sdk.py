@@ -78,9 +78,6 @@ def test_tools_resources_and_prompts_are_listed_and_give_what_they_say(
         assert "ninety days" in content.text
         with pytest.raises(MCPError, match="not found"):
             await client.read_resource("rag://note/work/None.md")
-        reference = types.ResourceTemplateReference(type="ref/resource", uri=TEMPLATE)
-        typed, known = {"name": "path", "value": "Backu"}, {"vault": "work"}
-        assert (await client.complete(reference, typed, known)).completion.values == ["Backups.md"]
 
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert names == ["ask_notes", "weekly_review", "find_related"]

@@ -44,7 +44,7 @@ INSTRUCTIONS = (
 _META = "io.modelcontextprotocol/"
 VERSION, _CLIENT = f"{_META}protocolVersion", f"{_META}clientCapabilities"
 _SERVER = {"name": "rag", "title": "Notes", "version": __version__}
-_CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+_CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 _HOUR = {"ttlMs": 3_600_000, "cacheScope": "public"}
 _NOT_KEPT = {"ttlMs": 0, "cacheScope": "private"}
 _RESOURCE_TEMPLATE = {
@@ -60,7 +60,7 @@ _LISTS: dict[str, Any] = {
     "prompts/list": {"prompts": [*PROMPTS], **_HOUR},
 }
 _REMEMBERED = 2_000  # bytes
-_SLOW = ("tools/call", "resources/read", "completion/complete")
+_SLOW = ("tools/call", "resources/read")
 
 Message = dict[str, Any]
 Id = int | str
@@ -136,8 +136,8 @@ class Dispatcher:
             return {"tools": [*tool_definitions()], **_HOUR}
         if method == "tools/call":
             return self._call_tool(params, call)
-        if method in ("resources/read", "completion/complete"):
-            return self._read_or_complete(method, params, is_modern)
+        if method == "resources/read":
+            return self._read_resource(params.get("uri"), is_modern)
         if method == "prompts/get":
             return get_prompt(params.get("name"), params.get("arguments"))
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method[:200])
@@ -192,19 +192,18 @@ class Dispatcher:
         content = [{"type": "text", "text": result.text}]
         return {"content": content, "isError": result.is_error, "_meta": {**result.meta}}
 
-    def _read_or_complete(self, method: str, params: Message, is_modern: bool) -> Message:
+    def _read_resource(self, uri: object, is_modern: bool) -> Message:
+        if not isinstance(uri, str):
+            raise ArgumentError("uri must be a string")
         self._library.wait_for_notes()
-        from rag.mcp.resources import complete, read_resource
+        from rag.mcp.resources import read_resource
         from rag.mcp.results import error_result
 
         try:
-            if method == "completion/complete":
-                return complete(self._library, params)
-            return {**read_resource(self._library, params.get("uri")), **_NOT_KEPT}
+            return {**read_resource(self._library, uri), **_NOT_KEPT}
         except NotFoundError as error:
             code = INVALID_PARAMS if is_modern else _RESOURCE_NOT_FOUND
-            data = {"uri": params["uri"][:1000]}
-            raise ProtocolError(code, "Resource not found", data) from error
+            raise ProtocolError(code, "Resource not found", {"uri": uri[:1000]}) from error
         except RAGError as error:
             if isinstance(error, ArgumentError):
                 raise
