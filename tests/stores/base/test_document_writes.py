@@ -69,13 +69,6 @@ def test_it_knows_which_documents_have_none(three: Store) -> None:
     assert (three.count_embedded(), lacking(three)) == (2, ["b"])
 
 
-def test_a_document_written_again_has_lost_its_embedding(three: Store) -> None:
-    three.write_embeddings({"a": [[1.0, 0.0]]})
-    three.delete_documents(["a"])
-    three.write_documents([doc("a")])
-    assert lacking(three) == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize("bad", [[], [float("nan"), 1.0], [1.0, 2.0, 3.0]])
 def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(
     three: Store, bad: list[float]

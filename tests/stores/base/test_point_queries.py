@@ -2,13 +2,11 @@
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,14 +80,6 @@ def test_documents_come_in_the_order_asked_and_unknown_ids_are_passed_over(store
     assert ids(store.get_documents([uuid_name, "gone", "b", "a"])) == [uuid_name, "b", "a"]
 
 
-def test_documents_come_whole_but_for_their_vectors(store: Store) -> None:
-    written = replace(doc("a", (1, 1.0), tags=["x"], done=True), embedding=[1.0, 0.0])
-    store.write_documents([written])
-    [found] = store.get_documents(["a"])
-    assert (found.content, found.meta) == (written.content, written.meta)
-    assert found.embedding is found.sparse_embedding is found.score is None
-
-
 # -- all that hold a word --------------------------------------------------------------
 
 
@@ -136,19 +126,6 @@ def test_more_points_than_wanted_are_none(store: Store) -> None:
     assert store.points_with([1], 2) is None
     assert store.points_with([9], 0) == {}
     assert store.points_with([1], 0) is None
-
-
-def test_a_dimension_is_used_when_any_document_has_it(store: Store) -> None:
-    store.write_documents([doc("a", (1, 1.0))])
-    assert store.is_used(1)
-    assert not store.is_used(2)
-
-
-def test_documents_that_were_deleted_or_changed_hold_the_word_no_longer(store: Store) -> None:
-    store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
-    store.delete_documents(["a"])
-    store.write_documents([doc("b", (2, 1.0))], DuplicatePolicy.OVERWRITE)
-    assert ids(holding(store, 1)) == ["c"]
 
 
 # -- scores, taken apart ---------------------------------------------------------------
@@ -221,18 +198,6 @@ def test_chunks_of_a_note_are_listed_beside_each_other_where_notes_have_one_date
     )
     listed = [candidate.note for candidate in store.newest()]
     assert listed == [note for note in notes for _ in range(3)]
-
-
-def test_of_one_day_the_notes_stand_in_order_whatever_their_times(store: Store) -> None:
-    notes = [str(uuid.UUID(int=n)) for n in (1, 2)]
-    store.write_documents(
-        [
-            doc(f"{n} {i}", file_id=n, created=created)
-            for i in range(2)
-            for n, created in zip(notes, ("2025-01-01", "2025-01-01T09:00:00"), strict=True)
-        ]
-    )
-    assert [candidate.note for candidate in store.newest()] == [notes[1]] * 2 + [notes[0]] * 2
 
 
 # -- before and after publishing -------------------------------------------------------

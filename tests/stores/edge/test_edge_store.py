@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack.dataclasses import ByteStream, Document
+from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
@@ -59,23 +59,6 @@ def test_an_id_that_is_there_fails_and_nothing_of_the_call_is_written(
     assert contents(store) == {"a": "old"}
 
 
-def test_overwrite_replaces_a_document_whole(store: Store) -> None:
-    store.write_documents(
-        [doc("a", "old", meta={"n": 1}, embedding=[1.0, 0.0], sparse_embedding=sparse(d1=1.0))]
-    )
-    assert store.write_documents([doc("a", "new")], DuplicatePolicy.OVERWRITE) == 1
-    [found] = store.filter_documents()
-    assert (found.content, found.meta) == ("new", {})
-    assert found.embedding is found.sparse_embedding is None
-
-
-@pytest.mark.parametrize("documents", ["text", [1], (doc("a"),), [doc("a"), None]])
-def test_what_is_no_list_of_documents_is_refused(store: Store, documents: Any) -> None:
-    with pytest.raises(ValueError, match="list of haystack Documents"):
-        store.write_documents(documents)
-    assert store.count_documents() == 0
-
-
 def test_writing_nothing_makes_nothing(store: Store, path: str) -> None:
     assert store.write_documents([]) == 0
     store.delete_documents([])
@@ -105,12 +88,6 @@ def test_booleans_come_back_as_booleans_and_can_be_selected(store: Store) -> Non
     selected = store.filter_documents({"field": "meta.done", "operator": "==", "value": True})
     assert [document.meta for document in selected] == [meta]
     assert all(isinstance(selected[0].meta[key], bool) for key in ("done", "open"))
-
-
-def test_a_document_with_a_blob_comes_back(store: Store) -> None:
-    blob = ByteStream(b"\x00\xff\x89PNG", meta={"page": 1}, mime_type="image/png")
-    store.write_documents([Document(id="a", content=None, blob=blob)])
-    assert store.filter_documents()[0].blob == blob
 
 
 def test_any_json_in_meta_comes_back(store: Store) -> None:
@@ -245,19 +222,6 @@ def test_after_all_poison_the_index_still_takes_documents_and_loads(path: str) -
         store.publish()
     with Store(path) as reader:
         assert reader.count_documents() == 2
-
-
-def test_poison_as_the_very_first_write_leaves_an_index_that_loads(path: str) -> None:
-    with Store(path) as store, pytest.raises(ValueError, match="bad"):
-        store.write_documents([doc("bad", embedding=[])])
-    with Store(path) as again:
-        assert again.write_documents([doc("good", embedding=[3.0, 4.0])]) == 1
-
-
-def test_an_id_that_is_no_unicode_is_refused(store: Store) -> None:
-    for policy in DuplicatePolicy:
-        with pytest.raises(ValueError, match=r"surrogates|stored"):
-            store.write_documents([doc("\ud800")], policy)
 
 
 # -- reading and publishing ------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Shards are opened for the words of one query, and find what a shard opened whole finds."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.index.shard_files import SORTED, TABLE
+from rag.index.shard_files import SORTED
 from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 from rag.stores.edge import document_store as access
-from rag.stores.edge import narrow_shard
 from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore
@@ -106,25 +104,6 @@ def test_a_large_table_is_published_in_a_second_form(index: Path) -> None:
     assert table.stat().st_size == 8 * len(places)
 
 
-def test_a_small_table_is_not(tmp_path: Path) -> None:
-    with Store(str(tmp_path / "index")) as store:
-        same = [replace(document(1), id=f"n{n:04}") for n in range(DOCUMENTS)]
-        store.write_documents(same)  # enough for a merged segment, of 100 words
-        store.publish()
-        assert [*tmp_path.rglob(TABLE)]
-        assert tables(tmp_path) == []
-        assert len(find(store, 100)) == 50
-
-
-def test_a_table_that_did_not_change_is_not_written_again(copied: Path) -> None:
-    [before] = [table.stat() for table in tables(copied, "gen-1")]
-    with Store(str(copied)) as store:
-        store.delete_documents(["n0007"])
-        store.publish()
-    [after] = [table.stat() for table in tables(copied, "gen-2")]
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-
-
 # -- what is found ---------------------------------------------------------------------
 
 WORD = st.one_of(
@@ -192,33 +171,6 @@ def test_who_goes_on_asking_has_it_opened_for_all_words(
     assert opened == ["narrow", "narrow", "narrow", "shard"]
 
 
-def test_what_was_asked_before_is_known_still(index: Path, whole: Store, opened: list[str]) -> None:
-    with Store(str(index)) as store:
-        for words in ((1, 2), (3,), (1, 3)):
-            assert find(store, *words) == find(whole, *words)
-    assert opened == ["narrow", "narrow"]
-
-
-def test_a_new_generation_is_opened_for_few_words_again(copied: Path, opened: list[str]) -> None:
-    with Store(str(copied)) as store, Store(str(copied)) as writer:
-        for word in range(5):
-            find(store, word)
-        writer.delete_documents(["n0000"])
-        writer.publish()
-        opened.clear()
-        assert find(store, 1) == []
-    assert opened == ["narrow"]
-
-
-def test_queries_of_one_batch_are_opened_for_together(
-    index: Path, whole: Store, opened: list[str]
-) -> None:
-    lists = [(asked(1, 2), 5), (asked(500_003), 5)]
-    with Store(str(index)) as store:
-        assert store.find_lists(lists) == whole.find_lists(lists)
-    assert opened == ["narrow"]
-
-
 def test_queries_that_are_expected_are_opened_for_together(
     index: Path, whole: Store, opened: list[str]
 ) -> None:
@@ -229,31 +181,12 @@ def test_queries_that_are_expected_are_opened_for_together(
     assert opened == ["narrow"]
 
 
-def test_what_was_deleted_and_what_came_later_is_right(copied: Path) -> None:
-    with Store(str(copied)) as store:
-        store.delete_documents(["n0005"])
-        store.write_documents([document(DOCUMENTS + 5)])
-        store.publish()
-    with Store(str(copied)) as store:
-        found = {candidate.id for candidate in store.find_candidates(asked(500_000), top_k=1000)}
-    assert found == {f"n{n:04}" for n in (*range(0, DOCUMENTS, 5), DOCUMENTS + 5)} - {"n0005"}
-
-
 # -- what it leaves, and what can be wrong ---------------------------------------------
 
 
 def leads_to(folder: Path, index: Path) -> bool:
     """Whether a folder of links is one to this index."""
     return any(link.resolve().is_relative_to(index) for link in folder.rglob("*"))
-
-
-def test_without_a_memory_to_write_to_the_shard_is_opened_whole(
-    index: Path, opened: list[str], whole: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(narrow_shard, "MEMORY", str(index / "missing"))
-    with Store(str(index)) as store:
-        assert find(store, 1, 500_001) == find(whole, 1, 500_001)
-    assert opened == ["shard"]
 
 
 def test_nothing_is_left_of_the_folder_it_was_opened_in(index: Path) -> None:
@@ -271,10 +204,6 @@ def cut(table: Path) -> None:
     table.write_bytes(table.read_bytes()[:-8])
 
 
-def cut_within_a_number(table: Path) -> None:
-    table.write_bytes(table.read_bytes()[:-3])
-
-
 def empty(table: Path) -> None:
     table.write_bytes(b"")
 
@@ -283,7 +212,7 @@ def blank(table: Path) -> None:
     table.write_bytes(bytes(table.stat().st_size))
 
 
-@pytest.mark.parametrize("damage", [cut, cut_within_a_number, empty, blank])
+@pytest.mark.parametrize("damage", [cut, empty, blank])
 def test_a_damaged_second_form_is_passed_over(
     copied: Path, whole: Store, opened: list[str], damage: Callable[[Path], None]
 ) -> None:

@@ -9,7 +9,6 @@ from haystack import Pipeline
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.in_memory import InMemoryDocumentStore
-from haystack.document_stores.types import FilterPolicy
 
 from rag.stores import (
     QdrantEdgeDocumentStore,
@@ -56,15 +55,6 @@ def names(found: dict[str, list[Document]]) -> list[str]:
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_by_default_it_returns_ten_documents_and_run_time_filters_replace(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    made = retriever(store)
-    assert made.document_store is store
-    assert (made.filters, made.top_k, made.filter_policy) == (None, 10, FilterPolicy.REPLACE)
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_another_kind_of_store_is_refused(retriever: Any) -> None:
     with pytest.raises(ValueError, match="QdrantEdgeDocumentStore"):
         retriever(InMemoryDocumentStore())
@@ -77,16 +67,6 @@ def test_an_argument_that_cannot_be_meant_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=r"top_k|perhaps"):
         retriever(store, **arguments)
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_it_returns_the_best_first_with_scores(
-    retriever: Any, store: QdrantEdgeDocumentStore
-) -> None:
-    found = retriever(store).run(**QUERIES[retriever])
-    assert names(found) == ["near", "middle", "far"]
-    scores = [document.score for document in found["documents"]]
-    assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

@@ -12,7 +12,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, LockedError
+from rag.exceptions import IndexUnavailableError
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.run import IndexRun
 from rag.search.pipeline import create_search_pipeline
@@ -41,11 +41,6 @@ def made(store: Store) -> str | None:
 
 
 # -- the manifest of what is read ------------------------------------------------------
-
-
-def test_an_index_that_was_never_written_has_no_manifest(store: Store, path: str) -> None:
-    assert store.manifest() is None
-    assert not Path(path).exists()
 
 
 def test_a_store_that_read_and_now_writes_has_no_manifest(
@@ -135,15 +130,6 @@ def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
     assert open_files(path) == []
 
 
-def test_writing_may_begin_twice_and_ends_with_close(store: Store, reader: Store) -> None:
-    store.begin_writing()
-    store.begin_writing()
-    with pytest.raises(LockedError):
-        reader.begin_writing()
-    store.close()
-    reader.begin_writing()
-
-
 class BrokenShard:
     """Stands for a shard whose disk is full: the engine cannot be made to fail on purpose."""
 
@@ -220,15 +206,6 @@ def test_pins_within_pins_hold_until_the_last_is_let_go(
             raise ZeroDivisionError
         assert made(reader) == "first"
     assert made(reader) == "second"
-
-
-def test_a_pinned_reader_may_be_closed(store: Store, reader: Store, publish: Publish) -> None:
-    publish(store, "first")
-    with reader.pinned():
-        assert made(reader) == "first"
-        reader.close()
-        publish(store, "second")
-        assert made(reader) == "second"
 
 
 @pytest.fixture
@@ -316,15 +293,6 @@ def test_a_publish_in_the_middle_of_a_search_changes_nothing(
 @pytest.fixture
 def merge_every_10(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.stores.edge.document_store._MERGE_EVERY", 10)
-
-
-def test_the_working_copy_is_merged_and_closed_when_enough_was_written(
-    store: Store, merge_every_10: None
-) -> None:
-    store.write_documents([doc(str(n)) for n in range(9)])
-    opened = store.work()
-    store.write_documents([doc("ninth")])
-    assert store.work() is not opened
 
 
 def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_every_10: None) -> None:

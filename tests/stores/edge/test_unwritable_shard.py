@@ -127,25 +127,6 @@ def test_where_nothing_may_be_written_no_file_of_the_index_is_opened_for_writing
     assert [line for line in lines if line.split()[1][1] == "w"] == []
 
 
-@HOW
-def test_the_first_place_with_room_is_taken(
-    index: Path, tmp_path: Path, opened: list[Path], monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    close(how, index, monkeypatch)
-    places = (tmp_path / "missing", tmp_path / "full", tmp_path / "roomy")
-    for place in places[1:]:
-        place.mkdir()
-    room = narrow_shard.free_room
-    monkeypatch.setattr(
-        narrow_shard, "free_room", lambda f: 0 if str(f).startswith(str(places[1])) else room(f)
-    )
-    monkeypatch.setattr(narrow_shard, "_places", lambda: map(str, places))
-    with Store(str(index)) as store:
-        assert store.count_documents() == 1502
-    assert [path.parent for path in opened] == [places[2]]
-    assert [*places[1].iterdir()] == []
-
-
 @pytest.mark.parametrize(("how", "error"), [("full", DiskFullError), ("read only", UsageError)])
 def test_without_room_anywhere_it_is_the_disk_and_not_the_index(
     index: Path, monkeypatch: pytest.MonkeyPatch, how: str, error: type[Exception]

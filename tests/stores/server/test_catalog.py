@@ -98,19 +98,6 @@ def stored(server: QdrantServer) -> set[Any]:
     return {point.id for point in server.engine.scroll(NAME, limit=1000)[0]}
 
 
-def test_what_was_published_is_read(
-    catalog: Catalog, publish: Callable[..., Head], read: Callable[[], Files]
-) -> None:
-    head = publish(catalog, OLD, points=12)
-    assert read() == OLD
-    assert (head.version, head.points, head.index, head.machine) == (
-        "version 0",
-        12,
-        "the index",
-        "m",
-    )
-
-
 @pytest.mark.usefixtures("small_parts")
 def test_large_files_go_in_several_requests(
     catalog: Catalog, publish: Callable[..., Head], read: Callable[[], Files], server: QdrantServer
@@ -146,37 +133,6 @@ def test_wherever_a_run_loses_the_server_readers_see_the_catalog_before_or_the_n
     assert seen == sorted(seen, key=lambda files: files == NEW)
 
 
-def test_a_request_whose_answer_is_lost_does_no_harm(
-    catalog: Catalog,
-    publish: Callable[..., Head],
-    read: Callable[[], Files],
-    server: QdrantServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    answer, left = server.answer, 0
-
-    def answered(*request: Any) -> Any:
-        nonlocal left
-        result = answer(*request)
-        left -= 1
-        if left < 0:
-            raise ValueError("it was done, but nobody hears of it")
-        return result
-
-    seen = []
-    for number in range(5):
-        publish(catalog, OLD)
-        left = number
-        monkeypatch.setattr(server, "answer", answered)
-        with pytest.raises(httpx.HTTPError):
-            publish(catalog, NEW)
-        monkeypatch.setattr(server, "answer", answer)
-        seen.append(read())
-        publish(catalog, NEW)
-        assert read() == NEW
-    assert seen == [OLD] * 3 + [NEW] * 2
-
-
 def test_what_killed_runs_left_and_points_of_others_go_with_the_next_catalog(
     catalog: Catalog, publish: Callable[..., Head], read: Callable[[], Files], server: QdrantServer
 ) -> None:
@@ -203,16 +159,6 @@ def test_a_reader_that_began_before_can_end(
 
 
 # -- what goes wrong on the server -----------------------------------------------------
-
-
-def test_parts_that_the_server_lost_are_missed(
-    catalog: Catalog, publish: Callable[..., Head], server: QdrantServer
-) -> None:
-    head = publish(catalog, OLD)
-    assert catalog.is_whole(head)
-    lost = sorted(stored(server) - {0})[:1]
-    server.engine.delete(NAME, models.PointIdsList(points=lost))
-    assert not catalog.is_whole(head)
 
 
 @pytest.mark.parametrize("text", [None, 5, "", "AAAA", "日記", "x" * 1000])

@@ -40,13 +40,6 @@ def writes(server: QdrantServer, since: int = 0) -> list[str]:
 # -- who may write ---------------------------------------------------------------------
 
 
-def test_the_writer_s_name_and_id_are_in_the_catalog(desk: Machine) -> None:
-    desk.write("a")
-    head = desk.head()
-    assert (head.name, head.machine) == (HERE, desk.id)
-    assert head.since.startswith("20") and head.index == desk.mark.index
-
-
 def test_another_machine_is_refused_and_changes_nothing(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
@@ -95,18 +88,6 @@ def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
     with pytest.raises(UsageError, match="its catalog is gone from the server"):
         laptop.write("b")
     desk.write("a", "b")
-    assert laptop.notes() == {"a", "b"}
-
-
-def test_an_index_that_an_older_version_wrote_is_gone_on_with(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
-    desk.write("a")
-    server.engine.delete_collection("obsidian_knowledge.catalog")
-    (desk.folder / "SERVER").write_text(f"{server.url} obsidian_knowledge", "utf-8")
-    assert desk.notes() == {"a"}
-    desk.write("a", "b")
-    assert desk.mark.index == desk.head().index != ""
     assert laptop.notes() == {"a", "b"}
 
 
@@ -178,16 +159,6 @@ def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(
     assert laptop.notes() == {"b", "c"}
 
 
-def test_a_run_that_was_taken_over_publishes_nothing(desk: Machine, laptop: Machine) -> None:
-    desk.write("a")
-    with desk.store() as store:
-        store.begin_writing()
-        change(desk, machine="m", name="laptop")
-        with pytest.raises(LockedError, match="laptop has taken over"):
-            store.publish()
-    assert desk.notes() == laptop.notes() == {"a"}
-
-
 # -- how a run ends --------------------------------------------------------------------
 
 
@@ -199,14 +170,6 @@ def test_the_catalog_says_whether_points_were_written_that_it_does_not_know(desk
     assert desk.head().unfinished
     desk.write("b")
     assert not desk.head().unfinished
-
-
-def test_a_run_that_only_looked_changes_nothing(desk: Machine) -> None:
-    desk.write("a")
-    head = desk.head()
-    with desk.store() as store:
-        store.begin_writing()
-    assert desk.head() == head
 
 
 # -- a run that is killed --------------------------------------------------------------

@@ -58,13 +58,6 @@ def store(open_store: Callable[..., Store]) -> Store:
     return store
 
 
-def count_requests(nodes: list[QdrantServer], call: Callable[[], Any]) -> list[int]:
-    """Return how many requests each node gets by a call."""
-    before = [len(node.requests) for node in nodes]
-    call()
-    return [len(node.requests) - count for node, count in zip(nodes, before, strict=True)]
-
-
 # -- the next is asked -----------------------------------------------------------------
 
 
@@ -78,15 +71,6 @@ def test_the_next_address_answers_for_one_that_is_gone(
     store.publish()
     nodes[0].close()
     assert read(open_store()) == ["a"]
-
-
-def test_the_address_that_answered_is_kept_for_other_stores_of_this_process(
-    nodes: list[QdrantServer], store: Store, open_store: Callable[..., Store]
-) -> None:
-    nodes[0].fail("status", 503)
-    store.publish()
-    other = open_store()
-    assert count_requests(nodes, other.count_documents)[0] == 0
 
 
 @pytest.mark.parametrize("kind", ["hangup", "cut"])

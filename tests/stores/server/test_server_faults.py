@@ -154,10 +154,3 @@ def test_a_failed_beginning_lets_go_of_the_lock(server: QdrantServer, tmp_path: 
         server.fail("")
         with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as other:
             other.begin_writing()
-
-
-def test_a_server_that_comes_back_is_used_again(server: QdrantServer, store: Store) -> None:
-    server.fail("hangup")
-    failure(store)
-    server.fail("")
-    assert [c.id for c in store.find_candidates(WORDS)] == ["a"]

@@ -164,21 +164,6 @@ def test_a_collection_with_points_of_others_is_refused(
 # -- publishing ------------------------------------------------------------------------
 
 
-def test_a_reader_keeps_its_manifest_while_it_searches_and_then_takes_the_next(
-    open_server: Callable[..., Store],
-) -> None:
-    store, reader = open_server(), open_server()
-    store.write_documents([doc(IDS[1])])
-    record(store, IDS[1])
-    store.publish()
-    with reader.pinned():
-        before = reader.manifest()
-        store.publish()
-        assert reader.manifest() is before
-        assert (reader.directory.path / "gen-1").exists()
-    assert reader.manifest() is not before
-
-
 def test_what_the_server_lost_is_not_published(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:
@@ -188,13 +173,6 @@ def test_what_the_server_lost_is_not_published(
     with pytest.raises(IndexingError, match="2 of 3"):
         store.publish()
     assert store.directory.current() is None
-
-
-def test_it_knows_what_the_server_lacks(open_server: Callable[..., Store]) -> None:
-    store = open_server()
-    store.write_documents([doc("a"), doc("b")])
-    assert store.missing_points(2) == store.missing_points(1) == ""
-    assert store.missing_points(3) == "the index held 2 of 3 chunks"
 
 
 def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(
@@ -241,18 +219,6 @@ def test_a_key_is_not_sent_to_another_machine_in_the_clear(
     assert "s3cret" not in str(caught.value) + caught.value.hint
 
 
-def test_one_address_in_the_clear_among_several_is_enough_to_send_no_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
-    url = "https://one.example, http://two.example:6333"
-    with (
-        Store(str(tmp_path / "index"), StoreConfig(url=url)) as store,
-        pytest.raises(ConfigError, match=r"to http://two\.example:6333 in the clear"),
-    ):
-        store.begin_writing()
-
-
 def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,14 +227,6 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(
     with pytest.raises(ConfigError, match="QDRANT_API_KEY") as caught:
         store.begin_writing()
     assert "cret" not in str(caught.value)
-
-
-def test_no_proxy_stands_between_this_machine_and_itself(
-    open_server: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
-    open_server().begin_writing()
 
 
 def test_the_size_of_embeddings_is_asked_once_for_each_pinned_snapshot(

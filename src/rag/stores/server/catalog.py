@@ -332,35 +332,24 @@ def check_writer(head: Head | None, mark: ServerMark | None, machine: Machine) -
     if head is None:
         if mark and mark.machine not in ("", machine.id):
             raise UsageError(
-                f"{_called(mark.name, machine)} wrote this index, and its catalog is gone from the"
-                " server",
+                f"{mark.name} wrote this index, and its catalog is gone from the server",
                 hint=f"Index there: that publishes it again. {TAKE_OVER}",
             )
         return
     if head.machine != machine.id and (head.version or head.unfinished):
-        raise written_elsewhere(head, machine)
+        raise written_elsewhere(head)
     if head.version and head.version not in (mark.known() if mark else ()):
         raise UsageError(
-            f"this index was written from another folder since ({_to_the_minute(head.published)})",
+            "this index was written from another folder since"
+            f" ({head.published[:16].replace('T', ' ')})",
             hint=f"Index there. {TAKE_OVER}",
         )
 
 
-def written_elsewhere(head: Head, machine: Machine) -> UsageError:
+def written_elsewhere(head: Head) -> UsageError:
     """Return the error that says which other machine writes an index."""
-    since = f", since {_to_the_minute(head.since)}" if head.since else ""
-    return UsageError(
-        f"{_called(head.name, machine)} writes this index{since}",
-        hint=f"Index there. {TAKE_OVER}",
-    )
-
-
-def _called(name: str, machine: Machine) -> str:
-    return f"another data folder on {name}" if name == machine.name else name
-
-
-def _to_the_minute(moment: str) -> str:
-    return moment[:16].replace("T", " ")
+    since = f", since {head.since[:16].replace('T', ' ')}" if head.since else ""
+    return UsageError(f"{head.name} writes this index{since}", hint=f"Index there. {TAKE_OVER}")
 
 
 # -- the snapshot of an index that is written elsewhere ------------------------------------

@@ -158,9 +158,9 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             try:
                 head = self._catalog.change(head, **owner)
             except ChangedError as error:
-                raise written_elsewhere(error.head or head, machine) from error
+                raise written_elsewhere(error.head or head) from error
         if head.machine != machine.id:  # it was faster
-            raise written_elsewhere(head, machine)
+            raise written_elsewhere(head)
         if mark is None or mark.index != head.index:
             ServerMark(head.index).write(folder)
         return head

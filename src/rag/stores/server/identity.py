@@ -70,15 +70,12 @@ class Machine:
         :raises OSError: when the folder cannot be written.
         """
         folder, name = _home_of(directory), socket.gethostname()[:_LONGEST_NAME]
-        identity = _machine_id(folder)
-        if not identity:
+        if not _machine_id(folder):
             claim_data_folder(folder)
             with changing(folder):  # another process may be faster
-                identity = _machine_id(folder)
-                if not identity:
-                    identity = new_id()
-                    replace_durably(folder / _MACHINE, json.dumps({"id": identity}).encode())
-        return cls(identity, name or "a machine without a name")
+                if not _machine_id(folder):
+                    replace_durably(folder / _MACHINE, json.dumps({"id": new_id()}).encode())
+        return cls(_machine_id(folder), name or "a machine without a name")
 
 
 def is_written_here(directory: IndexDirectory) -> bool:
