@@ -329,8 +329,7 @@ class ChunkCounts:
         self.points = points
         self._staged: Frequencies | None = None  # of the staging index, without `_changes`
         self._changes = FrequencyChanges()
-        self._is_read = False  # whether the staging index was asked for them
-        self._is_written = True  # whether its file says the same
+        self._is_removed = False  # the file; without `_staged` the points are counted then
 
     # -- reading -----------------------------------------------------------------------
 
@@ -364,19 +363,18 @@ class ChunkCounts:
     def now(self) -> Frequencies:
         """Return those of the staging index."""
         self._read()
-        frequencies, changes = self._staged, self._changes
-        if frequencies is not None and changes:
+        if self._staged is not None and self._changes:
             try:
-                frequencies = changes.applied_to(frequencies)
+                self._staged = self._changes.applied_to(self._staged)
             except ValueError:
-                frequencies = None
-        self._staged = self._counted() if frequencies is None else frequencies
+                self._staged = None
+        if self._staged is None:
+            self._staged = self._counted()
         self._changes = FrequencyChanges()
         return self._staged
 
     def _counted(self) -> Frequencies:
         """Count all points."""
-        self._is_written = False
         frequencies = Frequencies.empty()
         for points, _ in self.points.point_pages(_PAGE, fields=False, vectors=True):
             changes = FrequencyChanges()
@@ -422,42 +420,41 @@ class ChunkCounts:
         """Read the file, and remove it: from now on it would not be true."""
         self.points.begin_writing()
         self._read()
-        if self._is_written:
+        if not self._is_removed:
             self.points.directory.begin_work()
             self._file.unlink(missing_ok=True)
-            self._is_written = False
+            self._is_removed = True
 
     def _read(self) -> None:
-        if self._is_read:
+        if self._staged is not None or self._is_removed:
             return
         self.points.directory.begin_work()
         try:
             self._staged = Frequencies.open(self._file)
         except (OSError, ValueError):
             self._staged = None if self.points.holds_points() else Frequencies.empty()
-            self._is_written = False
-        self._is_read, self._changes = True, FrequencyChanges()
+            self._is_removed = True
 
     # -- the end -----------------------------------------------------------------------
 
     def write(self) -> None:
         """Write the file, if it does not say the same already."""
         frequencies = self.now()
-        if not self._is_written:
+        if self._is_removed:
             self._file.parent.mkdir(exist_ok=True)
             replace_durably(self._file, frequencies.to_bytes())
-            self._is_written = True
+            self._is_removed = False
 
     def keep(self) -> None:
         """Write the file if all that was written here was counted; else leave it away."""
-        if self._is_read and self._staged is not None:
+        if self._staged is not None:
             self.write()
 
     def forget(self) -> None:
         """Believe what the staging index says when it is asked next."""
         if self._staged is not None:
             self._staged.close()
-        self._staged, self._is_read, self._is_written = None, False, True
+        self._staged, self._changes, self._is_removed = None, FrequencyChanges(), False
 
     @property
     def _file(self) -> Path:

@@ -154,22 +154,24 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
 
     # -- the shard to read -------------------------------------------------------------
 
-    def shard(self, dimensions: frozenset[int] = frozenset()) -> qe.EdgeShard | None:
-        """Return the shard to read, or `None` when nothing was ever written.
+    @contextmanager
+    def _reading(
+        self, what: str, dimensions: frozenset[int] = frozenset()
+    ) -> Iterator[qe.EdgeShard | None]:
+        """Yield the shard to read, `None` when nothing was ever written.
 
         :param dimensions: those of the lexical space that it will be asked for, all of them.
         """
-        with self.mutex:
+        with self.mutex, guard(what):
             if self._work is not None or self.reads_work:
-                return self.work()
-            snapshot = self._hold()
-            if snapshot is None:
-                return None
-            if not self._readers or not (
-                self._dimensions is None or dimensions <= self._dimensions
-            ):
-                self._open_reader(snapshot, dimensions)
-            return self._readers[-1]
+                yield self.work()
+            elif snapshot := self._hold():
+                missing = self._dimensions is not None and not dimensions <= self._dimensions
+                if missing or not self._readers:
+                    self._open_reader(snapshot, dimensions)
+                yield self._readers[-1]
+            else:
+                yield None
 
     def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int]) -> None:
         """Open a snapshot's shard: for the dimensions asked for at first, then for all."""
@@ -215,13 +217,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             reader.close()
         self._readers, self._dimensions = [], frozenset()
         super()._close_reader()
-
-    @contextmanager
-    def _reading(
-        self, what: str, dimensions: frozenset[int] = frozenset()
-    ) -> Iterator[qe.EdgeShard | None]:
-        with self.mutex, guard(what):
-            yield self.shard(dimensions)
 
     # -- reading points ----------------------------------------------------------------
 
