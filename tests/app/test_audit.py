@@ -15,6 +15,7 @@ from rag.app.audit import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.lookup import open_manifest
+from rag.index.manifest import ManifestCatalogue
 from rag.query.planner.audit_log import AuditRecord, LiveAsker, Stage, decoded, encoded
 from rag.query.planner.intent_router import IntentRouter
 from rag.query.planner.plan import MetadataExtraction

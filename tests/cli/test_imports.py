@@ -22,14 +22,14 @@ FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space month_names regular_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} answers search query indexing pipeline_errors pipeline_parts vector_digest"
-ANSWER = f"{SEARCH} qa context plugins file_locks settings_repr"
+ANSWER = f"{SEARCH} qa context plugins settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app Stemmer clients disk_space file_locks"
+    "init --dry-run": f"{FILES} app Stemmer clients disk_space"
     " http_transport httpx index lazy_imports month_names processes regular_files"
     " runtime_folder unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
@@ -37,19 +37,19 @@ TABLE = {
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
-    " answers clients indexing",
+    " answers clients indexing vector_digest",
     "ask backups": f"{ANSWER} {APP} runtime_folder",
-    "plan backups": f"{ENGINE} {APP} answers file_locks indexing pipeline_errors plugins query"
+    "plan backups": f"{ENGINE} {APP} answers indexing pipeline_errors plugins query"
     " rapidfuzz search settings_repr",
     "transform backups": f"{ENGINE} {APP} answers pipeline_errors plugins query rapidfuzz search"
     " settings_repr",
-    "audit": f"{MANIFEST} {APP} clients file_locks haystack lazy_imports plugins query rapidfuzz"
+    "audit": f"{MANIFEST} {APP} clients haystack lazy_imports plugins query rapidfuzz"
     " search settings_repr stores",
     "chat -q": f"{ANSWER} {APP}",
-    "chat --list": f"{FILES} {APP} file_locks qa regular_files",
+    "chat --list": f"{FILES} {APP} qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
-    "doctor": f"{ENGINE} {APP} file_locks indexing runtime_folder search vector_digest",
+    "doctor": f"{ENGINE} {APP} indexing runtime_folder search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP} pydantic",
     "config": f"{CONFIG} platformdirs app json_reports",
     "trust --list": f"{CONFIG} platformdirs app json_reports",

@@ -89,7 +89,7 @@ def test_what_cannot_be_written_as_utf8_is_marked(path: Path):
 
 
 def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path, monkeypatch):
-    monkeypatch.setattr("rag.support.file_locks.lock.__defaults__", (0.05,))
+    monkeypatch.setattr("rag.support.durable_files.lock.__defaults__", (0.05,))
     fact = MemoryEntry(content="x")
     FactFile(path).add(fact)
     with path.with_name("facts.jsonl.lock").open() as held:

@@ -197,13 +197,6 @@ def test_a_damaged_list_is_that_of_the_index(indexed, tmp_path, content):
     assert "was damaged" in registry.notice and "mine" in registry.notice
 
 
-def test_a_damaged_list_is_that_of_a_run_that_published_nothing(config, folder):
-    with IndexRun(config) as run:
-        run.index_vault("mine", folder("somewhere"))
-    (config.data_dir / "vaults.json").write_text("")
-    assert list(Registry.load(config).vaults) == ["mine"]
-
-
 def test_what_vaults_dir_holds_is_not_registered_for_a_damaged_list(indexed, tmp_path, folder):
     (tmp_path / "somewhere").rename(folder("all") / "mine")
     with IndexRun(indexed) as run:

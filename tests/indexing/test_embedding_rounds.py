@@ -15,7 +15,7 @@ from rag.index.manifest import published_manifest
 from rag.index.snapshots import IndexDirectory
 from rag.indexing import chunk_embedding
 from rag.indexing.run import IndexRun
-from rag.support.file_locks import lock_index
+from rag.support.durable_files import lock_index
 
 NOTES = {
     f"{number}.md": f"---\nmodified: 2026-01-0{number}\n---\n{number} is it\n"

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import LockedError, StorageError
-from rag.support.durable_files import replace_durably
-from rag.support.file_locks import lock
+from rag.support.durable_files import lock, replace_durably
 from rag.support.json_reports import to_json
 from rag.support.owned_folders import claim_data_folder
 

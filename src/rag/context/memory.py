@@ -19,8 +19,7 @@ from rag.context.models import ContextItem, SourceType
 from rag.context.protocols import Tokenizer
 from rag.exceptions import StorageError
 from rag.query.models import ConversationTurn, Role, now
-from rag.support.durable_files import replace_durably, sync_folder
-from rag.support.file_locks import append, lock
+from rag.support.durable_files import append, lock, replace_durably, sync_folder
 from rag.support.owned_folders import claim_data_folder
 from rag.support.settings_repr import with_settings_repr
 

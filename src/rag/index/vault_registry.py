@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import permutations
@@ -14,8 +14,8 @@ from shlex import quote
 
 from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
-from rag.index.manifest import Manifest, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory, not_a_file
+from rag.index.manifest import published_manifest
+from rag.index.snapshots import IndexDirectory, not_a_file
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
@@ -53,10 +53,19 @@ class Registry:
         except FileNotFoundError:
             return cls(file, {}, set())
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            indexed = _remembered(IndexDirectory.of(config))
-            configured = _folders(config)
-            vaults = {n: root for n, root in indexed.items() if configured.get(n) != root}
-            return cls(file, vaults, set(), _damaged(file, vaults, bool(configured)))
+            indexed: dict[str, str] = {}
+            index = IndexDirectory.of(config)
+            with suppress(RAGError, sqlite3.Error), published_manifest(index) as manifest:
+                indexed = manifest.vaults()
+            roots, configured = {n: Path(root) for n, root in indexed.items()}, _folders(config)
+            vaults = {n: root for n, root in roots.items() if configured.get(n) != root}
+            names = ", ".join(sorted(vaults)) or "none"
+            notice = (
+                f"the list of vaults {file} was damaged: those of the index are taken ({names})"
+            )
+            if configured:
+                notice += "; take out again, with `rag vault remove`, what you had taken out"
+            return cls(file, vaults, set(), notice)
 
     def check_place(self) -> None:
         """Make sure that the registry can be written.
@@ -153,12 +162,12 @@ def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> di
     """Return the folder of every vault by name, sorted by name."""
     registry = registry or Registry.load(config)
     named = set(registry.vaults.values())  # a folder registered under another name has that one
-    found = {
+    folders = {
         name: path
         for name, path in _folders(config).items()
         if name not in registry.removed and path not in named
     }
-    return dict(sorted({**found, **registry.vaults}.items()))
+    return dict(sorted((folders | registry.vaults).items()))
 
 
 def vaults_passed_over(config: RAGConfig, registry: Registry) -> Iterator[str]:
@@ -218,25 +227,6 @@ def unknown_vault(name: str, known: list[str]) -> UsageError:
     if near:
         there = f"Did you mean: {', '.join(near)}?"
     return UsageError(f"no vault named {name!r}", hint=f"{there} `rag vault list` shows all.")
-
-
-def _remembered(directory: IndexDirectory) -> dict[str, Path]:
-    """Return the folder of every vault that was indexed: of those published and those at work."""
-    found: dict[str, str] = {}
-    with suppress(RAGError, sqlite3.Error), published_manifest(directory) as manifest:
-        found |= manifest.vaults()
-    address = f"{(directory.work / MANIFEST).absolute().as_uri()}?mode=ro"
-    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
-        found |= Manifest(db).vaults()
-    return {name: Path(root) for name, root in found.items()}
-
-
-def _damaged(file: Path, vaults: Mapping[str, Path], has_configured: bool) -> str:
-    names = ", ".join(sorted(vaults)) or "none"
-    notice = f"the list of vaults {file} was damaged: those of the index are taken ({names})"
-    if has_configured:
-        notice += "; take out again, with `rag vault remove`, what you had taken out of vaults_dir"
-    return notice
 
 
 def _folders(config: RAGConfig) -> dict[str, Path]:

@@ -19,8 +19,7 @@ from typing import Any
 from rag.context.memory import FactFile, MemoryEntry, MemoryManager
 from rag.exceptions import NotFoundError, UsageError
 from rag.query.models import ConversationTurn
-from rag.support.durable_files import sync_folder
-from rag.support.file_locks import append, lock
+from rag.support.durable_files import append, lock, sync_folder
 from rag.support.owned_folders import claim_data_folder, narrow
 from rag.text.messages import brief
 

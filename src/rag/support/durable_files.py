@@ -1,4 +1,5 @@
-"""Writing so that a power cut leaves what was there before, or what was written, and nothing else.
+"""Writing so that a power cut leaves what was there before, or what was written, and nothing else,
+and so that several processes write one after the other.
 
 A file is safe when it and the folder that names it were synced. `sync_tree` does it for a folder
 before it is renamed, `replace_durably` for one file. Where a file system cannot sync a folder, it
@@ -10,10 +11,15 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rag.exceptions import StorageError
+
+SECONDS = 5.0  # that another process is waited for: it holds a lock for one line
+_PAUSE = 0.02
 # As many files are synced at once: the file system then writes its journal once for several.
 _THREADS = 4
 _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
@@ -53,6 +59,38 @@ def changing(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def lock(descriptor: int, what: str, seconds: float = SECONDS) -> None:
+    """Lock an open file; closing it lets go, and so does the end of the process.
+
+    :param what: subject and verb of the error: `the facts are`.
+    :raises StorageError: when another process does not release it in time.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise StorageError(
+                    f"{what} being written by another process",
+                    hint="Try again; if it stays so, end the process that has it.",
+                ) from None
+        time.sleep(_PAUSE)
+
+
+def append(descriptor: int, line: bytes) -> None:
+    """Add a line to an open file; what somebody did not write to its end stays a line of its own.
+
+    :raises OSError: when not all of it could be written.
+    """
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        line = b"\n" + line
+    if os.write(descriptor, line) < len(line):
+        raise OSError("the disk is full")
+
+
 def sync_folder(path: Path) -> None:
     """Make the names in a folder safe: what was made, renamed or removed there."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -66,27 +104,26 @@ def sync_tree(folder: Path) -> None:
     """Make all that a folder holds safe: the content of every file, and every name."""
     from concurrent.futures import ThreadPoolExecutor
 
-    paths: list[str] = []
-    for base, folders, names in os.walk(folder):
-        paths += [f"{base}/{name}" for name in folders + names]
+    paths = [
+        f"{base}/{name}" for base, folders, names in os.walk(folder) for name in folders + names
+    ]
     with ThreadPoolExecutor(_THREADS) as threads:
-        for _ in threads.map(_sync_paths, [paths[n::_THREADS] for n in range(_THREADS)]):
+        for _ in threads.map(_sync_path, paths):
             pass  # to raise what they raised
     sync_folder(folder)
 
 
-def _sync_paths(paths: list[str]) -> None:
-    for path in paths:
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENXIO):
-                continue  # a link has no content of its own; a socket is none of ours
-            raise
-        try:
-            _sync(descriptor)
-        finally:
-            os.close(descriptor)
+def _sync_path(path: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            return  # a link has no content of its own; a socket is none of ours
+        raise
+    try:
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sync(descriptor: int, to_the_disk: bool = False) -> None:

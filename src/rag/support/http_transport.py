@@ -1,4 +1,5 @@
-"""An HTTP transport for one address, on which every request has a deadline as a whole.
+"""HTTP transports on which every request has a deadline as a whole, for a server with one address
+or several.
 
 httpx limits the time between two bytes, so a server that sends a byte now and then holds a
 client for ever. Here the whole request counts, the body of its answer too.
@@ -9,7 +10,8 @@ from __future__ import annotations
 import ipaddress
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -18,6 +20,9 @@ import httpx
 from rag.exceptions import ConfigError
 
 _PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\b)", re.IGNORECASE)
+# To an address that is dead; one in reach accepts a connection in a fraction of it.
+_CONNECT_SECONDS = 1.0
+_NOT_READY = 503
 _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 
 
@@ -50,14 +55,14 @@ class DeadlineTransport(httpx.BaseTransport):
         """
         until = time.monotonic() + request.extensions.get("seconds", self.seconds)
         timeouts = request.extensions["timeout"]
-        shorten(timeouts, until)
+        _shorten(timeouts, until)
         try:
             response = self._inner.handle_request(request)
         except httpx.ReadTimeout as error:
             if time.monotonic() >= until:
                 raise DeadlineExceeded(str(error)) from error
             raise
-        shorten(timeouts, until)
+        _shorten(timeouts, until)
         assert isinstance(response.stream, httpx.SyncByteStream)
         return httpx.Response(
             response.status_code,
@@ -85,11 +90,102 @@ class _Timed(httpx.SyncByteStream):
         self._stream.close()
 
 
-def shorten(timeouts: dict[str, Any], until: float) -> None:
+def _shorten(timeouts: dict[str, Any], until: float) -> None:
     """Let no single step last longer than what is left of the whole, in place."""
     left = max(until - time.monotonic(), 0.001)
     for step, limit in timeouts.items():
         timeouts[step] = left if limit is None else min(limit, left)
+
+
+# By the addresses of a server: the place of the one that was asked last in this process.
+_asked: dict[tuple[httpx.URL, ...], int] = {}
+
+
+def asked_last(addresses: Sequence[httpx.URL]) -> int:
+    """Return the place of the address of a server that was asked last; the first at first."""
+    return _asked.get(tuple(addresses), 0)
+
+
+class FailoverTransport(httpx.BaseTransport):
+    """Send each request to the address that was asked last, and while that fails to the others.
+
+    An address fails when no connection to it can be made, and when it answers that it is not ready
+    (503). When its connection breaks before the answer is whole, nobody knows what it did: the
+    next is asked if the request may be repeated. Who takes too long, or refuses, does not fail:
+    the others are the same server and would do the same.
+
+    The deadline is that of a request with all its tries. When all fail, the last error is raised;
+    an answer that an address is not ready says more, and is returned.
+
+    :param addresses: at least one; requests are made out to the first.
+    :param seconds: the deadline of requests that bring none.
+    :param may_repeat: tells whether a request does no harm when it is done twice.
+    :raises ImportError, ValueError, OSError: for a proxy or certificates, named by the
+        environment, that cannot be used.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[httpx.URL],
+        seconds: float,
+        may_repeat: Callable[[httpx.Request], bool],
+    ) -> None:
+        self.seconds = seconds
+        self._addresses, self._may_repeat = tuple(addresses), may_repeat
+        self._transports = [DeadlineTransport(address, seconds) for address in addresses]
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request.
+
+        :raises httpx.TransportError: that of the last address that was asked.
+        """
+        until = time.monotonic() + request.extensions.get("seconds", self.seconds)
+        path = request.url.raw_path.removeprefix(_prefix(self._addresses[0]))
+        given, first = request.extensions, asked_last(self._addresses)
+        places = [first, *(n for n in range(len(self._addresses)) if n != first)]
+        not_ready: tuple[int, httpx.Response] | None = None
+        failure: httpx.TransportError | None = None
+        for tried, place in enumerate(places):
+            if failure and time.monotonic() >= until:
+                break
+            address = self._addresses[place]
+            request.url = address.copy_with(raw_path=_prefix(address) + path)
+            request.headers["Host"] = request.url.netloc.decode("ascii")
+            seconds, left = until - time.monotonic(), len(places) - tried
+            timeouts = dict(given["timeout"])
+            if left > 1:  # a dead address leaves time for the others
+                connect = timeouts.get("connect") or _CONNECT_SECONDS
+                timeouts["connect"] = max(min(connect, _CONNECT_SECONDS, seconds / left), 0.001)
+            request.extensions = {**given, "seconds": seconds, "timeout": timeouts}
+            _asked[self._addresses] = place
+            try:
+                response = self._transports[place].handle_request(request)
+                with closing(response):
+                    response.read()
+            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+                failure = error
+            except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+                if not self._may_repeat(request):
+                    raise
+                failure = error
+            else:
+                if response.status_code != _NOT_READY:
+                    return response
+                not_ready = place, response
+        if not_ready:
+            _asked[self._addresses] = not_ready[0]
+            return not_ready[1]
+        assert failure is not None
+        raise failure
+
+    def close(self) -> None:
+        """Close all connections."""
+        for transport in self._transports:
+            transport.close()
+
+
+def _prefix(address: httpx.URL) -> bytes:
+    return address.raw_path.rstrip(b"/")
 
 
 def is_loopback(host: str) -> bool:

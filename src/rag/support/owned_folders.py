@@ -103,8 +103,19 @@ def narrow(folder: Path) -> None:
 
 def _claim(folder: Path) -> None:
     if not is_marked(folder):
-        _make(folder)
-        _mark(folder)
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in missing:
+            with suppress(PermissionError):  # what may be written to and not read cannot be synced
+                sync_folder(path.parent)
+        with suppress(FileExistsError):  # another process was faster
+            descriptor = os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(descriptor, _TEXT)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_folder(folder)
     narrow(folder)
 
 
@@ -133,22 +144,3 @@ def _entries(folder: Path) -> list[Path]:
         return [path for path in folder.iterdir() if path.name not in _NOISE | {MARK}]
     except FileNotFoundError:
         return []
-
-
-def _make(folder: Path) -> None:
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for path in missing:
-        with suppress(PermissionError):  # what may be written to and not read cannot be synced
-            sync_folder(path.parent)
-
-
-def _mark(folder: Path) -> None:
-    with suppress(FileExistsError):  # another process was faster
-        descriptor = os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            os.write(descriptor, _TEXT)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        sync_folder(folder)

@@ -27,7 +27,7 @@ from rag.query.llm import Asked, ask, name_of
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
 from rag.query.serialization import from_serialised, to_serialised
 from rag.query.transforms.prompts import Prompt
-from rag.support.file_locks import append, lock
+from rag.support.durable_files import append, lock
 from rag.support.owned_folders import claim_data_folder, narrow
 
 Stage = Literal["route", "metadata", "hyde"]

@@ -21,8 +21,7 @@ from rag.config.servers import read_key
 from rag.exceptions import INDEX_MISSING, REBUILD_INDEX, RAGError, StoreConnectionError
 from rag.stores.edge.shard import StoreError
 from rag.support.disk_space import is_of_full_disk
-from rag.support.failover import FailoverTransport, asked_last
-from rag.support.http_transport import brief, unusable_proxy
+from rag.support.http_transport import FailoverTransport, asked_last, brief, unusable_proxy
 
 _CONNECT_SECONDS = 5.0
 _PORT = 6333
