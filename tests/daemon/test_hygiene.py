@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 from test_signals import QUESTION, Reading
-from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
 OURS = {
@@ -92,30 +90,3 @@ def test_version_asks_nobody(warm):
     before = warm.commands()
     assert warm.run("--version").stdout.startswith(b"rag ")
     assert warm.commands() == before
-
-
-class TestManyAtOnce:
-    """The same with 200 commands, and more of them killed, is `make warm-load`."""
-
-    def test_every_answer_is_right_and_nothing_is_left(self, warm, library, tmp_path):
-        site = Site(tmp_path, warm.environment())
-        site.answers["search", "backups", "--paths"] = 0, f"{library}/Backups.md\n".encode(), b""
-        said = b"no note holds \"xylophone\"\nnothing found for 'xylophone'\n"
-        site.answers["search", "xylophone", "--paths"] = 1, b"", said
-        found = burst(site, 20, 5)
-        assert (found.wrong, found.right) == ([], 20)
-        assert found.is_well
-        assert found.warm > 0
-
-    def test_no_command_is_lost_but_the_one_that_is_killed(
-        self, daemon, library, tmp_path, monkeypatch
-    ):
-        """The warm process is a light one, of which another is there at once."""
-        monkeypatch.setattr(Site, "start", lambda _: daemon.launch())
-        site = Site(tmp_path, daemon.environment())
-        site.answers["get", "backups", "--paths"] = 0, f"{library}/Backups.md\n".encode(), b""
-        site.start()
-        found = storm(site, 5, 3, random.Random(1))
-        assert found.is_well, found
-        assert found.killed == {"child": 2, "client": 2, "parent": 1}
-        assert found.ended["right"] > 0

@@ -111,13 +111,6 @@ class TestHeritage:
             assert "証明書.md".encode() in done.stdout
         assert daemon.commands() == 1
 
-    def test_without_buffers(self, daemon, library):
-        daemon.launch(PYTHONUNBUFFERED="1")
-        done = daemon.run("get", "backups", "--paths", env={"PYTHONUNBUFFERED": "1"})
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert done.stdout.endswith(b"Backups.md\n")
-        assert daemon.commands() == 1
-
     def test_a_folder_that_the_warm_process_cannot_enter(self, library, monkeypatch):
         """The client is told to run it: nothing has begun."""
         monkeypatch.setenv("RAG_WARM", "1")

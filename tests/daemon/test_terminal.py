@@ -136,15 +136,6 @@ def test_ctrl_z_and_fg(shell):
     assert one.end()[0] == 0
 
 
-def test_a_command_in_the_background_of_a_terminal_runs_cold(warm, library, terminal):
-    before = warm.commands()
-    line = f"set -m; {' '.join(RAG)} get backups --paths & wait"
-    code, shown = terminal(warm, command=["/bin/bash", "-c", line]).end()
-    assert code == 0
-    assert "Backups.md" in shown
-    assert warm.commands() == before
-
-
 def test_completion_is_installed_for_the_shell_that_asks(warm, tmp_path):
     """The warm process was started by another shell, or by none."""
     asked = f"{' '.join(map(str, RAG))} --show-completion; true"

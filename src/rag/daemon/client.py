@@ -19,7 +19,6 @@ import _signal  # as for `_socket` in `endpoint`
 import _socket
 import marshal
 import os
-import select
 import sys
 
 from rag.daemon import endpoint as place
@@ -74,32 +73,18 @@ def _can_be_handed_over(arguments: list[str]) -> bool:
     if _COLD & {*arguments[:1]} or None in (sys.stdin, sys.stdout, sys.stderr):
         return False
     settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
-    if any(file in text for file in _OWN_FILES for text in (*arguments, *settings)):
-        return False
-    return not is_in_background()
-
-
-def is_in_background() -> bool:
-    """Return whether the terminal would stop this process for reading from it; a child of the warm
-    process, which has no terminal of its own, it would not."""
-    try:
-        return os.tcgetpgrp(0) != os.getpgrp()
-    except OSError:  # no terminal, or not ours
-        return False
+    return not any(file in text for file in _OWN_FILES for text in (*arguments, *settings))
 
 
 def _request(arguments: list[str]) -> bytes:
-    """Return what a child must know: arguments, folder, mask, ignored signals, environment, and
-    whether all output is written at once.
+    """Return what a child must know: arguments, folder, mask, ignored signals and environment.
 
     :raises OSError: when there is no working folder any more.
     """
     mask = os.umask(0o077)
     os.umask(mask)
     ignored = [int(number) for number in (*_TO_ALL, *_TO_ONE) if _is_ignored(number)]
-    unbuffered = bool(getattr(sys.stdout, "write_through", False))
-    environment = [*os.environb.items()]
-    return marshal.dumps((arguments, os.getcwdb(), mask, ignored, environment, unbuffered))
+    return marshal.dumps((arguments, os.getcwdb(), mask, ignored, [*os.environb.items()]))
 
 
 def _ask_for_child(connection: _socket.socket) -> int:
@@ -124,17 +109,11 @@ class _ForwardedCommand:
     def __init__(self, connection: _socket.socket, child: int) -> None:
         self.connection, self.child = connection, child
         self.deadly = 0  # the last signal that may have ended it
-        # A signal that comes just before a system call waits for its handler until that returns.
-        # This bell is rung for each, so that waiting for it and for the child ends at once.
-        self.bell, self.ringer = _socket.socketpair()
-        self.bell.setblocking(False)
-        self.ringer.setblocking(False)
 
     def run(self, request: bytes) -> int | None:
         """Return the exit code; `None` when the child did not get its request, or could not take
         the place of this process."""
         self._handle_signals(self._forward, self._stop)
-        _signal.set_wakeup_fd(self.ringer.fileno(), warn_on_full_buffer=False)
         try:
             self.connection.settimeout(_SENDING)
             streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
@@ -146,10 +125,6 @@ class _ForwardedCommand:
             word = b"cold\n"
         else:
             word = self._last_word()
-        finally:
-            _signal.set_wakeup_fd(-1)
-            self.bell.close()
-            self.ringer.close()
         if word == b"cold\n":
             self._handle_signals(_signal.SIG_DFL, _signal.SIG_DFL)
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
@@ -166,12 +141,6 @@ class _ForwardedCommand:
         """Return the line in which the child tells how it ended; nothing when it was killed."""
         line = b""
         while not line.endswith(b"\n"):
-            select.select([self.connection, self.bell], [], [])
-            try:
-                self.bell.recv(64)
-                continue  # a handler has run by now
-            except BlockingIOError:
-                pass
             try:
                 part = self.connection.recv(16)
             except ConnectionResetError:

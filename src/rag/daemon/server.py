@@ -12,10 +12,8 @@ command would run: another file of it on the disk, another Python, or another so
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import gc
-import io
 import locale
 import marshal
 import os
@@ -28,7 +26,7 @@ import time
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 import rag
 from rag.config import load_config
@@ -340,7 +338,6 @@ def _take_over(
     mask: int,
     ignored: list[int],
     environment: list[tuple[bytes, bytes]],
-    unbuffered: bool,
     streams: list[int],
 ) -> list[str]:
     """Become a process like the one that would have run cold; return its arguments.
@@ -364,8 +361,8 @@ def _take_over(
     errors = sys.stdin.errors  # follow the locale, which an interpreter reads but once
     for name, stream in (
         ("stdin", open(0, encoding="utf-8", errors=errors, closefd=False)),
-        ("stdout", _open_output(1, unbuffered)),
-        ("stderr", _open_output(2, unbuffered)),
+        ("stdout", open(1, "w", encoding="utf-8", closefd=False)),
+        ("stderr", open(2, "w", 1, encoding="utf-8", closefd=False)),
     ):
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
@@ -373,13 +370,6 @@ def _take_over(
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
     return arguments
-
-
-def _open_output(number: int, unbuffered: bool) -> TextIO:
-    if unbuffered:
-        file = open(number, "wb", 0, closefd=False)
-        return io.TextIOWrapper(file, encoding="utf-8", write_through=True)
-    return open(number, "w", 1 if number == 2 else -1, encoding="utf-8", closefd=False)
 
 
 def _end_with_client(connection: socket.socket) -> None:
@@ -433,12 +423,10 @@ def _leave(connection: socket.socket, word: str) -> NoReturn:
 
 def main() -> int:
     """Be the warm process until it is time to end; stderr is closed once it listens."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--idle", type=float, default=IDLE)
-    arguments = parser.parse_args()
+    idle = float(sys.argv[2]) if sys.argv[1:2] == ["--idle"] else IDLE
     os.umask(0o077)
     try:
-        parent = Parent(place.socket_path(), arguments.idle)
+        parent = Parent(place.socket_path(), idle)
         parent.listen()
     except (OSError, TakenError, place.UntrustedError) as error:
         sys.stderr.write(f"{error}\n")
