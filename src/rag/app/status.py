@@ -144,8 +144,13 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
     :param vectors: look up which notes have chunks without a vector too.
     :raises IndexUnavailableError: when there is no index.
     """
-    store, directory = config.store, IndexDirectory.of(config)
-    answers = _asks_server(directory, config)
+    store, directory, answers = config.store, IndexDirectory.of(config), True
+    try:
+        open_directory(config)  # its server is asked for what is new
+    except StoreConnectionError:
+        if directory.current() is None:
+            raise
+        answers = False
     with open_manifest(config) as manifest:
         counts, roots, embedded = manifest.counts(), manifest.vaults(), read_embedded(manifest)
         if embedded:
@@ -205,17 +210,6 @@ def _notices(manifest: Manifest, vault: str) -> list[str]:
                 f" written within a minute of {when}, as by a clone or a copy"
             )
     return [*notices, *(f"{path}: {why}" for path, why in facts.notices.items())]
-
-
-def _asks_server(directory: IndexDirectory, config: RAGConfig) -> bool:
-    """Ask the server of an index for what is new; return whether it answers."""
-    try:
-        open_directory(config)
-    except StoreConnectionError:
-        if directory.current() is None:
-            raise
-        return False
-    return True
 
 
 def _writer(directory: IndexDirectory) -> WriterStatus | None:

@@ -102,7 +102,7 @@ def sync(
                 _embed(run, request, show_progress)
     except KeyboardInterrupt:
         raise RunInterruptedError("interrupted", hint=INDEX_AGAIN) from None
-    return SyncReport(run=run.report, elapsed_ms=_milliseconds(started))
+    return SyncReport(run=run.report, elapsed_ms=round((time.monotonic() - started) * 1000))
 
 
 def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
@@ -140,7 +140,7 @@ def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
             notices=changes.notices,
             paths=paths,
         )
-    return SyncReport(dry_run=True, run=run, elapsed_ms=_milliseconds(started))
+    return SyncReport(dry_run=True, run=run, elapsed_ms=round((time.monotonic() - started) * 1000))
 
 
 def copy_index(
@@ -152,11 +152,7 @@ def copy_index(
     started = time.monotonic()
     with show_progress(config.store.collection, "chunks") as progress:
         report = copy_to_server(config, progress, wait)
-    return SyncCopy(report, _milliseconds(started))
-
-
-def _milliseconds(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
+    return SyncCopy(report, round((time.monotonic() - started) * 1000))
 
 
 def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> str:

@@ -73,8 +73,11 @@ class IndexWriter(ABC):
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._disk_in_view():
-            self._close()
+        """Release everything; what was written stays."""
+        if self.is_open:
+            self.is_open = False
+            with self._disk_in_view():
+                self._resources.close()
 
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
         """Take the lock and read the manifest.
@@ -100,12 +103,6 @@ class IndexWriter(ABC):
             self._resources = stack.pop_all()
         self.is_open = True
 
-    def _close(self) -> None:
-        """Release everything; what was written stays."""
-        if self.is_open:
-            self.is_open = False
-            self._resources.close()
-
     @abstractmethod
     def publish(self) -> None:
         """Make what was written the snapshot that readers see, unless it is already."""
@@ -117,7 +114,7 @@ class IndexWriter(ABC):
             yield
             return
         self.publish()  # or it would be lost
-        self._close()
+        self.__exit__()
         yield
         self._open(rebuild=False, wait=True, brief=True)
         self.prepare()

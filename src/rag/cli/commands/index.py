@@ -14,12 +14,11 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say, say_notice, show, visible
+from rag.cli.render.console import plural, say, say_notice, show, visible
 from rag.exceptions import UsageError
 from rag.text.messages import time_left
 
 if TYPE_CHECKING:
-    from rag.app.requests import SyncRequest
     from rag.app.sync import SyncCopy, SyncReport
     from rag.indexing.reports import Progress, RunReport
 
@@ -56,40 +55,30 @@ def index(
     is_watched = sys.stderr.isatty() and not (quiet or json)
     seconds = None if is_watched else 60 * config.embedding.minutes
     request = opt.make_request(SyncRequest, locals(), seconds=seconds)
-    _check(request, dry_run, to_server)
-    bars = partial(_progress, quiet=quiet or json)
-    if to_server:
-        copy = copy_index(config, wait, bars)
-        show(copy, json, [] if quiet else [_copied(copy)])
-    elif dry_run:
-        found = preview_sync(config, request)
-        show(found, json, _preview(found))
-    else:
-        report = sync(config, request, bars)
-        _print(report, quiet, json)
-        if report.run.incomplete:
-            raise typer.Exit(5)
-
-
-def _check(request: SyncRequest, dry_run: bool, to_server: bool) -> None:
-    """Refuse options that do not go together.
-
-    :raises UsageError: naming them.
-    """
-    if request.name and len(request.folders) != 1:
+    if name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
-    remade = request.rebuild or request.embed is not None
-    if dry_run and request.take_over:
-        raise UsageError("--dry-run changes nothing", hint="rag index --take-over")
-    kept = not (request.folders or request.prune or request.take_over)
-    if to_server and (dry_run or remade or not kept):
+    is_changed = rebuild or embed is not None
+    if dry_run and (is_changed or take_over):
+        raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")
+    if to_server and (dry_run or is_changed or folders or prune or take_over):
         raise UsageError(
             "--to-server copies the index as it is: no folder, and no option that changes it, goes"
             " with it",
             hint="rag index --to-server",
         )
-    if dry_run and remade:
-        raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")
+    bars = partial(_progress, quiet=quiet or json)
+    if to_server:
+        copy = copy_index(config, wait, bars)
+        show(copy, json, [] if quiet else [_copied(copy)])
+    elif dry_run:
+        preview = preview_sync(config, request)
+        show(preview, json, _preview(preview))
+    else:
+        report = sync(config, request, bars)
+        _say_problems(report.run, quiet)
+        show(report, json, _summary(report, quiet))
+        if report.run.incomplete:
+            raise typer.Exit(5)
 
 
 @contextmanager
@@ -129,23 +118,6 @@ def _copied(copy: SyncCopy) -> str:
     )
 
 
-def _print(found: SyncReport, quiet: bool, json: bool) -> None:
-    report = found.run
-    _say_problems(report, quiet)
-    if json:
-        print_report(found)
-        return
-    if quiet and not (report.touched or report.notices):
-        return
-    parts = [*_counts(report)]
-    size = f"{plural(report.notes, 'note')}, {plural(report.chunks, 'chunk')}"
-    line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
-    problems = sum(len(vault.problems) for vault in report.vaults.values())
-    if problems and not quiet:
-        line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
-    print_line(f"{line} ({found.elapsed_ms / 1000:.1f} s)")
-
-
 def _say_problems(report: RunReport, quiet: bool) -> None:
     """Say what there is to know of a run, and which notes and chunks failed."""
     for notice in report.notices:
@@ -162,31 +134,42 @@ def _say_problems(report: RunReport, quiet: bool) -> None:
         say(f"rag: {chunk}: not embedded: {why}")
 
 
-def _sum(report: RunReport, what: str) -> int:
-    return sum(getattr(vault, what) for vault in report.vaults.values())
-
-
-def _counts(report: RunReport) -> Iterator[str]:
-    """Yield what was done: notes, and chunks that were embedded or are left."""
+def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
+    """Yield the line that says what was done; none where nothing was, and that is to be quiet."""
+    run = report.run
+    if quiet and not (run.touched or run.notices):
+        return
+    vaults, parts = run.vaults.values(), []
     for what, word in (("added", "new"), ("changed", "changed"), ("deleted", "deleted")):
-        if count := _sum(report, what):
-            yield f"{count:,} {word}"
-    done = report.embedding
+        if count := sum(getattr(vault, what) for vault in vaults):
+            parts.append(f"{count:,} {word}")
+    done = run.embedding
     if done and (done.made or done.reused):
         known = f" ({done.reused:,} known already)" if done.reused else ""
-        yield f"{plural(done.made + done.reused, 'chunk')} embedded{known}"
+        parts.append(f"{plural(done.made + done.reused, 'chunk')} embedded{known}")
         if done.unreadable:
-            yield f"{done.unreadable:,} left to words (a script that the model does not read)"
+            parts.append(
+                f"{done.unreadable:,} left to words (a script that the model does not read)"
+            )
     if done and done.left:
         left = f", {time_left(done.left, done.rate)}" if done.rate else ""
-        yield f"{plural(done.left, 'chunk')} left to the next run{left}"
+        parts.append(f"{plural(done.left, 'chunk')} left to the next run{left}")
+    size = f"{plural(run.notes, 'note')}, {plural(run.chunks, 'chunk')}"
+    line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
+    problems = sum(len(vault.problems) for vault in vaults)
+    if problems and not quiet:
+        line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
+    yield f"{line} ({report.elapsed_ms / 1000:.1f} s)"
 
 
 def _preview(report: SyncReport) -> Iterator[str]:
-    for vault in report.run.vaults.values():
+    vaults = report.run.vaults.values()
+    for vault in vaults:
         for mark, paths in zip("+~-", vault.paths.values(), strict=True):
             yield from (f"{mark} {vault.vault}/{path}" for path in paths)
         if vault.problem:
             say(f"rag: vault {vault.vault!r}: {vault.problem}")
-    added, changed, deleted = (_sum(report.run, what) for what in ("added", "changed", "deleted"))
+    added, changed, deleted = (
+        sum(getattr(vault, what) for vault in vaults) for what in ("added", "changed", "deleted")
+    )
     yield f"would index {added:,} new and {changed:,} changed, forget {deleted:,}"
