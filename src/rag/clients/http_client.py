@@ -192,6 +192,10 @@ class HttpClient(ABC):
         :param seconds: longest duration of each of several requests.
         """
 
+    def digest(self, seconds: float) -> str:
+        """Return the digest of the configured model; empty when the server does not tell."""
+        return ""
+
     @abstractmethod
     def find_writer(self, seconds: float) -> ModelInfo:
         """Return the chat model that is to answer: the configured one, or for `auto` the first that

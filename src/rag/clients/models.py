@@ -174,10 +174,7 @@ def does_other_work(name: str) -> bool:
 
 def choose_writer(models: Iterable[ModelInfo], preferred: str = "") -> ModelInfo | None:
     """Return the model that writes: the preferred one if it is listed and can, else the first that
-    can, in the order of the list; `None` where none can.
-
-    Models are looked at one by one, and without a preference none behind the chosen one.
-    """
+    can; `None` where none can. Models are looked at one by one."""
     if not preferred:
         return next(filter(can_write, models), None)
     writers = [model for model in models if can_write(model)]

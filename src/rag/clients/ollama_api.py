@@ -93,21 +93,14 @@ class OllamaClient(HttpClient):
             version = str(self.fetch("/api/version", seconds=seconds)["version"])
             return version, tuple(name for name, _ in self._tags(seconds))
 
-    def digest(self, seconds: float | None = None) -> str:
-        """Return the digest of the configured model; empty when the server does not tell.
-
-        :raises ConnectionError: when it does not answer, or with nonsense.
-        """
+    def digest(self, seconds: float) -> str:
         with self.our_errors():
             digests = {full_name(name): digest for name, digest in self._tags(seconds)}
             return digests.get(full_name(self.endpoint.model), "")
 
     def describe(self, model: str, seconds: float | None = None) -> ModelInfo:
-        """Return what the server knows of a model, but for its digest.
-
-        :raises ModelMissingError: when it has no such model.
-        :raises ConnectionError: when it does not answer, or with nonsense.
-        """
+        """Return what the server knows of a model, but for its digest; a `ModelMissingError` when
+        it has none of the name."""
         with self.our_errors(model):
             shown = self.fetch("/api/show", {"model": model}, seconds)
             info = shown.get("model_info") or {}
@@ -218,14 +211,19 @@ def check_connection(
     return connection
 
 
-def check_servers(config: OllamaConfig) -> list[Connection]:
-    """Ask every configured server, all at once; each should have the model it is to run."""
-    wanted: dict[str, list[str]] = {}
+def check_servers(config: OllamaConfig, wanted: bool = True) -> list[Connection]:
+    """Ask every configured server, all at once; each should have the model it is to run, if that
+    is `wanted`."""
+    models: dict[str, list[str]] = {}
     for url in config.embedding_urls:
-        wanted.setdefault(url, []).append(config.embedding_model)
-    wanted.setdefault(config.local_url, []).append(config.chat_model.removeprefix(AUTO))
-    with ThreadPoolExecutor(len(wanted)) as pool:
-        return [*pool.map(lambda url: _ask(url, config, [*filter(None, wanted[url])]), wanted)]
+        models.setdefault(url, []).append(config.embedding_model)
+    models.setdefault(config.local_url, []).append(config.chat_model.removeprefix(AUTO))
+
+    def ask(url: str) -> Connection:
+        return _ask(url, config, [*filter(None, models[url])] if wanted else [])
+
+    with ThreadPoolExecutor(len(models)) as pool:
+        return [*pool.map(ask, models)]
 
 
 def _ask(url: str, config: OllamaConfig, wanted: Sequence[str]) -> Connection:
@@ -251,53 +249,14 @@ def ollama_settings(config: OllamaConfig | RAGConfig | None) -> OllamaConfig:
     return (config or load_config()).ollama
 
 
-# -- what there is to choose from, for `rag init` ---------------------------------------
-
-
-def look_for_servers(config: OllamaConfig) -> list[Connection]:
-    """Ask every configured server for its version and models, within `query_timeout`."""
-    seconds = config.query_timeout / 2  # of each of two requests
-    return check_servers(replace(config, embedding_model="", chat_model="", query_timeout=seconds))
-
-
-def installed_models(url: str, names: Sequence[str], config: OllamaConfig) -> list[ModelInfo]:
-    """Describe models of a server, as many as `query_timeout` allows; bad ones are left out."""
-    until = time.monotonic() + config.query_timeout
-    models = []
-    server = Endpoint(OLLAMA, "embedding", url)
-    with closing(OllamaClient(server, config, config.query_timeout)) as client:
-        for name in names:
-            try:
-                models.append(client.describe(name, max(until - time.monotonic(), 0.01)))
-            except ConnectionError:
-                continue
-    return models
-
-
-def can_embed(model: ModelInfo) -> bool:
-    """Tell whether a model gives vectors; of one of an old server, by its name."""
-    if model.capabilities:
-        return "embedding" in model.capabilities
-    return is_embedder_name(model.name)
-
-
-def choose_embedding(models: Iterable[ModelInfo], preferred: str) -> str:
+def choose_embedding(models: Sequence[str], preferred: str) -> str:
     """Return the name of the preferred embedding model, else of one that reads Japanese too,
-    else of a known one, else of any; empty when there is none."""
+    else of a known one, else of any that by its name embeds; empty when there is none."""
 
-    def rank(model: ModelInfo) -> tuple[bool, bool, bool]:
-        known = known_traits(model.name)
+    def rank(name: str) -> tuple[bool, bool, bool]:
+        known = known_traits(name)
         is_multilingual = known is not None and known.multilingual
-        return not model.is_called(preferred), not is_multilingual, known is None
+        return full_name(name) != full_name(preferred), not is_multilingual, known is None
 
-    best = min(filter(can_embed, models), key=rank, default=None)
-    return best.name.removesuffix(":latest") if best else ""
-
-
-def choose_chat(models: Iterable[ModelInfo], configured: str) -> str:
-    """Return the name of the model that `rag ask` would take, or empty.
-
-    :param configured: it is passed over where it is `auto`, not there or cannot write.
-    """
-    writer = choose_writer(models, configured.removeprefix(AUTO))
-    return writer.name.removesuffix(":latest") if writer else ""
+    best = min(filter(is_embedder_name, models), key=rank, default="")
+    return best.removesuffix(":latest")

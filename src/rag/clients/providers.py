@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from rag.clients.models import can_write, chosen_traits, full_name, reads_script
 from rag.clients.protocols import (
@@ -28,7 +28,9 @@ from rag.support.vector_digest import TEXTS, digest_of
 if TYPE_CHECKING:
     from rag.clients.batch_embedder import BatchEmbedder
     from rag.clients.chat_model import ChatModel
+    from rag.clients.http_client import HttpClient
 
+Answer = TypeVar("Answer")
 _TIMEOUTS = ("read_timeout", "request_timeout", "connect_timeout", "query_timeout")
 
 
@@ -99,48 +101,48 @@ class _Servers:
     def _view(self, wanted: list[Endpoint]) -> ServerView:
         """Ask one server for its models, and for those that are wanted of it."""
         from rag.clients.chat_model import connect
+        from rag.clients.errors import missing
 
-        started, first, limits = time.monotonic(), wanted[0], self.config.ollama
+        started, server, limits = time.monotonic(), wanted[0], self.config.ollama
         seconds = limits.query_timeout / 2  # of each of two requests
-        view = ServerView(self.api, first.url)
-        forget(first)  # whoever asks wants to know how it is now
+        view = ServerView(self.api, server.url)
+        forget(server)  # whoever asks wants to know how it is now
         try:
-            if not first.url:
-                first.check()
-            with closing(connect(first, limits, limits.query_timeout)) as client:
+            if not server.url:
+                server.check()
+            with closing(connect(server, limits, limits.query_timeout)) as client:
                 version, models = client.look(seconds)
         except RAGError as error:
             return replace(view, error=error)
         milliseconds = (time.monotonic() - started) * 1000
         view = replace(view, version=version, models=models, milliseconds=milliseconds)
         for server in wanted:
-            look = self._embedder if server.section == "embedding" else self._writer
+            is_chat = server.section == "chat"
             try:
                 server.check()
                 with closing(connect(server, limits, limits.query_timeout)) as client:
+                    look = self._writer if is_chat else self._embedder
                     model: ModelView | RAGError = look(client, seconds)
+            except ModelMissingError as error:
+                is_named = models and server.model != AUTO
+                model = missing(server, server.model, models) if is_named else error
             except RAGError as error:
                 model = error
-                if isinstance(error, ModelMissingError) and models and server.model != AUTO:
-                    from rag.clients.errors import missing
-
-                    model = missing(server, server.model, models)
-            is_chat = server.section == "chat"
             view = replace(view, chat=model) if is_chat else replace(view, embedding=model)
         return view
 
-    def _embedder(self, client: Any, seconds: float) -> ModelView:
-        info, server = client.describe_embedder(seconds), client.endpoint
+    def _embedder(self, client: HttpClient, seconds: float) -> ModelView:
+        server = client.endpoint
         if self.api == OPENAI:  # which does not tell
             made = OpenAIEmbeddings(self.config).at(server.url, seconds).identity(whole=True)
             return ModelView(made.model, made.digest, made.limit, made.dimension)
-        unfit = None
+        info, unfit = client.describe_embedder(seconds), None
         if info.capabilities and "embedding" not in info.capabilities:
             hint = f"Name another in {server.model_setting}: `ollama show {info.name}`"
             unfit = ModelError(f"{info.name} at {server.url} gives no vectors", hint=hint)
         return ModelView(info.name, info.digest, info.limit, info.dimension, unfit)
 
-    def _writer(self, client: Any, seconds: float) -> ModelView:
+    def _writer(self, client: HttpClient, seconds: float) -> ModelView:
         info, server = client.find_writer(seconds), client.endpoint
         unfit = None
         if not can_write(info):
@@ -162,7 +164,7 @@ class _Embeddings(_Servers):
     runtime: ClassVar[str] = ""
     backoff: ClassVar[float] = 0.5  # seconds before a failed request is sent again
     _queries: BatchEmbedder | None = field(default=None, init=False)
-    _dimension: int = field(default=0, init=False)  # that of the vectors that `_queries` takes
+    _queries_dimension: int = field(default=0, init=False)
 
     @property
     def document_prefix(self) -> str:
@@ -184,16 +186,11 @@ class _Embeddings(_Servers):
         return type(self)(replace(self.config, embedding=embedding, ollama=limits))
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
-        traits, seconds = (
-            chosen_traits(self.model, self.config.ollama),
-            self.config.ollama.query_timeout,
-        )
-        brief = EmbeddingIdentity(
-            self.model, "", traits.document_prefix, query_prefix=traits.query_prefix
-        )
-        if not whole and self.api == OLLAMA:
-            [digest] = self._ask(lambda client: client.digest(seconds))
-            return replace(brief, digest=digest)
+        limits = self.config.ollama
+        traits, seconds = chosen_traits(self.model, limits), limits.query_timeout
+        digest = "" if whole else self._ask(lambda client: client.digest(seconds))[0]
+        prefixes = traits.document_prefix, traits.query_prefix
+        brief = EmbeddingIdentity(self.model, digest, prefixes[0], query_prefix=prefixes[1])
         if not whole:
             return brief
         infos = self._ask(lambda client: client.describe_embedder(seconds), of_all=True)
@@ -217,14 +214,14 @@ class _Embeddings(_Servers):
         dimension = len(next(iter(vectors.values())))
         return replace(brief, digest=digest, dimension=dimension, limit=info.limit)
 
-    def _ask(self, ask: Callable[[Any], Any], of_all: bool = False) -> list[Any]:
+    def _ask(self, ask: Callable[[HttpClient], Answer], of_all: bool = False) -> list[Answer]:
         """Return what the first of the servers says that answers, or what all say that do.
 
         :raises ConnectionError: when none does; above all that one has not the model.
         """
         from rag.clients.chat_model import connect
 
-        answers: list[Any] = []
+        answers: list[Answer] = []
         failure: ConnectionError | None = None
         for server in self.endpoints:
             try:
@@ -240,21 +237,18 @@ class _Embeddings(_Servers):
         return answers
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
-        if self._queries is not None and self._dimension != dimension:
+        if self._queries is not None and self._queries_dimension != dimension:
             self.close()
         if self._queries is None:
-            limits = self.config.ollama
+            limits, self._queries_dimension = self.config.ollama, dimension
             # A query is not worth waiting for: it is sent once more, or to the next server.
-            self._queries, self._dimension = (
-                self._batch_embedder(
-                    limits.query_timeout,
-                    prefix=chosen_traits(self.model, limits).query_prefix,
-                    dimension=dimension,
-                    retries=min(limits.retries, 1),
-                    backoff=0.1,
-                    patient=False,
-                ),
-                dimension,
+            self._queries = self._batch_embedder(
+                limits.query_timeout,
+                prefix=chosen_traits(self.model, limits).query_prefix,
+                dimension=dimension,
+                retries=min(limits.retries, 1),
+                backoff=0.1,
+                patient=False,
             )
         return self._queries.embed_query(texts)
 

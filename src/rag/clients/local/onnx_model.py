@@ -33,10 +33,8 @@ class ModelFolder:
     """The files of a model: an `.onnx` file, and what lies beside it, or, as optimum has it, one
     folder up.
 
-    :param path: the `.onnx` file, or the folder of one called `model.onnx`.
-    :param setting: which names it.
-    :param pooling: how one vector comes of those of tokens: `mean`, `cls` or `last`; `auto`: as the
-        folder says.
+    :param path: the `.onnx` file, or the folder of one called `model.onnx`; `setting` names it.
+    :param pooling: of the vectors of tokens: `mean`, `cls`, `last`, or as the folder says (`auto`).
     :param dimension: how many numbers of a vector are kept; 0: all.
     """
 
@@ -79,11 +77,7 @@ class ModelFolder:
         return (query, document) if query or document else None
 
     def check(self) -> None:
-        """Raise an error when something is missing.
-
-        :raises ConfigError: when it is a file.
-        :raises ConnectionError: when it is a library.
-        """
+        """Raise a `ConfigError` when a file is missing, a `ConnectionError` when a library is."""
         assert self.model and self.tokenizer
         if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
             from rag.support.installation import add_extra
@@ -96,10 +90,7 @@ class ModelFolder:
 
     @cached_property
     def model(self) -> Path:
-        """The file of the graph.
-
-        :raises ConfigError: when there is none.
-        """
+        """The file of the graph; a `ConfigError` when there is none."""
         path = Path(self.path).expanduser()
         is_file = path.suffix == ".onnx"
         places = [path] if is_file else [path / "model.onnx", path / "onnx/model.onnx"]
@@ -111,10 +102,7 @@ class ModelFolder:
 
     @property
     def tokenizer(self) -> Path:
-        """The file of its tokens.
-
-        :raises ConfigError: when there is none.
-        """
+        """The file of its tokens; a `ConfigError` when there is none."""
         path = self._beside("tokenizer.json")
         if path is None:
             hint = "Put the one of the model's repository there."
@@ -191,10 +179,8 @@ class OnnxModel:
         return [*self._tokenizer.encode_batch([f"{self.prefix}{text}" for text in texts])]
 
     def vectors(self, tokens: Sequence[Any]) -> Array:
-        """Return the vectors of tokens: `(len(tokens), dimension)`, each of length 1.
-
-        :raises ValueError: when the model makes something else.
-        """
+        """Return the vectors of tokens: `(len(tokens), dimension)`, each of length 1; a
+        `ValueError` when the model makes something else."""
         rows = np.stack(self._each(tokens, self._pooled))
         if rows.shape[1] < self.folder.dimension:
             raise ValueError(f"the vectors of {self.folder.model} have {rows.shape[1]} numbers")
@@ -206,10 +192,8 @@ class OnnxModel:
         return unit
 
     def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """Return how well each passage answers a query, by a model that was trained for that.
-
-        :raises ValueError: when the model is another kind.
-        """
+        """Return how well each passage answers a query, by a model that was trained for that; a
+        `ValueError` when it is another kind."""
         pairs = [(cleaned(query), cleaned(passage)) for passage in passages]
         return [float(score) for score in self._each(self._tokenizer.encode_batch(pairs), _scores)]
 
