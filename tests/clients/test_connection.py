@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -122,17 +120,6 @@ def test_what_is_no_address_is_a_configuration_error(url: str) -> None:
 # -- nothing else is contacted ---------------------------------------------------------
 
 
-def test_ollama_s_own_variables_are_not_heeded(
-    server: OllamaServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with trap() as (elsewhere, seen):
-        monkeypatch.setenv("OLLAMA_HOST", elsewhere)
-        monkeypatch.setenv("OLLAMA_API_KEY", "secret")
-        do_all(settings())
-    assert seen == []
-    assert all("authorization" not in request.headers for request in server.requests())
-
-
 @rows("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
 def test_a_proxy_is_not_asked_for_this_machine(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, name: str
@@ -170,31 +157,6 @@ def test_a_password_of_netrc_is_not_sent(
     monkeypatch.setenv("NETRC", str(netrc))
     do_all(settings())
     assert all("authorization" not in request.headers for request in server.requests())
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("ALL_PROXY", "socks5://127.0.0.1:1"),
-        ("https_proxy", "nonsense://127.0.0.1"),
-        ("OLLAMA_HOST", "127.0.0.1:many"),
-        ("SSL_CERT_FILE", "/nowhere"),
-    ],
-)
-def test_an_environment_that_ollama_cannot_be_imported_in_does_no_harm(
-    server: OllamaServer, monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    code = f"""
-import os
-from rag.clients import check_connection
-ok, error = check_connection({server.url!r})
-assert ok, error
-assert os.environ[{name!r}] == {value!r}
-"""
-    monkeypatch.setenv(name, value)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (run.returncode, run.stderr) == (0, "")
 
 
 @rows(

@@ -57,16 +57,6 @@ def test_half_a_surrogate_pair_is_sent_as_a_question_mark(
     assert server.inputs() == ["search_document: bro?ken"]
 
 
-def test_batches_hold_as_many_tokens_as_configured(
-    server: OllamaServer, settings: Settings
-) -> None:
-    texts = ["a" * size for size in (5, 5, 30, 3, 2)]
-    embed(texts, settings(batch_tokens=10, max_in_flight=1), measure=len)
-    sent = server.requests("/api/embed")
-    sizes = [[len(i) - len("search_document: ") for i in r.inputs] for r in sent]
-    assert sizes == [[5, 5], [30], [3, 2]]
-
-
 def test_no_more_requests_than_configured_are_in_flight(
     server: OllamaServer, settings: Settings
 ) -> None:
@@ -316,15 +306,6 @@ def test_a_server_that_drips_its_answer_meets_the_deadline(settings: Settings) -
         with pytest.raises(ConnectionError, match="took too long"):
             get_embedding("holds", settings(url=url, query_timeout=0.3, retries=0))
         thread.join(5)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "a", "ab", "証明書の更新。手順は次のとおり。", LONG, "x" * 99]
-)
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-def test_the_parts_of_a_text_are_the_text(text: str, count: int) -> None:
-    parts = split(text, count)
-    assert "".join(parts) == text and len(parts) <= max(1, count)
 
 
 # -- sizes and cuts --------------------------------------------------------------------

@@ -123,14 +123,6 @@ def test_vectors_are_put_in_order_by_their_index() -> None:
 LONG = " ".join(f"word{n}" for n in range(120))  # tokens: 240 of 64
 
 
-def test_what_a_server_refuses_as_too_long_is_cut_and_costs_no_other_text(
-    server: OpenAIServer,
-) -> None:
-    made = embed(["short", LONG, "other"], settings(server, "small"))
-    assert len(made.vectors) == 3 and not made.failures
-    assert found(made)[0] == pytest.approx(server.models["small"].vector("short"), abs=1e-7)
-
-
 @rows("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
     with OpenAIServer([SMALL], tells=tells) as server:
@@ -159,23 +151,6 @@ def test_a_query_waits_for_no_server_that_asks_for_long(server: OpenAIServer) ->
         embeddings.embed_query(["one"])
     embeddings.close()
     assert len(server.requests(EMBEDDINGS)) == 1
-
-
-def test_a_request_that_fails_is_sent_again(server: OpenAIServer) -> None:
-    server.fail(EMBEDDINGS, status=500)
-    assert len(embed(TEXTS, settings(server)).vectors) == 20
-    assert len(server.requests(EMBEDDINGS)) == 2
-
-
-def test_one_bad_text_fails_alone(server: OpenAIServer) -> None:
-    server.fail(
-        EMBEDDINGS,
-        status=500,
-        times=None,
-        when=lambda request: any("number 7" in text for text in request.inputs),
-    )
-    made = embed(TEXTS, settings(server, retries=0))
-    assert [at for at, _ in made.failures] == [7] and len(made.vectors) == 19
 
 
 # -- what is lacking -------------------------------------------------------------------

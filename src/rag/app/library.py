@@ -126,28 +126,13 @@ class Library:
             if self._first:
                 import_module(self._first)
             self._requests.set()
-            # It takes its time outside the interpreter, while that imports.
-            for step in (self._open, self._warm_up):
-                with suppress(Exception):  # whoever asks is told
-                    step()
+            with suppress(Exception):  # whoever asks is told
+                self._warm_up()
             gc.collect()
             gc.freeze()  # to count through all that was imported takes a tenth of a second
         finally:
             self._requests.set()
             self._notes.set()
-
-    def _open(self) -> None:
-        """Begin to open the index, and to start the process that embeds queries, where the index
-        was made with the built-in model and the settings name no other."""
-        from rag.clients.factory import start_models
-        from rag.config import AUTO
-        from rag.index.embedding_space import maker, read_embedded
-        from rag.index.lookup import open_manifest
-
-        with suppress(RAGError), open_manifest(self.config) as manifest:
-            made_by = maker(read_embedded(manifest))
-            if self.config.embedding.provider in (AUTO, made_by):
-                start_models(made_by)
 
     def _warm_up(self) -> None:
         """Import modules, and do once what the first request would do."""

