@@ -77,7 +77,7 @@ def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
         (["--modes", "lexical,hybrid"], 3, ""),
         (["--modes", "x"], 2, ""),
         (["--modes", "lexical,"], 2, ""),
-        (["--save", "none/run.json"], 2, "cannot write none/run.json"),
+        (["--save", "none/run.json"], 2, "its folder does not exist"),
     ],
 )
 def test_eval_is_refused_before_anything_is_asked(rag, library, tmp_path, options, code, told):
@@ -96,10 +96,14 @@ def test_with_json_they_are_one_object_on_stdout(rag, flag):
     assert "--help" in ran.json["error"]["hint"]
 
 
-def test_what_is_no_command_names_the_one_that_is_near(rag):
-    ran = rag("serch", "x")
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [("find", "search"), ("show", "get"), ("update", "index"), ("serch", "search")],
+)
+def test_what_is_no_command_names_the_one_that_does_it(rag, word, ours):
+    ran = rag(word, "x")
     assert (ran.code, ran.out) == (2, "")
-    assert "Did you mean" in ran.err and "search" in ran.err
+    assert "Did you mean" in ran.err and ours in ran.err
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from typer._click.exceptions import NoSuchOption as NoSuchOption
 from typer._coercion import build_runtime_param
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
+from rag.exceptions import UsageError
+
 # Name -> where in `rag.cli.commands` it is, and the first paragraph of its help.
 COMMANDS = {
     "init": ("setup.init", "Look for vaults and models, and write a configuration of them."),
@@ -43,6 +45,16 @@ COMMANDS = {
     "mcp": ("processes.mcp", "Serve the notes to agents, by MCP on stdin and stdout."),
     "service": ("service.app", "Keep the index up to date by the scheduler of the system."),
     "vault": ("setup.vault", "List, add, rename and remove vaults."),
+}
+# What other programs call them.
+_ELSEWHERE = {
+    **dict.fromkeys(("find", "query", "grep", "list"), "search"),
+    **dict.fromkeys(("show", "cat", "read", "open"), "get"),
+    **dict.fromkeys(("update", "sync", "embed", "reindex"), "index"),
+    "similar": "related",
+    "answer": "ask",
+    "add": "vault",
+    "settings": "config",
 }
 HELP_OPTIONS = ["-h", "--help"]
 
@@ -74,7 +86,13 @@ class LazyGroup(TyperGroup):
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
-        """Return the name and the command that some arguments begin with, and those after it."""
+        """Return the name and the command that some arguments begin with, and those after it.
+
+        :raises UsageError: for what only other programs call so, naming ours.
+        """
+        if ours := _ELSEWHERE.get(args[0]):
+            hint = f"Did you mean `rag {ours}`? `rag --help` lists all."
+            raise UsageError(f"there is no command {args[0]!r}", hint=hint)
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and load_command(args[0]), rest
 
