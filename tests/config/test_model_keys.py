@@ -150,14 +150,11 @@ def test_several_hosts_that_the_user_names_all_do(project: Path) -> None:
     assert config.store.api_key_env == "QDRANT_API_KEY" and dict(config.left_out) == {}
 
 
-def test_what_is_said_of_a_key_names_its_hosts_and_no_key(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_known_by_its_variable(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-secret")
     write(user_file(), f"[chat]\nurl = '{URL}'\napi_key = 'MY_KEY'\n")
     config = load_config(env={}, cwd=project)
-    [use] = keys_in_use(config)
-    assert (use.setting.section, use.variable, use.addresses) == ("chat", "MY_KEY", [URL])
+    assert [*keys_in_use(config)] == ["MY_KEY"]
     assert "sk-secret" not in json.dumps(values(config), default=str) + repr(config)
     for provider in ("ollama", "none"):  # which is asked in the server's place
         config = load_config(env={"RAG_CHAT__PROVIDER": provider}, cwd=project)

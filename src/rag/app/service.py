@@ -587,7 +587,7 @@ def install(
     removals = [step for other in others for step in other.to_remove()]
     if not configured_vaults(config):
         notices.append(NO_VAULT)
-    if keys := sorted({key.variable for key in keys_in_use(config)}):
+    if keys := sorted({*keys_in_use(config)}):
         secret = f"the job is not given {', '.join(keys)}, a secret. {chosen.secrets}"
         notices.append(secret)  # which is not written down
     record = {"scheduler": chosen.name, "every": interval_text(minutes), **asdict(job)}

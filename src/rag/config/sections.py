@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag.config.files import platform_folder
-from rag.config.servers import KEYS, KeyInUse, addresses_in, are_addresses, server_folder
+from rag.config.servers import KEYS, addresses_in, are_addresses, server_folder
 
 AUTO = "auto"  # what the index was made with; else what there is
 NO_PROVIDER = "none"
@@ -614,15 +614,15 @@ def values(config: RAGConfig) -> dict[str, Any]:
     return {n: str(value) if isinstance(value, Path) else value for n, value in by_name.items()}
 
 
-def keys_in_use(config: RAGConfig) -> Iterator[KeyInUse]:
-    """Yield the keys that servers will get."""
+def keys_in_use(config: RAGConfig) -> Iterator[str]:
+    """Yield the variables whose keys servers will get."""
     providers = {"embedding": config.embedding.provider, "chat": config.chat.asked}
     for key in KEYS:
         variable, url = attrgetter(key.variable, key.url)(config)
         # Left open, it may be the one who made the vectors of the index.
         is_asked = providers.get(key.section, AUTO) in ("openai", AUTO)
         if is_asked and url and os.environ.get(variable, "").strip():
-            yield KeyInUse(key, variable, addresses_in(url))
+            yield variable
 
 
 def default_toml() -> str:

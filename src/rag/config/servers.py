@@ -78,14 +78,6 @@ KEYS = tuple(
 )
 
 
-class KeyInUse(NamedTuple):
-    """A key that servers will get: the variable that holds it, and their addresses."""
-
-    setting: KeySetting
-    variable: str
-    addresses: list[str]
-
-
 def read_key(variable: str, addresses: Iterable[str], setting: str) -> str:
     """Return the API key in an environment variable, or "" when there is none; no error repeats it.
 

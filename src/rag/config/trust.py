@@ -106,10 +106,9 @@ class Entry(NamedTuple):
 
 @dataclass
 class TrustList:
-    """The user's list: files by their real path, and hosts that were told to get a key."""
+    """The user's list: files by their real path."""
 
     files: dict[str, Entry] = field(default_factory=dict)
-    told: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls) -> TrustList:
@@ -122,11 +121,12 @@ class TrustList:
             return cls()
         try:
             data = json.loads(read_file(file))
-            files = {
-                path: Entry(str(e["sha256"]), e["trusted"] is True, str(e["since"]))
-                for path, e in data["files"].items()
-            }
-            return cls(files, {host: str(variable) for host, variable in data["told"].items()})
+            return cls(
+                {
+                    path: Entry(str(e["sha256"]), e["trusted"] is True, str(e["since"]))
+                    for path, e in data["files"].items()
+                }
+            )
         except _DAMAGE as error:
             raise ConfigError(
                 f"the list of trusted files {file} is damaged",
@@ -168,15 +168,6 @@ def forget(file: Path) -> bool:
         return listed.files.pop(str(file), None) is not None
 
 
-def remember_told(host: str, variable: str) -> None:
-    """Keep that the user was told which key goes to a host.
-
-    :raises ConfigError: when the list cannot be written.
-    """
-    with _changing() as listed:
-        listed.told[host] = variable
-
-
 @contextmanager
 def _changing() -> Iterator[TrustList]:
     """Give the list to the one process that changes it, and write it."""
@@ -194,7 +185,7 @@ def _changing() -> Iterator[TrustList]:
                 path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
                 for path, e in listed.files.items()
             }
-            text = json.dumps({"files": files, "told": listed.told}, indent=2, sort_keys=True)
+            text = json.dumps({"files": files}, indent=2, sort_keys=True)
             replace_durably(trust_file(), f"{text}\n".encode())
     except OSError as error:
         raise ConfigError(

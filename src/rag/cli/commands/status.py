@@ -11,7 +11,7 @@ import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import flag
-from rag.cli.framework.settings import load_settings, say_key
+from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_report, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
@@ -143,7 +143,6 @@ def doctor(
     from rag.cli.render.terminal import make_console
 
     config = load_config(config_file)
-    say_key(config)
     console = make_console()
     report = DoctorReport([])
     for check in run_checks(config):

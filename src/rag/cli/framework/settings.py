@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from rag.cli.render.console import say
-from rag.config import RAGConfig, keys_in_use, load_config, unknown_in_environment
-from rag.config.servers import KEYS, hosts_in, read_key
-from rag.exceptions import ConfigError
+from rag.config import RAGConfig, load_config, unknown_in_environment
+from rag.config.servers import KEYS
 
 _MOST_NAMES = 6  # in one line
 
@@ -28,22 +26,4 @@ def load_settings(config_file: Path | None) -> RAGConfig:
     for name, nearest in [*unknown_in_environment(config, os.environ).items()][:_MOST_NAMES]:
         ask = f"; did you mean {nearest}?" if nearest else ""
         say(f"{name} in the environment sets nothing{ask}")
-    say_key(config)
     return config
-
-
-def say_key(config: RAGConfig) -> None:
-    """Say of each host, the first time, that it gets an API key."""
-    for use in keys_in_use(config):
-        from rag.config.trust import TrustList, remember_told
-
-        with suppress(ConfigError):  # a key that is not sent, a list that cannot be written
-            urls, section = ",".join(use.addresses), use.setting.section
-            for host in sorted(hosts_in(urls)):
-                # A host that serves several sections may get several keys.
-                name = host if section == "store" else f"{host} ({section})"
-                if TrustList.load().told.get(name) != use.variable:
-                    read_key(use.variable, use.addresses, use.setting.url)
-                    origin = config.origins[use.setting.url]
-                    say(f"{host} gets the API key in {use.variable} ({urls}, from {origin})")
-                    remember_told(name, use.variable)
