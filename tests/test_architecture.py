@@ -44,7 +44,7 @@ RETIRED = {
     "inventions": "fabrications",
     "planted": "prompt injection",
     "portion": "note batch",
-    "settle": "confirm_write",
+    "settle": "commit_write",
     "struck": "removed",
 }
 # An argument of Haystack.

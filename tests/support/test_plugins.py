@@ -77,7 +77,7 @@ def test_one_that_cannot_be_imported_is_named_with_its_distribution(
     assert caught.value.message == "the plug-in 'shout' of fancy cannot be imported"
     assert why in caught.value.details
     assert "\n" not in str(caught.value)
-    assert caught.value.hint.endswith(f"is {value}; update or remove fancy.")
+    assert caught.value.hint.endswith(f"is {value}; update or remove it.")
 
 
 def test_ctrl_c_while_importing_passes(install: Install):

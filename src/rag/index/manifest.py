@@ -31,8 +31,6 @@ from rag.index.note_rows import (
     COLUMNS,
     NoteRow,
     VaultFacts,
-    connect_unchanged,
-    connect_written,
     decode_file,
     from_row,
     to_row,
@@ -52,6 +50,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 {note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
+_PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
 _MOST_VALUES = 1_000  # of a field, in a plan
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
@@ -78,7 +77,7 @@ class Manifest:
         :param is_synced: whether a change that was made survives a power cut.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
-        db = connect_written(path, is_synced)
+        db = _connect_written(path, is_synced)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         return cls(db)
@@ -114,14 +113,13 @@ class Manifest:
         index = path.parent.parent
         if strange_kind(path):  # a pipe would be waited for
             raise damaged_index(index, path.name)
+        # `immutable` keeps SQLite from making files beside it.
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         try:
-            db = connect_unchanged(path)
-        except sqlite3.Error as error:
-            raise damaged_index(index, str(error)) from error
-        try:
+            # A store hands it to whichever thread searches, one at a time.
+            db = sqlite3.connect(address, uri=True, check_same_thread=False)
             db.execute("SELECT 1 FROM notes LIMIT 1")
         except sqlite3.Error as error:
-            db.close()
             raise damaged_index(index, str(error)) from error
         return cls(db)
 
@@ -170,8 +168,7 @@ class Manifest:
 
     def rows(self) -> int:
         """Return the number of notes of all vaults, those without chunks too; at once."""
-        found: int = self._db.execute("SELECT count(*) FROM notes").fetchone()[0]
-        return found
+        return int(self._db.execute("SELECT count(*) FROM notes").fetchone()[0])
 
     def totals(self) -> tuple[int, int]:
         """Return the number of notes and chunks of all vaults."""
@@ -208,12 +205,12 @@ class Manifest:
 
     def count_undated(self, vault: str, first: int, last: int) -> int:
         """Return how many notes lack a date, of those whose files were written within a time."""
-        found: int = self._db.execute(
+        rows = self._db.execute(
             "SELECT count(*) FROM notes WHERE vault = ? AND mtime_ns BETWEEN ? AND ?"
             " AND '' IN (created, modified) AND length(chunks) > 0",
             (vault, first, last),
-        ).fetchone()[0]
-        return found
+        )
+        return int(rows.fetchone()[0])
 
     def count_without_date(self, vaults: Collection[str] | None) -> int:
         """Return how many notes have no date of creation.
@@ -244,10 +241,8 @@ class Manifest:
 
     def note_id(self, vault: str, path: str) -> str:
         """Return the id of a note; empty where there is none."""
-        found = self._db.execute(
-            "SELECT id FROM notes WHERE vault = ? AND path = ?", (vault, path)
-        ).fetchone()
-        return found[0] if found else ""
+        rows = self._db.execute("SELECT id FROM notes WHERE vault = ? AND path = ?", (vault, path))
+        return (rows.fetchone() or [""])[0]
 
     def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
         """Yield the notes that an SQL condition selects, by vault and path."""
@@ -334,17 +329,6 @@ class Manifest:
         """Record what the shard now holds of these notes."""
         self._change(rows, pending=False)
 
-    def confirm_write(self, rows: Iterable[NoteRow]) -> None:
-        """Record that the shard holds what these rows, just passed to `begin_write`, say."""
-        with self._transaction():
-            for row in rows:
-                self._db.execute(
-                    "UPDATE notes SET pending = 0 WHERE vault = ? AND path = ?",
-                    (row.vault, row.path),
-                )
-                row.pending = False
-                self._describe(row)
-
     def refresh(self, rows: Sequence[NoteRow]) -> None:
         """Record that unchanged files need no second check, if there is something to publish or
         they are many: readers need not know."""
@@ -354,13 +338,10 @@ class Manifest:
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
-        keys = [(vault, path) for path in paths]
         with self._transaction():
-            for key in keys:
-                wanted = "SELECT id FROM notes WHERE vault = ? AND path = ?"
-                if row := self._db.execute(wanted, key).fetchone():
-                    self._forget_names(row[0])
-            self._db.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", keys)
+            for path in paths:
+                self._forget_names(self.note_id(vault, path))
+                self._db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
 
     def distrust_points(self) -> None:
         """Record that nobody knows what the points of any note hold: they are written again."""
@@ -395,25 +376,23 @@ class Manifest:
         with self._transaction():
             if pending:
                 self.set(**{UNEMBEDDED: "yes"})
-            for row in rows:
-                row.pending = pending
-                self._store([row])
+            self._store(rows, pending)
 
-    def _store(self, rows: Iterable[NoteRow]) -> None:
+    def _store(self, rows: Iterable[NoteRow], pending: bool | None = None) -> None:
+        """Write rows and, of those that are not pending, what each note is called and has."""
         marks = ", ".join("?" * len(COLUMNS))
         for row in rows:
+            row.pending = row.pending if pending is None else pending
             self._db.execute(f"REPLACE INTO notes VALUES ({marks})", to_row(row))
-            if not row.pending:
-                self._describe(row)
-
-    def _describe(self, row: NoteRow) -> None:
-        """Record what a note is called and what it has."""
-        if not row.chunks:
-            self._forget_names(row.id)
-            return
-        self.name_table.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title))
-        self.catalogue.put(row.id, row.title, row.modified, _facts(row))
-        self.links.put(row.id, row.links)
+            if not row.pending and row.chunks:
+                facts = [(TAGS, tag) for tag in row.tags]
+                for name, values in row.fields.items():
+                    facts += ((name, value) for value in values if name != TAGS)
+                self.name_table.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title))
+                self.catalogue.put(row.id, row.title, row.modified, facts)
+                self.links.put(row.id, row.links)
+            elif not row.pending:
+                self._forget_names(row.id)
 
     def _forget_names(self, identity: str) -> None:
         self.name_table.drop(identity)
@@ -433,7 +412,7 @@ class Manifest:
         if self._begin:
             path, self._begin = self._begin() / MANIFEST, None
             self._before.append(self._db)
-            self._db = connect_written(path, is_synced=False)
+            self._db = _connect_written(path, is_synced=False)
         return self._db
 
 
@@ -497,10 +476,17 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         yield manifest
 
 
-def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
-    yield from ((TAGS, tag) for tag in row.tags)
-    for name, values in row.fields.items():
-        yield from ((name, value) for value in values if name != TAGS)
+def _connect_written(path: Path, is_synced: bool) -> sqlite3.Connection:
+    """Open a database that this process alone writes; it is made when it is missing.
+
+    :param is_synced: whether a change that was made survives a power cut.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
+    if not is_synced:
+        db.execute("PRAGMA synchronous=OFF")
+    return db
 
 
 class ManifestCatalogue:

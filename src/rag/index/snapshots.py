@@ -49,13 +49,14 @@ from rag.exceptions import (
 from rag.index.frequencies import FREQUENCIES
 from rag.index.shard_files import CONFIG, SUMS, find_damage, is_fixed, is_leftover, write_checksums
 from rag.support.disk_space import (
+    LITTLE,
     RESERVE,
     copy_tree,
     disk_in_view,
+    disk_usage,
     files_below,
     is_watched,
     require_room,
-    room_to_index,
     size_on_disk,
 )
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
@@ -73,6 +74,8 @@ NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
+_GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
+_MANY = 300_000  # bytes of changed notes, so many that segments are merged
 _OF_A_SNAPSHOT = frozenset({MARK, SUMS})  # files of one snapshot, not of the next
 _BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
 
@@ -424,7 +427,8 @@ class IndexDirectory:
         :param size: the bytes of the notes.
         """
         folder = self.path / (self.current() or self.work.name)
-        return room_to_index(folder, size, self.size_of_copy())
+        merged = disk_usage(folder) if size > _MANY else 0
+        return LITTLE + RESERVE + _GROWTH * size + merged + self.size_of_copy()
 
     def require_reserve(self, need: int = 0) -> None:
         """Make sure that the engine can write `need` bytes, for which a full disk would end the

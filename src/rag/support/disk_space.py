@@ -17,10 +17,8 @@ from rag.exceptions import ConnectionError, DiskFullError, IndexUnavailableError
 # A process ends, by SIGBUS, where the engine gets no block of the disk for what it has mapped. It
 # maps more than is known beforehand, where holes take room too (a tmpfs) some 70 MB.
 RESERVE = 72 << 20
-_LITTLE = 4 << 20  # bytes that the smallest change of an index takes for a while
+LITTLE = 4 << 20  # bytes that the smallest change of an index takes for a while
 _NOTHING = 1 << 20  # bytes; of a disk with less than that, whatever the engine fails at fails of it
-_GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
-_MANY = 300_000  # bytes of changed notes, so many that segments are merged
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # The engine's errors are text.
 _SAID = ("No space left", "Not enough space", "uota exceeded")
@@ -61,7 +59,7 @@ def disk_full(folder: str | Path, need: int = 0, details: str = "") -> DiskFullE
     free = free_room(folder)
     if found := _NEEDED.search(details):
         need = max(need, int(float(found[1]) * (1 << _UNITS[found[2]])))
-    need = max(need, free + _LITTLE)
+    need = max(need, free + LITTLE)
     return DiskFullError(
         f"the disk is full: {-(-need >> 20)} MB needed, {free >> 20} MB free at {folder}",
         details,
@@ -78,17 +76,6 @@ def require_room(folder: str | Path, need: int) -> None:
         raise disk_full(folder, need)
 
 
-def room_to_index(work: Path, size: int, copied: int) -> int:
-    """Return free bytes that are enough, nearly always, to index changed notes.
-
-    :param work: the writer's folder.
-    :param size: the bytes of the notes.
-    :param copied: the bytes that a copy of the folder for readers takes.
-    """
-    kept = copied + (disk_usage(work) if size > _MANY else 0)
-    return _LITTLE + _GROWTH * size + kept + RESERVE
-
-
 def is_of_full_disk(error: BaseException, folder: Path | None = None) -> bool:
     """Whether an error, or what it was raised from, says that a disk is full.
 
@@ -96,7 +83,7 @@ def is_of_full_disk(error: BaseException, folder: Path | None = None) -> bool:
         fail in many ways, and it is the disk's fault that they do.
     """
     is_vague = isinstance(error, (IndexUnavailableError, sqlite3.Error))
-    if is_vague and folder is not None and free_room(folder) < _NOTHING:
+    if is_vague and folder and free_room(folder) < _NOTHING:
         return True
     cause: BaseException | None = error
     while cause is not None:
@@ -120,8 +107,7 @@ def disk_in_view(folder: Path, need: Callable[[], int] = lambda: 0) -> Iterator[
         raise
     except (RAGError, OSError, sqlite3.Error) as error:
         if is_of_full_disk(error, folder):
-            enough = need()
-            raise disk_full(folder, enough, str(error)) from error
+            raise disk_full(folder, need(), str(error)) from error
         raise
 
 
@@ -148,16 +134,12 @@ def copy_tree(
                 continue
             if entry.is_dir():
                 copy_tree(entry.path, copied, skip, is_fixed)
-            elif not (is_fixed(entry.path) and _link(entry.path, copied)):
-                copy_file(entry.path, copied)
-
-
-def _link(source: str, target: str) -> bool:
-    try:
-        os.link(source, target)
-    except OSError:  # not every system, nor every disk, gives a file two names
-        return False
-    return True
+                continue
+            if is_fixed(entry.path):
+                with suppress(OSError):  # not every system, nor every disk, gives a file two names
+                    os.link(entry.path, copied)
+                    continue
+            copy_file(entry.path, copied)
 
 
 def copy_file(source: str | Path, target: str | Path) -> None:
@@ -184,8 +166,8 @@ def disk_usage(folder: Path) -> int:
     sizes = {}
     for file in files_below(folder):
         with suppress(FileNotFoundError):
-            stat = os.lstat(file)
-            sizes[stat.st_dev, stat.st_ino] = _blocks(stat)
+            facts = os.lstat(file)
+            sizes[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
     return sum(sizes.values())
 
 
@@ -199,11 +181,6 @@ def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) 
 def size_on_disk(file: str) -> int:
     """Return the bytes that a file takes on disk, holes not counted; none when it is gone."""
     try:
-        return _blocks(os.lstat(file))
+        return os.lstat(file).st_blocks * 512
     except FileNotFoundError:
         return 0
-
-
-def _blocks(stat: os.stat_result) -> int:
-    blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
-    return blocks * 512

@@ -51,7 +51,7 @@ def make_plugin(group: str, name: str, *arguments: Any) -> Any:
     entry = _entry(group, name)
     maker = _load(entry)
     if not callable(maker):
-        raise RAGError(f"{_label(entry)} is no function or class", hint=_hint(entry))
+        raise _failed(entry, "is no function or class")
     try:
         return maker(*arguments)
     except RAGError:
@@ -73,15 +73,13 @@ def unknown_name(what: str, name: str, known: Sequence[str]) -> UsageError:
 
 
 def _entries(group: str) -> dict[str, list[EntryPoint]]:
-    try:
-        found = list(entry_points(group=group))
-    except Exception as error:  # of one broken distribution, which is not named
-        raise RAGError(
-            "the entry points of what is installed cannot be read", str(error)
-        ) from error
     entries: dict[str, list[EntryPoint]] = {}
-    for entry in found:
-        entries.setdefault(canonical(entry.name), []).append(entry)
+    try:
+        for entry in entry_points(group=group):
+            entries.setdefault(canonical(entry.name), []).append(entry)
+    except Exception as error:  # of one broken distribution, which is not named
+        what = "the entry points of what is installed cannot be read"
+        raise RAGError(what, str(error)) from error
     return entries
 
 
@@ -103,17 +101,12 @@ def _load(entry: EntryPoint) -> Any:
         raise _failed(entry, "cannot be imported", error) from error
 
 
-def _failed(entry: EntryPoint, what: str, error: BaseException) -> RAGError:
-    why = " ".join(f"{type(error).__name__}: {error}".split())
-    return RAGError(f"{_label(entry)} {what}", why, hint=_hint(entry))
-
-
-def _label(entry: EntryPoint) -> str:
-    return f"the plug-in {entry.name!r} of {_owner(entry)}"
-
-
-def _hint(entry: EntryPoint) -> str:
-    return f"Its entry point in {entry.group} is {entry.value}; update or remove {_owner(entry)}."
+def _failed(entry: EntryPoint, what: str, error: BaseException | None = None) -> RAGError:
+    return RAGError(
+        f"the plug-in {entry.name!r} of {_owner(entry)} {what}",
+        " ".join(f"{type(error).__name__}: {error}".split()) if error else "",
+        hint=f"Its entry point in {entry.group} is {entry.value}; update or remove it.",
+    )
 
 
 def _owner(entry: EntryPoint) -> str:

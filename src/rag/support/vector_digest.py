@@ -46,7 +46,7 @@ def has_sample(digest: str) -> bool:
 def shortened(digest: str) -> str:
     """Return a digest as people are shown it: in the place of vectors a hash of them. Two that
     differ may still be of one model, which `may_be_same` tells of the whole digests."""
-    version, sign, sample = _parts(digest)
+    version, sign, sample = digest.partition(_SIGN)
     if not sample:
         return digest
     return f"{version}{sign}{sha256(sample.encode()).hexdigest()[:_SHOWN]}"
@@ -56,14 +56,11 @@ def may_be_same(one: str, other: str) -> bool:
     """Return whether two digests, or versions alone, may be of one model, as far as they tell."""
     if not one or not other or one == other:
         return True
-    (version, _, sample), (other_version, _, other_sample) = map(_parts, (one, other))
+    version, _, sample = one.partition(_SIGN)
+    other_version, _, other_sample = other.partition(_SIGN)
     if sample and other_sample:
         return _are_alike(sample, other_sample)
     return bool(version) and version == other_version
-
-
-def _parts(digest: str) -> tuple[str, str, str]:
-    return digest.partition(_SIGN)
 
 
 @cache
