@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import qdrant_edge as qe
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
-from rag.index.shard_files import SEGMENT, SEGMENTS, dense_size
-from rag.index.snapshots import SHARD, IndexDirectory
-from rag.stores.base.points import DENSE, Point
+from rag.index.shard_files import SEGMENT, SEGMENTS
+from rag.index.snapshots import SHARD
+from rag.stores.base.points import Point
 from rag.stores.edge.shard import edge_point, guard, index_fields, merge, shard_config
 
 if TYPE_CHECKING:
@@ -58,16 +58,6 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
         shard.flush()
         shard.close()
     (folder / FREQUENCIES).write_bytes(changes.applied_to(counts).to_bytes())
-
-
-def has_embeddings(directory: IndexDirectory) -> bool:
-    """Whether the index has room for embeddings, which no segment made apart has."""
-    name = directory.current()
-    folder = directory.path / name if name and not directory.has_work else directory.work
-    try:
-        return dense_size(folder / SHARD, DENSE) is not None
-    except FileNotFoundError:
-        return False
 
 
 class SegmentHome:
