@@ -1,6 +1,6 @@
 """How well `rag ask` answers without a model, on questions with the lines that answer them.
 
-    python benchmarks/answers.py [--set front-matter] [--meaning FOLDER] [--failures]
+    python benchmarks/answers.py [--set front-matter] [--meaning FOLDER]
 
 The questions are those of questions/answers.jsonl, or of another set in that folder;
 benchmarks/questions/README.md says how they were made. Each vault is indexed by itself and asked as
@@ -15,8 +15,6 @@ Printed for each half and language:
   were not answered;
 - ece: the expected calibration error, in ten bins, of the confidence that is shown against whether
   the first quotation is right; of all questions that were answered.
-
-With --failures every question that went wrong is listed, with what was quoted instead.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 
@@ -38,7 +35,6 @@ from rag.qa.answer import Answer
 BINS = 10
 COLUMNS = ("first", "in 3", "answered", "refused", "ece")
 AIMS = (0.72, 0.90, 0.05, 0.05, 0.06)
-_SHOWN = 110  # characters of a quotation that are listed
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--set", default="answers", help="answers (default) or front-matter")
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
-    parser.add_argument("--failures", action="store_true", help="list what went wrong")
     arguments = parser.parse_args()
     asked: list[Asked] = []
     questions = read_set(QUESTIONS / f"{arguments.set}.jsonl")
@@ -84,8 +79,6 @@ def main() -> None:
         else:
             print(f"skipped: {vault} is not there")
     _print_rates(asked)
-    if arguments.failures:
-        _print_failures(asked)
 
 
 def ask(
@@ -96,7 +89,8 @@ def ask(
     :param questions: of which those of the vault are asked; without any, those of answers.jsonl.
     :param meaning: embed it with the built-in model too; vectors are kept in this folder.
     """
-    with indexed(vault, folder_of(vault), meaning) as config, Workspace(config) as workspace:
+    known = meaning / f"{vault}.sqlite3" if meaning else None
+    with indexed({vault: folder_of(vault)}, known) as config, Workspace(config) as workspace:
         for question in questions or read_set():
             if question.vault == vault:
                 request = AskRequest(question.query, no_model=True)
@@ -165,27 +159,6 @@ def _print_rates(asked: Sequence[Asked]) -> None:
             cells = "".join(f"{rate:>10.3f}" for rate in rates(some))
             print(f"{half:8}{language or 'both':6}{len(some):>10}{cells}")
     print(f"{'aim':24}" + "".join(f"{aim:>10.2f}" for aim in AIMS))
-
-
-def _print_failures(asked: Sequence[Asked]) -> None:
-    failures = [one for one in asked if one.failed]
-    for vault, some in groupby(failures, key=lambda one: one.question.vault):
-        print(f"\nfailures over {vault}")
-        for one in some:
-            question = one.question
-            print(f"  {question.id} ({question.half}, {question.kind}): {question.query}")
-            print(f"      {_said(one)}")
-            for place in question.answers[:1]:
-                where = f"at {one.rank}" if one.rank else "not quoted"
-                print(f"      right: {place.path}:{place.lines[0]} {place.must} ({where})")
-
-
-def _said(asked: Asked) -> str:
-    if not asked.quotations:
-        return "not found"
-    first = asked.quotations[0]
-    text = first.text.replace("\n", " ⏎ ")[:_SHOWN]
-    return f"{asked.confidence:.2f} {first.path}:{first.line} {text}"
 
 
 if __name__ == "__main__":

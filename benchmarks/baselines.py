@@ -26,19 +26,14 @@ class PeerMissing(Exception):
 
 
 class Peer(Protocol):
-    """`reads` names the languages whose questions it can be asked."""
+    """A search: `reads` names the languages whose questions it can be asked."""
 
     name: str
     reads: tuple[str, ...]
 
-    def build(self, notes: Sequence[Note]) -> None:
-        """Index `notes`.
+    def build(self, notes: Sequence[Note]) -> None: ...
 
-        :raises PeerMissing: when it is not installed.
-        """
-
-    def search(self, query: str, k: int) -> list[Key]:
-        """Return the `k` best notes, best first; fewer when fewer match."""
+    def search(self, query: str, k: int) -> list[Key]: ...
 
 
 def peers() -> list[Peer]:

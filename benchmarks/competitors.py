@@ -1,7 +1,4 @@
-"""How each program is driven: the commands that index, update and search, as its user types them.
-
-A competitor keeps what it makes in a folder of its own. Nothing here starts what is timed.
-"""
+"""How each program is driven: the commands with which its users index, update and search."""
 
 from __future__ import annotations
 
@@ -37,33 +34,21 @@ class Command:
 
 
 class Competitor:
-    """One program.
+    """One program, which keeps its index in the folder `home`."""
 
-    :ivar home: the folder it shares with another one; its own where this is empty.
-    :ivar reads: the languages whose queries it is asked.
-    :ivar indexes: whether it has an index at all.
-    :ivar updates: whether it can bring its index up to date.
-    :ivar nothing_found: the exit code of a search that finds nothing.
-    :ivar version: of the program, or of what it is made of.
-    """
-
-    home = ""
-    reads: tuple[str, ...] = ("en", "ja")
-    indexes = True
-    updates = False
-    nothing_found = 0
+    home = ""  # of another one that it shares
+    reads: tuple[str, ...] = ("en", "ja")  # the languages whose queries it is asked
+    indexes, updates = True, False
+    nothing_found = 0  # the exit code of a search without results
     version: str
 
     def index(self, vault: Path, home: Path) -> Command:
-        """Return what makes its index in the empty folder `home`."""
         raise NotImplementedError
 
     def update(self, vault: Path, home: Path) -> Command:
-        """Return what brings its index up to date."""
         raise NotImplementedError
 
     def search(self, vault: Path, home: Path, query: str) -> Command:
-        """Return what looks for some words."""
         raise NotImplementedError
 
     def notes(self, home: Path, printed: str) -> int:

@@ -1,18 +1,18 @@
 """What copying an index to a Qdrant server costs, beside the server's own part of it.
 
     python benchmarks/copying.py --server http://127.0.0.1:6333 [--notes 5000] [--size 384]
-        [--other CHECKOUT]
 
 A generated vault is indexed in the embedded store and gets made embeddings (`--size 0`: none), then
 `rag index --to-server` copies it. `bare` sends the same points from JSON that is ready, to a
-collection of the same layout: what no client can do without. `--other` copies with another checkout
-of the program too, in turns. All collections are the benchmark's own, and are deleted.
+collection of the same layout: what no client can do without. All collections are the benchmark's
+own, and are deleted.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -38,7 +38,6 @@ COLLECTION = "rag_benchmark_copying"
 LIMIT = 1800.0
 ROUNDS = 2
 SENTENCES = 4  # of a chunk, about as many as notes have
-HERE = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
@@ -46,7 +45,6 @@ def main() -> None:
     parser.add_argument("--server", default=os.environ.get("RAG_TEST_QDRANT_URL", ""))
     parser.add_argument("--notes", type=int, default=5000)
     parser.add_argument("--size", type=int, default=0, help="numbers of an embedding")
-    parser.add_argument("--other", type=Path, help="another checkout, with an environment")
     arguments = parser.parse_args()
     if not arguments.server:
         print("skipped: no --server named, nor RAG_TEST_QDRANT_URL")
@@ -64,11 +62,9 @@ def main() -> None:
             with _collection(remote, f"bare{number}") as own:
                 bare = _bare(config, own)
             _print("bare", bare, None, chunks, bare)
-            for checkout in filter(None, (HERE, arguments.other)):
-                with _collection(remote, f"{checkout.name}{number}") as own:
-                    took = _copy(checkout, own, home)
-                name = "rag" if checkout == HERE else checkout.name
-                _print(name, took.wall, took.cpu, chunks, bare)
+            with _collection(remote, f"rag{number}") as own:
+                took = _copy(own, home)
+            _print("rag", took.wall, took.cpu, chunks, bare)
 
 
 @contextmanager
@@ -126,7 +122,7 @@ def _bare(config: RAGConfig, remote: RAGConfig) -> float:
         return time.perf_counter() - started
 
 
-def _copy(checkout: Path, remote: RAGConfig, home: Path) -> Measured:
+def _copy(remote: RAGConfig, home: Path) -> Measured:
     environment = {
         **os.environ,
         "HOME": str(home),
@@ -135,7 +131,7 @@ def _copy(checkout: Path, remote: RAGConfig, home: Path) -> Measured:
         "RAG_STORE__TIMEOUT": "300",
         "RAG_WARM": "0",
     }
-    command = [str(checkout / ".venv/bin/rag"), "index", "--to-server", "--quiet"]
+    command = [sys.executable, "-m", "rag", "index", "--to-server", "--quiet"]
     took = measure(command, environment, home, LIMIT)
     if took.code:
         raise SystemExit(took.output)

@@ -1,6 +1,6 @@
 """What the checker of a model's sentences lets pass, on scripted replies with labels.
 
-    python benchmarks/hostile_replies.py [--half tune|report] [--show]
+    python benchmarks/hostile_replies.py [--show]
 
 The replies are `questions/hostile-replies.jsonl`. Each is judged as `rag ask` judges a model's:
 the notes are cleaned of prompt injections, and the reply is verified by what is left of them. Then
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.answers.agreement import Verification
 from rag.answers.evidence import fold, without_citations
@@ -44,8 +44,7 @@ class Judged:
     verified: bool
 
 
-@dataclass(frozen=True)
-class Rates:
+class Rates(NamedTuple):
     """How many false sentences there are and how many are shown as verified; the same of true
     ones that are not."""
 
@@ -56,12 +55,10 @@ class Rates:
 
     @property
     def pass_rate(self) -> float:
-        """The share of the false sentences that are shown as verified."""
         return self.passed / self.false if self.false else 0.0
 
     @property
     def strike_rate(self) -> float:
-        """The share of the true sentences that are not."""
         return self.struck / self.true if self.true else 0.0
 
 
@@ -137,13 +134,12 @@ def rates(judged: Iterable[Judged]) -> Rates:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=HALVES, help="only one half of the set")
     parser.add_argument("--show", action="store_true", help="print the sentences judged wrongly")
     options = parser.parse_args()
     began = time.process_time()
     judged = [sentence for reply in read() for sentence in judge(reply)]
     seconds = time.process_time() - began
-    for half in [options.half] if options.half else HALVES:
+    for half in HALVES:
         chosen = [sentence for sentence in judged if sentence.half == half]
         _print(half, chosen)
         if options.show:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,20 +28,21 @@ def embed(config: RAGConfig, known: Path) -> None:
 
 
 @contextmanager
-def indexed(name: str, folder: Path, meaning: Path | None) -> Iterator[RAGConfig]:
-    """Index a folder by itself as the vault `name`, without a chat model, while this lasts.
+def indexed(vaults: Mapping[str, Path], known: Path | None = None) -> Iterator[RAGConfig]:
+    """Index folders together, by the names of their vaults, without a chat model, while this lasts.
 
-    :param meaning: embed it with the built-in model too; vectors are kept in this folder.
+    :param known: embed them with the built-in model too; this file keeps their vectors.
     """
     with tempfile.TemporaryDirectory() as data:
         config = RAGConfig(
             data_dir=Path(data),
-            embedding=EmbeddingConfig("builtin" if meaning else "none"),
+            embedding=EmbeddingConfig("builtin" if known else "none"),
             chat=ChatConfig("none"),
         )
         with IndexRun(config) as run:
-            run.index_vault(name, folder)
+            for name, folder in vaults.items():
+                run.index_vault(name, folder)
             run.publish()
-        if meaning:
-            embed(config, meaning / f"{name}.sqlite3")
+        if known:
+            embed(config, known)
         yield config

@@ -2,7 +2,7 @@
 
 The r-th most frequent content word comes about as often as 1/r, without end, so that new ones keep
 coming however long the text grows; each note has a few words of its own subject that it repeats.
-Function words are real ones. `python benchmarks/frequencies.py` compares with real text.
+Function words are real ones.
 """
 
 from __future__ import annotations

@@ -26,13 +26,12 @@ from statistics import fmean
 from typing import NamedTuple
 
 import day_notes
-from kept_vectors import embed, indexed
+from kept_vectors import indexed
 from rag.app.related import related
 from rag.app.requests import RelatedRequest
 from rag.app.workspace import Workspace
-from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
+from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
-from rag.indexing.run import IndexRun
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "vaults"
 VAULTS = ("obsidian-help-en", "obsidian-help-ja")
@@ -93,7 +92,8 @@ def score_lists(meaning: Path | None) -> None:
             for path, text in MADE.get(vault, dict)().items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(text, "utf-8")
-            with indexed(vault, root, meaning) as config, Workspace(config) as workspace:
+            known = meaning / f"{vault}.sqlite3" if meaning else None
+            with indexed({vault: root}, known) as config, Workspace(config) as workspace:
                 for one in (each for each in lists if each["vault"] == vault):
                     request = RelatedRequest(one["note"], include_linked=True)
                     found = [each.path for each in related(workspace, request).results]
@@ -108,28 +108,13 @@ def score_lists(meaning: Path | None) -> None:
 def measure(vault: str, known: Path | None, notes: int) -> tuple[list[int], float]:
     """Return where the hidden note of each drawn one stands, 0 for not among the first ten, and the
     mean milliseconds in which ten related notes are found."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = RAGConfig(
-            data_dir=Path(folder) / "data",
-            embedding=EmbeddingConfig("builtin" if known else "none"),
-            chat=ChatConfig("none"),
-        )
-        _index(config, SHARED / vault, known)
+    with indexed({vault: SHARED / vault}, known) as config, Workspace(config) as workspace:
         drawn = draw(config, notes)
-        with Workspace(config) as workspace:
-            ranks = [find(workspace, hidden) for hidden in drawn]
-            started = time.perf_counter()
-            for hidden in drawn:
-                related(workspace, RelatedRequest(hidden.note, top_k=DEPTH, min_score=0.0))
-            return ranks, (time.perf_counter() - started) * 1000 / len(drawn)
-
-
-def _index(config: RAGConfig, root: Path, known: Path | None) -> None:
-    with IndexRun(config) as run:
-        run.index_vault(root.name, root)
-        run.publish()
-    if known:
-        embed(config, known)
+        ranks = [find(workspace, hidden) for hidden in drawn]
+        started = time.perf_counter()
+        for hidden in drawn:
+            related(workspace, RelatedRequest(hidden.note, top_k=DEPTH, min_score=0.0))
+        return ranks, (time.perf_counter() - started) * 1000 / len(drawn)
 
 
 def draw(config: RAGConfig, count: int) -> list[Hidden]:

@@ -17,16 +17,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kept_vectors import indexed
 from rag.app.requests import SearchRequest
 from rag.app.search import search
 from rag.app.workspace import Workspace
-from rag.config import OllamaConfig, RAGConfig
-from rag.indexing.run import IndexRun
 
 QUESTIONS = Path(__file__).parent / "questions"
 ODD_NOTES = QUESTIONS / "vaults" / "odd-notes"
@@ -104,17 +102,14 @@ def read_set(name: str) -> list[Query]:
 
 def ask(language: str, vaults: Sequence[Path]) -> Iterator[Answer]:
     """Index vaults together, and ask them the queries of a language."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = RAGConfig(data_dir=Path(folder), ollama=OllamaConfig(enabled=False))
-        with IndexRun(config) as run:
-            for vault in vaults:
-                run.index_vault(vault.name, vault)
-            run.publish()
-        with Workspace(config) as workspace:
-            for name in AIMS:
-                for query in read_set(name):
-                    if query.language == language:
-                        yield Answer(name, query, _search(workspace, query.query))
+    with (
+        indexed({vault.name: vault for vault in vaults}) as config,
+        Workspace(config) as workspace,
+    ):
+        for name in AIMS:
+            for query in read_set(name):
+                if query.language == language:
+                    yield Answer(name, query, _search(workspace, query.query))
 
 
 def _search(workspace: Workspace, query: str) -> tuple[str, ...]:
@@ -128,12 +123,8 @@ def _print_shares(answers: Sequence[Answer]) -> None:
         _print_row(language, [one for one in answers if one.query.language == language])
     _print_row("all", answers)
     print(f"{'aim':16}" + "".join(f"{aim:>18.2f}" for aim in AIMS.values()))
-    print("\nexpert queries by category")
     asked = [one for one in answers if one.set == "expert-queries"]
-    for category in sorted({one.query.category for one in asked}):
-        _print_share(category, [one for one in asked if one.query.category == category])
-    _print_share("hard", [one for one in asked if one.query.hard])
-    _print_share("in the first 3", asked, first=3)
+    print(f"{'in the first 3':16}{sum(1 <= one.rank <= 3 for one in asked)}/{len(asked)}")
 
 
 def _print_row(name: str, answers: Sequence[Answer]) -> None:
@@ -143,12 +134,6 @@ def _print_row(name: str, answers: Sequence[Answer]) -> None:
         cells.append(f"{sum(some)}/{len(some)} {sum(some) / len(some):.2f}" if some else "–")
     if any(cell != "–" for cell in cells):
         print(f"{name:16}" + "".join(f"{cell:>18}" for cell in cells))
-
-
-def _print_share(name: str, answers: Sequence[Answer], first: int = 1) -> None:
-    if answers:
-        right = sum(1 <= one.rank <= first for one in answers)
-        print(f"{name:16}{f'{right}/{len(answers)}':>9}{right / len(answers):>6.2f}")
 
 
 def _print_misses(answers: Sequence[Answer]) -> None:

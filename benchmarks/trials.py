@@ -37,11 +37,7 @@ class GivenUp(Exception):
 
 
 class Trial:
-    """One program at one size.
-
-    :ivar record: its figures, as they go into the results.
-    :ivar asked: how many of the queries it is asked.
-    """
+    """One program at one size; `record` has its figures, as they go into the results."""
 
     def __init__(self, name: str, program: Competitor, vault: Path) -> None:
         self.name, self.program, self.vault = name, program, vault
@@ -74,10 +70,7 @@ class Trial:
             print(f"  {self.name}: {what}: {self.record[what]}", flush=True)
 
     def index(self, notes: int, limit: float) -> Measured | None:
-        """Index from nothing and see that all notes are there.
-
-        A second time only where the first did not take long.
-        """
+        """Index from nothing, unless the first time took long, and see that all notes are there."""
         if any(run.wall > INDEXING for run in self._runs.get("index", ())):
             return None
         shutil.rmtree(self.home)
@@ -236,7 +229,6 @@ def _queries() -> Iterator[tuple[str, str]]:
 
 
 def _costs(runs: list[Measured]) -> dict[str, float]:
-    """Return the medians, in seconds, and of how many runs."""
     return {
         "wall": round(median(run.wall for run in runs), 4),
         "cpu": round(median(run.cpu for run in runs), 4),
@@ -249,7 +241,6 @@ def _costs_and_memory(runs: list[Measured]) -> dict[str, float]:
 
 
 def _latency(runs: list[Measured]) -> dict[str, float]:
-    """Return the median and the 95th percentile of wall time, in seconds, and of how many runs."""
     walls = sorted(run.wall for run in runs)
     return {
         "wall": round(median(walls), 4),

@@ -24,7 +24,7 @@ _IN_MEMORY = ("damage",)
 # These two wait for one process at a time and measure nothing: they run side by side.
 _TOGETHER = ("trust", "disk")
 _MEMORY, _PLENTY = Path("/dev/shm"), 4 << 30
-PARTS = ("trust", "power", "damage", "disk", "notes", "queries", "surroundings")
+PARTS = ("trust", "power", "damage", "disk", "hostile", "terminal")
 
 
 def main() -> None:

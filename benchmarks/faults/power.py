@@ -11,21 +11,38 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from faults import Row
+from faults.forks import contents, preload, run
 from faults.power_model import Spec
-from faults.power_verdicts import SETTINGS, Left, Verdict, contents, judge, run
 
 _TURNS = 8
-_CUTS = 25  # in each turn
+_CUTS = 15  # in each turn
+SETTINGS = {
+    "RAG_EMBEDDING__PROVIDER": "none",
+    "RAG_OLLAMA__ENABLED": "false",
+    "RAG_WARM": "false",
+    "RAG_PLANNER__AUDIT": "false",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What went wrong, if anything: at the first search, at `rag index`, and after it."""
+
+    name: str
+    search: str = ""
+    index: str = ""
+    after: str = ""
 
 
 def rows(room: Path) -> Iterator[Row]:
     """Let the power fail, and try once more with a model that takes no sync for one."""
+    preload()
+    os.environ.update(SETTINGS)
     verdicts = [v for turn in _modelled(room / "model", _TURNS, _CUTS) for v in turn]
     yield from _counted(verdicts)
     seen = [v for turn in _modelled(room / "deaf", 2, 10, deaf=True) for v in turn]
@@ -61,7 +78,7 @@ def _modelled(
         cuts.mkdir()
         _record(room, Spec(str(data), str(cuts), wanted, _index(vault), deaf))
         fresh = _fresh_contents(room, vault)
-        yield list(judge(_left(cuts, vault, turn, fresh)))
+        yield [_judge(cut, vault, turn, fresh) for cut in sorted(cuts.iterdir())]
         shutil.rmtree(cuts)
 
 
@@ -69,12 +86,20 @@ def _index(vault: Path) -> list[str]:
     return ["index", "-q", str(vault)]
 
 
-def _left(cuts: Path, vault: Path, turn: int, fresh: str) -> Iterable[Left]:
-    for cut in sorted(cuts.iterdir()):
-        # During a run what was published before it can be found, and after it what it published.
-        last = turn if cut.name == "end" else turn - 1
-        word = f"turn{last}" if last >= 0 else ""
-        yield Left(f"turn {turn}, cut {cut.name}", vault, word, fresh, partial(Path, cut))
+def _judge(cut: Path, vault: Path, turn: int, fresh: str) -> Verdict:
+    """Search, index and compare what a power cut left."""
+    # During a run what was published before it can be found, and after it what it published.
+    last = turn if cut.name == "end" else turn - 1
+    word = f"turn{last}" if last >= 0 else ""
+    search = run(cut, "search", word or "anchor", "--paths", "--no-plan")
+    wrong = search.traceback or (search.code not in ((0,) if word else (0, 1, 3)) and search.errors)
+    index = run(cut, "index", "-q", *([] if word else [str(vault)]))
+    return Verdict(
+        f"turn {turn}, cut {cut.name}",
+        str(wrong or ""),
+        f"exit code {index.code}: {index.errors[-300:]}" if index.code else index.traceback,
+        "" if contents(cut) == fresh else "the index does not hold the notes",
+    )
 
 
 def _copied(data: Path) -> Path:
@@ -109,9 +134,9 @@ def _change(vault: Path, turn: int) -> None:
 def _fresh_contents(room: Path, vault: Path) -> str:
     """Return what an index made just now of the notes holds."""
     fresh = room / "fresh"
-    code, output = run(fresh, "index", "-q", str(vault))
-    if code:
-        raise RuntimeError(f"rag index: {output}")
+    answer = run(fresh, "index", "-q", str(vault))
+    if answer.code:
+        raise RuntimeError(f"rag index: {answer.errors}")
     held = contents(fresh)
     shutil.rmtree(fresh)
     return held

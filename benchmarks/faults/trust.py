@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -193,11 +193,6 @@ def _addresses(house: House, stranger: Stranger) -> Iterator[Row]:
         ("index", "--embed"),
         ("doctor",),
     ]
-    with _warm(house) as variables:
-        for command in some:
-            house.run(*command, variables=variables)
-            stranger.heard_since()
-    yield Row("  in a warm process begun there", len(some), stranger.reached())
     (house.strange / "below").mkdir()
     for command in some:
         house.run(*command, folder=house.strange / "below")
@@ -216,16 +211,6 @@ def _addresses(house: House, stranger: Stranger) -> Iterator[Row]:
         house.run(*command)
         stranger.heard_since()
     yield Row("  trusted: now they are reached", 3, 3 - stranger.reached())
-
-
-@contextmanager
-def _warm(house: House) -> Iterator[dict[str, str]]:
-    on = {"RAG_WARM": "1"}
-    try:
-        assert house.run("warm", "--start", variables=on).returncode == 0
-        yield on
-    finally:
-        house.run("warm", "--stop", variables=on)
 
 
 def _keys(house: House, stranger: Stranger) -> Iterator[Row]:

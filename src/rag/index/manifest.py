@@ -242,7 +242,7 @@ class Manifest:
     def note_id(self, vault: str, path: str) -> str:
         """Return the id of a note; empty where there is none."""
         rows = self._db.execute("SELECT id FROM notes WHERE vault = ? AND path = ?", (vault, path))
-        return (rows.fetchone() or [""])[0]
+        return str((rows.fetchone() or [""])[0])
 
     def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
         """Yield the notes that an SQL condition selects, by vault and path."""

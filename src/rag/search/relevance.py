@@ -10,8 +10,8 @@ in what compares between queries, languages and modes:
 
 `s` is what the note scores by words and `full` what a text of average length would that held each
 word of the query once. The score that is shown is the probability that the note is what was asked
-for, σ(a + b·ln(c + .05) + d·D + e·margin): `benchmarks/scores.py` fits it by logistic regression to
-judged results, and docs/ranking.md shows how well it is calibrated.
+for, σ(a + b·ln(c + .05) + d·D + e·margin): fitted by logistic regression to judged
+results; `benchmarks/scores.py` measures how well it is calibrated.
 
 A list is shown where its best words and its best nearness together bear it, and ends where its
 notes are borne no more.

@@ -1,4 +1,4 @@
-"""Names that would steer a terminal, a vault full of them, and commands that show them."""
+"""Hostile names on a terminal: a vault full of them, and commands that show them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import sys
 import termios
 import time
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from faults import Row
 
 # Sequences that the program itself never writes, so that what is found came from a name.
 SEQUENCES = (
@@ -118,3 +120,52 @@ def leaks(shown: str) -> list[str]:
     """Return what of the names reached a terminal as it is."""
     found = _FOREIGN.findall(shown)
     return found + _UNSEEN.findall(_OWN.sub(lambda own: "\n" * ("\n" in own[0]), shown))
+
+
+def _environment(folder: Path, **variables: str) -> dict[str, str]:
+    """Return the environment of a user whose all lies in one folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    own |= {"HOME": str(folder), "RAG_DATA_DIR": str(folder / "data"), "RAG_WARM": "0"}
+    own |= {"XDG_RUNTIME_DIR": str(folder), "RAG_OLLAMA__ENABLED": "false"}
+    return own | variables
+
+
+def _rag(
+    folder: Path, env: Mapping[str, str], *arguments: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "rag", *arguments],
+        env=env,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+    )
+
+
+def rows(room: Path) -> Iterator[Row]:
+    env = _environment(room, RAG_OLLAMA__CHAT_MODEL="model \x1b[2J\u202e\nFORGED")
+    vault, failed, note, count = write_vault(room / "vaults"), 0, "", 0
+    tried = commands(vault)
+    for command in tried:
+        shown = on_terminal(command, env, room)
+        found = leaks(shown)
+        if found or "Traceback" in shown:
+            failed, count = failed + 1, count + len(found)
+            note = note or f"first: rag {command[0]} let through {found[0]!r}" if found else note
+    yield Row("commands that show hostile names at a terminal", len(tried), failed, note)
+    files = _rag(room, env, "search", "harbour", "-k", "50", "--format", "paths0").stdout.split(
+        b"\0"
+    )[:-1]
+    wrong = sum(not os.path.lexists(file) for file in files)
+    missing = max(len([*vault.iterdir()]) - len(files), 0)
+    yield Row("hostile names, each one file by paths0", len(files) + missing, wrong + missing)
+    failed, note = 0, ""
+    shows = [c for c in tried if c[0] in ("search", "status", "config", "doctor", "plan", "audit")]
+    shows = [c for c in shows if not {"table", "--paths", "--problems"} & {*c}]
+    for command in shows:
+        said = _rag(room, env, *command, "--json").stdout.decode("utf-8", "replace")
+        if found := leaks(said.rstrip("\n")):
+            failed, note = failed + 1, note or f"first: {command[0]} {found[0]!r}"
+    yield Row("commands whose --json escapes them", len(shows), failed, note)
