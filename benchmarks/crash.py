@@ -21,9 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from rag.support.sparse_files import disk_usage
-
 from faults.forks import contents, run
+from rag.support.disk_space import disk_usage
 from vaults import make_vault
 
 _MOST = 2.0  # times the room of a fresh index
