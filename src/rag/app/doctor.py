@@ -422,7 +422,8 @@ _ALIKE = 0.99  # cosine; the same text in another batch differs in the last digi
 
 
 def check_servers(examination: Examination) -> Iterator[CheckResult]:
-    """Tell of every server of the chosen providers whether it answers."""
+    """Tell of every server of the chosen providers whether it answers, then whether those that do
+    have the models that are wanted of them."""
     config = examination.config = resolved(examination.config, maker(examination.embedded))
     providers: dict[str, ModelProvider] = {  # one of both kinds is asked once
         config.embedding.provider: embedding_provider(config),
@@ -442,10 +443,6 @@ def check_servers(examination: Examination) -> Iterator[CheckResult]:
         else:
             message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}"
             yield _pass(name, f"{message}, {milliseconds:,.0f} ms".lstrip(), **facts)
-
-
-def check_models(examination: Examination) -> Iterator[CheckResult]:
-    """Tell of every server that answers whether it has the models that are wanted of it."""
     for view in examination.servers:
         if view.embedding:
             yield _check_model("embedding", view.embedding, view, examination)
@@ -681,7 +678,6 @@ CHECKS: list[tuple[str, Callable[[Examination], Iterator[CheckResult]]]] = [
     ("files", check_files),
     ("chunks", check_chunks),
     ("ollama", check_servers),
-    ("models", check_models),
     ("vectors", check_vectors),
     ("qdrant", check_server),
     ("agents", check_agents),

@@ -377,6 +377,7 @@ def _time(text: str) -> str | None:
 # -- launchd -------------------------------------------------------------------------------
 
 _LABEL = "org.rag.index"
+_LOG = "Library/Logs/rag-index.log"
 _DOMAIN = f"gui/{os.getuid()}"
 
 
@@ -420,12 +421,8 @@ class Launchd:
             "running": values.get("state") == "running",
             # A number, or "(never exited)".
             "last_run": _last_run(values.get("last exit code", "").partition(":")[0], None),
-            "log": _log(),
+            "log": str(Path.home() / _LOG),
         }
-
-
-def _log() -> str:
-    return str(Path.home() / "Library" / "Logs" / "rag-index.log")
 
 
 def agent(job: Job, minutes: int) -> str:
@@ -444,8 +441,8 @@ def agent(job: Job, minutes: int) -> str:
         "WorkingDirectory": job.folder,
         "EnvironmentVariables": job.environment,
         **(by_turns if minutes else lasting),
-        "StandardOutPath": _log(),
-        "StandardErrorPath": _log(),
+        "StandardOutPath": str(Path.home() / _LOG),
+        "StandardErrorPath": str(Path.home() / _LOG),
     }
     text = plistlib.dumps(plist, sort_keys=False).decode()
     return text.replace("<plist ", f"<!-- {HEADING} -->\n<plist ", 1)
@@ -473,7 +470,7 @@ class Cron:
     secrets = "Write NAME=VALUE into a line of its own above it: `crontab -e`."
 
     def places(self) -> list[str]:
-        return [line for line in _crontab() if _is_our_line(line)]
+        return _crontab()[0]
 
     def to_install(self, job: Job, minutes: int) -> list[Step]:
         if not minutes:
@@ -508,22 +505,20 @@ def _cron_word(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else f"'{text.translate(_ESCAPES)}'"
 
 
-def _is_our_line(line: str) -> bool:
-    return line.endswith(_MARK) and not line.startswith("#")
-
-
-def _crontab() -> list[str]:
-    """Return the lines of the crontab; none where there is none, or no cron.
+def _crontab() -> tuple[list[str], list[str]]:
+    """Return our line of the crontab, and all others; none where there is no crontab, or no cron.
 
     :raises ConnectionError: when it cannot be read: to write another would lose what is in it.
     """
     if not shutil.which("crontab"):
-        return []
+        return [], []
     reply = _call(["crontab", "-l"])
     if reply.stderr and not (reply.returncode == 1 and _EMPTY.fullmatch(reply.stderr)):
         what, hint = "the crontab cannot be read, and was left as it is", "Look at `crontab -l`."
         raise ConnectionError(what, "crontab", details=reply.stderr, hint=hint)
-    return reply.stdout.removesuffix("\n").split("\n") if reply.stdout else []
+    lines = reply.stdout.removesuffix("\n").split("\n") if reply.stdout else []
+    ours = [line for line in lines if line.endswith(_MARK) and line[0] != "#"]
+    return ours, [line for line in lines if line not in ours]
 
 
 def _write_line(line: str) -> None:
@@ -532,7 +527,7 @@ def _write_line(line: str) -> None:
 
     :raises ConnectionError: when the crontab cannot be read, or is refused.
     """
-    lines = [*(other for other in _crontab() if not _is_our_line(other)), *filter(None, [line])]
+    lines = [*_crontab()[1], *filter(None, [line])]
     words = ["crontab", "-" if lines else "-r"]
     text = "".join(f"{text}\n" for text in lines).encode(errors="surrogateescape")
     if failure := _call(words, text, 10 * _PATIENCE).stderr:
@@ -595,7 +590,7 @@ def install(
     if not dry_run:
         _carry_out(steps)
         _carry_out(removals, notices)
-        _write(_record_file(), json.dumps(record))
+        _carry_out([{"write": str(_record_file()), "text": json.dumps(record)}])
         report = read_service()
         notices += [*report.notices, *report.problems, *report.unknown]
         installed = next(iter(report.installed), None)
@@ -648,20 +643,16 @@ def _carry_out(steps: Iterable[Step], failures: list[str] | None = None) -> None
                 raise ConnectionError(why, words[0], hint=hint)
             failures.append(why)
         elif not words:
-            _write(Path(step.get("write") or step["delete"]), step.get("text", ""))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file, or delete it where the text is empty."""
-    try:
-        if text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_durably(path, text.encode())
-        else:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise ConnectionError(f"{path} cannot be written", details=why) from error
+            path = Path(step.get("write") or step["delete"])
+            try:
+                if "write" in step:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    replace_durably(path, step["text"].encode())
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise ConnectionError(f"{path} cannot be written", details=why) from error
 
 
 def _record_file() -> Path:
@@ -696,27 +687,25 @@ def read_service() -> ServiceReport:
     """Return the job that is installed, and what is wrong with it."""
     report = ServiceReport()
     for name, places in _held(report.unknown).items():
-        _read(SCHEDULERS[name], places, report)
+        scheduler, files = SCHEDULERS[name], [Path(place) for place in places if place[0] == "/"]
+        try:
+            record = json.loads(_record_file().read_bytes())
+            state = scheduler.state(record["every"] == _ALWAYS, report)
+            written = [str(file) for file in files if not file.is_symlink()]
+            job = Installed(**record, places=written or ["crontab"], **state)
+            paths = [word for word in (*job.command, job.folder) if word.startswith("/")]
+        except (OSError, ValueError, LookupError, TypeError):
+            record = {}
+        if record.get("scheduler") != name:
+            report.unknown.append(f"what {name} runs cannot be told. {_INSTALL_AGAIN}")
+            continue
+        job.missing = [path for path in paths if not Path(path).exists()]
+        report.installed.append(job)
+        report.problems += [
+            f"{path} is not there any more. {_INSTALL_AGAIN}" for path in job.missing
+        ]
+        report.problems += [scheduler.stopped] if job.waits is False else []
+        if job.last_run and job.last_run.failed:
+            failed = f"the last run failed, with exit code {job.last_run.exit_code}"
+            report.problems.append(f"{failed}. {UPDATE_INDEX}")
     return report
-
-
-def _read(scheduler: Scheduler, places: list[str], report: ServiceReport) -> None:
-    try:
-        record = json.loads(_record_file().read_bytes())
-        state = scheduler.state(record["every"] == _ALWAYS, report)
-        files = [place for place in places if place[0] == "/" and not Path(place).is_symlink()]
-        job = Installed(**record, places=files or ["crontab"], **state)
-        paths = [word for word in (*job.command, job.folder) if word.startswith("/")]
-    except (OSError, ValueError, LookupError, TypeError):
-        record = {}
-    if record.get("scheduler") != scheduler.name:
-        report.unknown.append(f"what {scheduler.name} runs cannot be told. {_INSTALL_AGAIN}")
-        return
-    job.missing = [path for path in paths if not Path(path).exists()]
-    report.installed.append(job)
-    report.problems += [f"{path} is not there any more. {_INSTALL_AGAIN}" for path in job.missing]
-    if job.waits is False:
-        report.problems.append(scheduler.stopped)
-    if job.last_run and job.last_run.failed:
-        failed = f"the last run failed, with exit code {job.last_run.exit_code}"
-        report.problems.append(f"{failed}. {UPDATE_INDEX}")

@@ -13,12 +13,12 @@ from haystack import Document
 from ollama_server import KNOWN, Model, OllamaServer, refused
 from openai_server import EMBEDDINGS, OpenAIServer
 from openai_server import MODELS as LIST
-from rag.app.doctor import CheckResult, Examination, check_models, check_servers, check_vectors
+from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig, SearchConfig
 from rag.index.embedding_space import TEXT_VERSION, Embedded, Space
 from rag.index.searchable_text import embedded_text
 
-CHECKS = check_servers, check_models, check_vectors
+CHECKS = check_servers, check_vectors
 EMBED, CHAT = "nomic-embed-text", "llama3.2"
 PREFIX = "search_document: "
 MODELS = [EMBED, CHAT, "all-minilm"]
