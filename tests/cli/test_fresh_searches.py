@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 
@@ -92,9 +90,6 @@ class TestGone:
         out = rag("search", "backups take", "--no-refresh").out
         assert out.count(GONE) == 1
 
-    def test_so_does_a_row_of_a_table(self, rag, deleted):
-        assert GONE in rag("search", "backups", "--format", "table").out
-
     @pytest.mark.parametrize("option", ["--paths", "--format=paths0", "--format=lines"])
     def test_where_files_are_named_it_is_left_out(self, rag, deleted, option):
         ran = rag("search", "backups minutes", option)
@@ -117,13 +112,6 @@ class TestGone:
         assert {one["path"]: one.get("gone") for one in found} == {
             "Backups.md": True,
             "runbooks/Rollback.md": None,
-        }
-
-    def test_csv_has_a_column_for_it(self, rag, deleted):
-        out = rag("search", "backups minutes", "--format", "csv").out
-        assert {row["path"]: row["gone"] for row in csv.DictReader(io.StringIO(out))} == {
-            "Backups.md": "true",
-            "runbooks/Rollback.md": "",
         }
 
     def test_it_cannot_be_opened(self, rag, deleted):

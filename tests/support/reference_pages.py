@@ -23,7 +23,8 @@ _COMMANDS_HEAD = """# Commands
 
 Made by `make docs` from the program's help; a test compares them. `rag COMMAND --help` has
 examples. *The filters* are `--vault`, `--tag`, `--from`, `--to` and `--path`.
-`rag --install-completion` lets your shell complete all of it.
+`rag --install-completion` lets your shell complete all of it. Of an option and its opposite
+(`--plan --no-plan`) the last one counts.
 """
 _EXIT_CODES = (
     "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"

@@ -25,7 +25,6 @@ DECIDING = "ndcg_10"  # the metric that says whether a run is worse
 FEW = 6  # of fewer questions the interval is too narrow: a sign test of 5 cannot reach 95 %
 _RESAMPLES = 10_000
 _SEED = 20
-_AT_ONCE = 2_000_000  # numbers held in memory at a time
 _DIGITS = 6
 
 
@@ -114,22 +113,14 @@ def differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Differ
     """
     import numpy as np
 
-    draws = np.random.default_rng(_SEED)
-    count = len(baseline)
-    rows = max(1, _AT_ONCE // count)  # resamples that are held at a time
-    sizes = [min(rows, _RESAMPLES - first) for first in range(0, _RESAMPLES, rows)]
+    draws = np.random.default_rng(_SEED).integers(0, len(baseline), (_RESAMPLES, len(baseline)))
     old, new = _table(baseline), _table(now)
-    resampled = []
-    for size in sizes:
-        draw = draws.integers(0, count, (size, count))
-        means = [(new[name] - old[name])[draw].mean(axis=1) for name in METRICS]
-        medians = [np.median(table[LATENCY][draw], axis=1) for table in (new, old)]
-        resampled.append(np.stack([*means, medians[0] - medians[1]]))
-    low, high = np.percentile(np.concatenate(resampled, axis=1), (2.5, 97.5), axis=1)
     found = {}
-    for name, least, most in zip((*METRICS, LATENCY), low, high, strict=True):
+    for name in (*METRICS, LATENCY):
         middle = np.median if name == LATENCY else np.mean
-        was, became = float(middle(old[name])), float(middle(new[name]))
+        resampled = middle(new[name][draws], axis=1) - middle(old[name][draws], axis=1)
+        least, most = np.percentile(resampled, (2.5, 97.5))
+        was, became = middle(old[name]), middle(new[name])
         figures = (became - was, least, most, was, became)
         # + 0.0 turns a negative zero into a plain one.
         found[name] = Difference(*(round(float(x), _DIGITS) + 0.0 for x in figures))

@@ -11,7 +11,8 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say, visible
+from rag.cli.render.console import print_line, print_report, say
+from rag.text.messages import plural, visible
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,19 +11,10 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import (
-    plural,
-    print_line,
-    print_report,
-    print_text,
-    say,
-    say_notice,
-    show,
-    visible,
-)
+from rag.cli.render.console import print_line, print_report, print_text, say, say_notice, show
 from rag.cli.render.formats import chosen_output
 from rag.exceptions import NotFoundError, UsageError
-from rag.text.messages import brief
+from rag.text.messages import brief, plural, visible
 
 if TYPE_CHECKING:
     from rag.app.notes import LinksReport, NoteReport

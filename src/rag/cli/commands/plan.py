@@ -11,9 +11,9 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say, show, to_json_text
+from rag.cli.render.console import print_line, print_report, say, show, to_json_text
 from rag.exceptions import UsageError
-from rag.text.messages import shortened
+from rag.text.messages import plural, shortened
 
 if TYPE_CHECKING:
     from rag.app.audit import AuditReport, Replay

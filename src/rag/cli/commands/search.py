@@ -11,11 +11,11 @@ import typer
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, flag, value
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say, say_notice
+from rag.cli.render.console import print_line, print_report, say, say_notice
 from rag.cli.render.formats import FORMATS, chosen_output, print_format
 from rag.config import MODES
 from rag.exceptions import UsageError
-from rag.text.messages import shortened
+from rag.text.messages import plural, shortened
 
 if TYPE_CHECKING:
     from rag.app.search import SearchReport

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from rag.cli.render.console import plural, read_stdin, say, visible
+from rag.cli.render.console import read_stdin, say
 from rag.cli.render.formats import NOTE_FORMATS
 from rag.config import MODES, load_config
 from rag.exceptions import UsageError
+from rag.text.messages import plural, visible
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
@@ -165,14 +166,17 @@ def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
 
 def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
     """Make filters of the options that a command has; `None` where none is given."""
-    from rag.app.requests import read_filters
-
     renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths"}
     others = ("vaults", "tags", "modified_from", "modified_to", "where")
     names = {**renamed, **dict(zip(others, others, strict=True))}
-    texts = {field: given[name] for name, field in names.items() if given.get(name) is not None}
+    texts: dict[str, Any] = {field: given.get(name) for name, field in names.items()}
+    texts = {field: text for field, text in texts.items() if text not in (None, [])}
     if "" in texts.values():
         raise UsageError("a day is empty", hint="Leave out the option, or give it a value.")
+    if not texts:
+        return None
+    from rag.app.requests import read_filters
+
     return read_filters(**texts, as_options=True)
 
 

@@ -13,20 +13,12 @@ from rich.text import Text
 from rag.answers.notices import notice
 from rag.app.chat import TurnReport
 from rag.cli.framework.options import print_corrections
-from rag.cli.render.console import (
-    clean,
-    is_news,
-    print_error,
-    print_report,
-    say,
-    say_notice,
-    visible,
-)
+from rag.cli.render.console import clean, is_news, print_error, print_report, say, say_notice
 from rag.cli.render.results import marked, place, print_interpretation, searched_lines
 from rag.cli.render.terminal import make_console, print_markdown, print_styled
 from rag.exceptions import UnfinishedError
 from rag.text.matches import match_spans
-from rag.text.messages import shortened
+from rag.text.messages import shortened, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag.cli.render.console import json_line, plural, print_data, print_file, say
+from rag.cli.render.console import json_line, print_data, print_file, say
 from rag.exceptions import UsageError
-from rag.text.messages import visible
+from rag.text.messages import plural, visible
 
 if TYPE_CHECKING:
     from rag.app.results import Result

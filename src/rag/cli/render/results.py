@@ -9,11 +9,12 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.render.console import clean, print_line, say, visible
+from rag.cli.render.console import clean, print_line, say
 from rag.cli.render.terminal import make_console, print_styled
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResult, TermScore
 from rag.text.matches import match_spans
+from rag.text.messages import visible
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
