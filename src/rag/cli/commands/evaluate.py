@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, value
-from rag.cli.framework.settings import load_settings
+from rag.cli.framework.options import argument, load_settings, value
 from rag.cli.render.console import print_line, print_report, say
 from rag.text.messages import plural, visible
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import flag, value
-from rag.cli.framework.settings import load_settings
+from rag.cli.framework.options import flag, load_settings, value
 from rag.cli.render.console import plural, print_line, print_report, print_text, say
 from rag.exceptions import UsageError
 

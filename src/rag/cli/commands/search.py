@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, value
-from rag.cli.framework.settings import load_settings
+from rag.cli.framework.options import argument, flag, load_settings, value
 from rag.cli.render.console import print_line, print_report, say, say_notice
 from rag.cli.render.formats import FORMATS, chosen_output, print_format
 from rag.config import MODES

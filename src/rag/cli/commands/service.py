@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import flag, value
-from rag.cli.framework.settings import load_settings
+from rag.cli.framework.options import flag, load_settings, value
 from rag.cli.render.console import say, show
 from rag.exceptions import ConnectionError, LockedError, UsageError
 from rag.text.messages import minute

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, value
-from rag.cli.framework.settings import load_settings
+from rag.cli.framework.options import argument, flag, load_settings, value
 from rag.cli.render.console import plural, say, show, to_json_text
 from rag.config import RAGConfig, default_toml, new_project_file, settings, user_file, values
 from rag.exceptions import UsageError

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import flag
-from rag.cli.framework.settings import load_settings
+from rag.cli.framework.options import flag, load_settings
 from rag.cli.render.console import plural, print_report, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left

@@ -1,4 +1,4 @@
-"""Options of commands: what completes them, and the requests and filters made of them."""
+"""Options of commands: what completes them, and the settings, requests and filters made of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from rag.cli.render.console import read_stdin, say
 from rag.cli.render.formats import NOTE_FORMATS
-from rag.config import MODES, load_config
+from rag.config import MODES, RAGConfig, load_config, unknown_in_environment
+from rag.config.servers import KEYS
 from rag.exceptions import UsageError
 from rag.text.messages import plural, visible
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 Complete = Callable[[str], list[str]]
 _MOST = 200  # names that are offered at once
+_MOST_LISTED = 6  # settings in one line
 _FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
 
 
@@ -142,6 +145,23 @@ THINK = flag("--think", "Let the model reason first, and show it on stderr.")
 EXPLAIN_WINDOW = flag("--explain", "Show what the model was shown, and what it was not.")
 NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
 # fmt: on
+
+
+def load_settings(config_file: Path | None) -> RAGConfig:
+    """Read the settings in force for a command, and say on stderr which do not count."""
+    config = load_config(config_file)
+    of_keys = {key.variable for key in KEYS}
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for name, one in config.left_out.items():
+        if name not in of_keys or os.environ.get(one.value):  # else there is no key
+            by_reason.setdefault((one.reason, one.hint), []).append(name)
+    for (reason, hint), names in by_reason.items():
+        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+        say(f"{reason}: left out {', '.join(names[:_MOST_LISTED])}{more}. {hint}")
+    for name, nearest in [*unknown_in_environment(config, os.environ).items()][:_MOST_LISTED]:
+        ask = f"; did you mean {nearest}?" if nearest else ""
+        say(f"{name} in the environment sets nothing{ask}")
+    return config
 
 
 def check_model(model: str | None, no_model: bool | None) -> None:
