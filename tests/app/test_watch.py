@@ -509,7 +509,6 @@ def start(config: RAGConfig) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         "RAG_DATA_DIR": str(config.data_dir),
         "RAG_EMBEDDING__PROVIDER": "ollama",
         "RAG_OLLAMA__ENABLED": "false",
-        "PYTHONUNBUFFERED": "1",
     }
     started = []
 

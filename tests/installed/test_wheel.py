@@ -6,11 +6,13 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -112,6 +114,21 @@ def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str,
     assert (served.returncode, served.stderr) == (0, "")
     [content] = json.loads(served.stdout)["result"]["content"]
     assert "1. Sourdough" in content["text"]
+
+
+def test_the_page_is_served(rag: Rag, environment: Path, surroundings: dict[str, str]) -> None:
+    command = [environment / "bin" / "rag", "serve", "--http", "--port", "0"]
+    how = {"env": surroundings, "cwd": "/", "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **how) as process:
+        assert process.stdout
+        url = process.stdout.readline().removeprefix("serving ").strip()
+        token = next(Path(surroundings["HOME"]).rglob("http-token")).read_text().strip()
+        for path, part in (("/", "/page/app.js"), ("/page/results?query=dough", "<mark>dough")):
+            request = Request(url + path, headers={"Authorization": f"Bearer {token}"})
+            with urlopen(request) as answer:
+                assert part in answer.read().decode()
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
 
 
 def test_a_job_runs_this_very_program(rag: Rag, environment: Path, tmp_path: Path) -> None:

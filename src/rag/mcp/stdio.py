@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 4 << 20  # bytes
 _AT_ONCE = 64  # requests; who sends more is answered later
 _LOOK = 2.0  # seconds between two looks for the program that started us
-_LAST_ANSWERS = 10.0  # seconds that requests have after the end of the input
+_LAST_ANSWERS = 60.0  # seconds that requests have after the end of the input
 _PAUSE = 0.02  # seconds between two looks whether they are answered
 
 

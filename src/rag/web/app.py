@@ -160,7 +160,7 @@ class Api:
         """Return that the server is up; nothing of the notes."""
         return JSONResponse({"schema": 1, "status": "ok", "version": __version__})
 
-    async def _openapi(self, request: Request) -> Response:
+    def _openapi(self, request: Request) -> Response:  # in a thread: it reads all types
         return JSONResponse(describe(self.operations))
 
     async def _open(self, request: Request) -> Response:

@@ -23,7 +23,6 @@ from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.support.memory_limits import limit_arenas
-from rag.support.process_exit import go_on
 from rag.web.access import Access, read_token, token_file
 from rag.web.app import Api, make_app
 from rag.web.gate import Gate, Limits, is_loopback
@@ -97,7 +96,6 @@ class Server:
 
         :param on_start: is called once requests are answered.
         """
-        go_on()
         limit_arenas()
         self.library.load()
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ def serve(
     if not http:
         raise UsageError("say what is served", hint="`rag serve --http --open`")
     config = load_settings(config_file)
+    _go_on()
     server = Server(config, Address(host, port, socket))  # which has its address then
 
     def tell() -> None:
@@ -78,10 +80,8 @@ def watch(quiet: bool = opt.QUIET, config_file: Path | None = opt.CONFIG) -> Non
     rag watch
     rag watch -q     say only what goes wrong
     """
-    from rag.support.process_exit import go_on
-
     config = load_settings(config_file)
-    go_on()
+    _go_on()
     watcher = _watcher(config, config_file, (lambda line: None) if quiet else print_line)
     before = {number: signal.getsignal(number) for number in _END}
     try:
@@ -91,6 +91,16 @@ def watch(quiet: bool = opt.QUIET, config_file: Path | None = opt.CONFIG) -> Non
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _go_on() -> None:
+    """Say that this process goes on for long, and have its lines seen as they come, also by what
+    reads them from a pipe."""
+    from rag.support.process_exit import go_on
+
+    go_on()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def _watcher(config: RAGConfig, config_file: Path | None, tell: Callable[[str], object]) -> Watcher:
