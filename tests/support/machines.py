@@ -9,7 +9,7 @@ laptop.write("a third")            # refused: the desk writes
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
@@ -55,10 +55,6 @@ class Machine:
         mark = ServerMark.read(self.folder)
         assert mark is not None
         return mark
-
-    def at(self, url: str) -> Machine:
-        """Return the same machine, for which the server has another address."""
-        return Machine(replace(self.config, store=replace(self.config.store, url=url)))
 
     def directory(self) -> IndexDirectory:
         """Ask the server whether there is a newer catalog, as every command does first."""

@@ -3,20 +3,14 @@ what is known of the index on one is kept."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rag.exceptions import ConfigError
-
-_NAMES = "servers.json"
-_NAME = re.compile("index-[0-9a-f]{12}")
 
 
 def is_address(url: str) -> bool:
@@ -106,42 +100,10 @@ def read_key(variable: str, addresses: Iterable[str], setting: str) -> str:
 
 
 def server_folder(home: Path, addresses: Sequence[str], collection: str) -> Path:
-    """Return the folder of the index on a server.
-
-    It is named after the address at which the server was first found. When another address turns
-    out to lead to the same index, that is noted in `servers.json`.
+    """Return the folder of the index on a server, which is named after one of its addresses.
 
     :param home: the data folder.
     """
-    names = _folder_names(home)
     keys = [f"{address.rstrip('/')} {collection}" for address in addresses]
-    folders = [home / names.get(key, folder_name(key)) for key in keys]
+    folders = [home / f"index-{sha256(key.encode()).hexdigest()[:12]}" for key in keys]
     return next((folder for folder in folders if folder.is_dir()), folders[0])
-
-
-def folder_name(index: str) -> str:
-    """Return the name of the folder of an index that has this id, or this address."""
-    return f"index-{sha256(index.encode()).hexdigest()[:12]}"
-
-
-def note_folder(home: Path, addresses: Sequence[str], collection: str, name: str) -> None:
-    """Note in which folder the index at some addresses is kept.
-
-    :raises OSError: when it cannot be written.
-    """
-    from rag.support.durable_files import changing, replace_durably
-
-    with changing(home):
-        names = _folder_names(home)
-        names |= {f"{address.rstrip('/')} {collection}": name for address in addresses}
-        replace_durably(home / _NAMES, json.dumps(names, indent=2).encode())
-
-
-def _folder_names(home: Path) -> dict[str, str]:
-    """Return the folders that were noted, by address and collection."""
-    from rag.support.regular_files import read_file
-
-    with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
-        names = json.loads(read_file(home / _NAMES))
-        return {key: name for key, name in names.items() if _NAME.fullmatch(name)}
-    return {}

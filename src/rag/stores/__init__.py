@@ -70,7 +70,7 @@ def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
         from rag.stores.server.catalog import refresh
 
         try:
-            return refresh(config.store, directory)
+            refresh(config.store, directory)
         except StoreConnectionError:
             if is_needed or directory.current() is None:
                 raise

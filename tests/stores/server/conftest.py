@@ -34,9 +34,3 @@ def desk(machine: Callable[..., Machine]) -> Machine:
 def laptop(machine: Callable[..., Machine]) -> Machine:
     """Another machine."""
     return machine("laptop")
-
-
-@pytest.fixture
-def other_address(server: QdrantServer) -> str:
-    """Another address of the same server."""
-    return server.url.replace("127.0.0.1", "localhost")

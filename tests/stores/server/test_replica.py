@@ -155,29 +155,14 @@ def test_wherever_fetching_loses_the_server_the_next_command_fetches_it(
 # -- the folder of an index ------------------------------------------------------------
 
 
-def test_another_address_of_the_server_is_the_same_index(
-    desk: Machine, server: QdrantServer, other_address: str
-) -> None:
-    desk.write("a")
-    moved = desk.at(other_address)
-    assert moved.folder != desk.folder
-    assert moved.notes() == {"a"}
-    assert moved.folder == desk.folder
-    moved.write("a", "b")
-    assert desk.notes() == {"a", "b"}
-    desk.write("c")
-
-
-def test_another_index_at_the_same_address_has_a_folder_of_its_own(
+def test_another_index_at_the_same_address_takes_its_place(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
     desk.write("a")
-    first = desk.folder
     for name in ("obsidian_knowledge", NAME):
         server.engine.delete_collection(name)
     laptop.write("b")
     assert desk.notes() == {"b"}
-    assert desk.folder != first and (first / SERVER).exists()
     with pytest.raises(UsageError, match="writes this index"):
         desk.write("c")
 

@@ -27,14 +27,12 @@ from uuid import UUID, uuid5
 import httpx
 
 from rag.config import StoreConfig
-from rag.config.servers import folder_name, note_folder
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, POINTS, IndexDirectory
 from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.rest import RestClient
 from rag.support.http_transport import brief
-from rag.support.owned_folders import claim_data_folder
 
 FORMAT = 2
 FILES = (MANIFEST, FREQUENCIES)
@@ -355,43 +353,23 @@ def written_elsewhere(head: Head) -> UsageError:
 # -- the snapshot of an index that is written elsewhere ------------------------------------
 
 
-def refresh(settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
+def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
     """Make the catalog on the server the current snapshot here, unless it is already.
 
-    :param directory: the folder of the index, as the settings name it.
-    :returns: the folder of the index, which may be another once the server was asked.
     :raises StoreConnectionError: when the server does not answer.
     :raises IndexUnavailableError: when another version of the program wrote it.
     """
     with open_catalog(settings) as catalog:
         head = catalog.head(min(settings.timeout, _ASKING))
-        if head is not None and head.version:
-            directory = _folder_of(head, settings, directory)
-            if not _is_current(head, directory):
-                _fetch(catalog, head, directory)
-    return directory
-
-
-def _folder_of(head: Head, settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
-    """Return the folder of the index, whatever the address at which it was found."""
-    home, mark = directory.home, ServerMark.read(directory.path)
-    is_new = mark is None and directory.current() is None
-    if (mark and mark.index == head.index) or home is None:
-        return directory
-    marks = {path: ServerMark.read(path) for path in sorted(home.glob("index-*"))}
-    same = [path for path, other in marks.items() if other and other.index == head.index]
-    if not same and is_new:
-        return directory
-    folder = same[0] if same else home / folder_name(head.index)
-    claim_data_folder(home)
-    note_folder(home, settings.addresses, settings.collection, folder.name)
-    return IndexDirectory(folder, home)
+        if head is not None and head.version and not _is_current(head, directory):
+            _fetch(catalog, head, directory)
 
 
 def _is_current(head: Head, directory: IndexDirectory) -> bool:
     """Return whether a catalog is the current snapshot here, and nothing of it is gone."""
     mark, name = ServerMark.read(directory.path), directory.current()
-    if not (mark and name and (mark.version, mark.machine) == (head.version, head.machine)):
+    wanted = (head.index, head.version, head.machine)
+    if not (mark and name and (mark.index, mark.version, mark.machine) == wanted):
         return False
     is_there = (directory.path / name / POINTS).exists()
     return name == directory.announced() and is_there and not directory.damage()

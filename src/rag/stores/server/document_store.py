@@ -329,7 +329,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         is_held = self._pins and self._snapshot
         if not is_held and time.monotonic() - self._refreshed >= _FRESH:
             try:
-                self.directory = refresh(self.settings, self.directory)
+                refresh(self.settings, self.directory)
             except StoreConnectionError:
                 if self.directory.current() is None:
                     raise
