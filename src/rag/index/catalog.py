@@ -47,46 +47,36 @@ class CatalogTables:
 
     def put(self, identity: str, title: str, modified: str, facts: Iterable[FieldValue]) -> None:
         """Record what a note has, in the place of what it had before."""
-        note, before = self._note(identity)
-        known = {fact: self._number(fact) for fact in dict.fromkeys(facts)}
-        fresh = [fact for fact, number in known.items() if number not in before]
-        self._db.executemany(
+        self.drop(identity)
+        numbers = [self._count(fact) for fact in dict.fromkeys(facts)]
+        note = self._db.execute(
+            "INSERT INTO cards (id, title, modified, facts) VALUES (?, ?, ?, ?)",
+            (identity, title, modified, json.dumps(numbers)),
+        ).lastrowid
+        pairs = [(number * _NOTES + (note or 0),) for number in numbers]
+        self._db.executemany("INSERT INTO bearers VALUES (?)", pairs)
+
+    def _count(self, fact: FieldValue) -> int:
+        """Count one more note that has a fact; return the fact's number."""
+        rows = self._db.execute(
             "INSERT INTO facts (field, value, notes) VALUES (?, ?, 1)"
-            " ON CONFLICT (field, value) DO UPDATE SET notes = notes + 1",
-            fresh,
+            " ON CONFLICT (field, value) DO UPDATE SET notes = notes + 1 RETURNING number",
+            fact,
         )
-        known |= {fact: self._number(fact) for fact in fresh if not known[fact]}
-        numbers = json.dumps([*known.values()])
-        if note:
-            self._db.execute(
-                "UPDATE cards SET title = ?, modified = ?, facts = ? WHERE number = ?",
-                (title, modified, numbers, note),
-            )
-        else:
-            made = self._db.execute(
-                "INSERT INTO cards (id, title, modified, facts) VALUES (?, ?, ?, ?)",
-                (identity, title, modified, numbers),
-            )
-            note = made.lastrowid or 0
-        self._db.executemany(
-            "INSERT INTO bearers VALUES (?)", [(known[fact] * _NOTES + note,) for fact in fresh]
-        )
-        self._take(note, before - {*known.values()})
+        return int(rows.fetchone()[0])
 
     def drop(self, identity: str) -> None:
         """Forget a note, and what no other note has."""
-        note, before = self._note(identity)
-        self._take(note, before)
-        self._db.execute("DELETE FROM cards WHERE number = ?", (note,))
-
-    def _note(self, identity: str) -> tuple[int, set[int]]:
-        """Return the number of a note, 0 where it is new, and those of its facts."""
         wanted = "SELECT number, facts FROM cards WHERE id = ?"
-        row = self._db.execute(wanted, (identity,)).fetchone()
-        return (row[0], set(json.loads(row[1]))) if row else (0, set())
+        for note, facts in self._db.execute(wanted, (identity,)).fetchall():
+            numbers = [(number,) for number in json.loads(facts)]
+            self._db.executemany(f"DELETE FROM bearers WHERE pair = ? * {_NOTES} + {note}", numbers)
+            self._db.executemany("UPDATE facts SET notes = notes - 1 WHERE number = ?", numbers)
+            self._db.executemany("DELETE FROM facts WHERE number = ? AND notes = 0", numbers)
+            self._db.execute("DELETE FROM cards WHERE number = ?", (note,))
 
     def _number(self, fact: FieldValue) -> int:
-        """Return the number of a fact, 0 where it is new."""
+        """Return the number of a fact, 0 where no note has it."""
         wanted = "SELECT number FROM facts WHERE field = ? AND value = ?"
         row = self._db.execute(wanted, fact).fetchone()
         return row[0] if row else 0
@@ -100,26 +90,16 @@ class CatalogTables:
             (first, first, first + _NOTES - 1, most),
         )
 
-    def _take(self, note: int, facts: Iterable[int]) -> None:
-        numbers = [(number,) for number in facts]
-        self._db.executemany(f"DELETE FROM bearers WHERE pair = ? * {_NOTES} + {note}", numbers)
-        self._db.executemany("UPDATE facts SET notes = notes - 1 WHERE number = ?", numbers)
-        self._db.executemany("DELETE FROM facts WHERE number = ? AND notes = 0", numbers)
-
     # -- reading -----------------------------------------------------------------------
 
     def tags(self) -> dict[str, int]:
         """Return every tag with the number of notes that have it, sorted."""
-        return dict(
-            self._db.execute(
-                "SELECT value, notes FROM facts WHERE field = ? ORDER BY value", (TAGS,)
-            )
-        )
+        query = "SELECT value, notes FROM facts WHERE field = ? ORDER BY value"
+        return dict(self._db.execute(query, (TAGS,)))
 
     def has_tag(self, tag: str) -> bool:
         """Return whether a note has exactly this tag."""
-        wanted = "SELECT 1 FROM facts WHERE field = ? AND value = ?"
-        return self._db.execute(wanted, (TAGS, tag)).fetchone() is not None
+        return self._number((TAGS, tag)) > 0
 
     def beside(self, tag: str, limit: int) -> list[str]:
         """Return the tags that stand beside a tag most often, as far as some of its notes tell."""
@@ -179,11 +159,11 @@ class CatalogTables:
 
     def bearing(self, field: str, holds: Callable[[str], bool]) -> list[str]:
         """Return the ids of the notes whose field has a value that a test holds of."""
-        known = self._db.execute("SELECT value, number FROM facts WHERE field = ?", (field,))
-        found: set[str] = set()
-        for number in [number for text, number in known if holds(text)]:
-            found.update(identity for (identity,) in self._notes_with("id", number))
-        return sorted(found)
+        values = self._db.execute("SELECT value, number FROM facts WHERE field = ?", (field,))
+        numbers = [number for value, number in values if holds(value)]
+        return sorted(
+            {identity for number in numbers for (identity,) in self._notes_with("id", number)}
+        )
 
     def with_values(self, values: Iterable[str], but: Collection[str]) -> set[str]:
         """Return the ids of the notes that hold one of some values, as written, in any front matter
@@ -236,8 +216,6 @@ class CatalogTables:
 
     def size(self) -> tuple[int, int]:
         """Return how many notes and facts there are."""
-        counts = self._db.execute(
-            "SELECT (SELECT count(*) FROM cards), (SELECT count(*) FROM facts)"
-        )
-        notes, facts = counts.fetchone()
+        query = "SELECT (SELECT count(*) FROM cards), (SELECT count(*) FROM facts)"
+        notes, facts = self._db.execute(query).fetchone()
         return notes, facts

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from rag.index.note_rows import transaction
@@ -42,7 +41,6 @@ class Vocabulary:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._of_length: dict[int, list[str]] = {}  # as far as they were asked for
 
     def add(self, words: Iterable[str]) -> None:
         """Add words, those that are there already too."""
@@ -73,44 +71,24 @@ class Vocabulary:
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
             return
-        nearest = self._nearest(word, slips, self._beginning_as(word, slips))
+        nearest = self._nearest(word, slips, word[0])
         # Few slips are in the first letter; most often this spares reading all words.
         if not nearest or nearest[0].slips > 1:
-            others = self._nearest(word, slips, self._about_as_long(word, slips))
-            nearest += [other for other in others if other.begins_otherwise]
-            nearest.sort()
+            nearest = self._nearest(word, slips)
         for near in nearest[:_MAX_NEAR]:
             yield near.word
 
-    def _beginning_as(self, word: str, slips: int) -> list[str]:
-        """Return the words with the first letter of another that are about as long."""
-        rows = self._db.execute(
-            "SELECT word FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
-            (word[0], word[0] + "\U0010ffff", len(word) - slips, len(word) + slips),
-        )
-        return [near for (near,) in rows]
-
-    def _about_as_long(self, word: str, slips: int) -> list[str]:
-        """Return all words about as long as another; they are kept for the next misspelt one."""
-        lengths = range(len(word) - slips, len(word) + slips + 1)
-        new: dict[int, list[str]] = {n: [] for n in lengths if n not in self._of_length}
-        if new:
-            rows = self._db.execute(
-                "SELECT length(word), word FROM words WHERE length(word) BETWEEN ? AND ?",
-                (min(new), max(new)),
-            )
-            for length, other in rows:
-                if length in new:
-                    new[length].append(other)
-            self._of_length |= new
-        return [*chain.from_iterable(self._of_length[length] for length in lengths)]
-
-    def _nearest(self, word: str, slips: int, known: list[str]) -> list[_Near]:
-        """Return those of some words that another may be a slip of."""
+    def _nearest(self, word: str, slips: int, beginning: str = "") -> list[_Near]:
+        """Return the words with some beginning that another may be a slip of."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA, JaroWinkler
 
-        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=None)
+        rows = self._db.execute(
+            "SELECT word FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            (beginning, beginning + "\U0010ffff", len(word) - slips, len(word) + slips),
+        )
+        words = [near for (near,) in rows]
+        similar = process.extract(word, words, scorer=OSA.distance, score_cutoff=slips, limit=None)
         return sorted(
             _Near(
                 int(distance),
@@ -119,13 +97,13 @@ class Vocabulary:
                 -JaroWinkler.similarity(word, near),
                 near,
             )
-            for near, distance, _ in found
+            for near, distance, _ in similar
             if not (_LETTERS.fullmatch(word) and _is_changed(word, near))
         )
 
     def _is_name(self, word: str) -> bool:
-        find = "SELECT 1 FROM names WHERE key = ?"
-        return self._db.execute(find, (word,)).fetchone() is not None
+        query = "SELECT 1 FROM names WHERE key = ?"
+        return self._db.execute(query, (word,)).fetchone() is not None
 
 
 def _is_changed(word: str, near: str) -> bool:
