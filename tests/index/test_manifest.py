@@ -110,14 +110,6 @@ def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
 # -- two steps -------------------------------------------------------------------------
 
 
-def test_an_intended_note_is_pending_until_it_is_finished(manifest: Manifest) -> None:
-    row = note("a.md")
-    manifest.begin_write([row])
-    assert manifest.note("work", "a.md").pending  # type: ignore[union-attr]
-    manifest.commit_write([row])
-    assert not manifest.note("work", "a.md").pending  # type: ignore[union-attr]
-
-
 def test_the_points_expected_are_all_chunks_and_unknown_while_one_is_pending(
     manifest: Manifest,
 ) -> None:
@@ -142,11 +134,6 @@ def test_a_forgotten_note_is_gone_and_its_namesake_in_another_vault_stays(
 def test_a_young_or_failed_file_must_be_read_again(manifest: Manifest, flag: str) -> None:
     manifest.commit_write([note("a.md"), note("b.md", **{flag: True})])
     assert manifest.stats("work") == {"a.md": (10, 20, False), "b.md": (10, 20, True)}
-
-
-def test_a_file_whose_writing_was_interrupted_must_be_read_again(manifest: Manifest) -> None:
-    manifest.begin_write([note("a.md")])
-    assert manifest.stats("work") == {"a.md": (10, 20, True)}
 
 
 # -- revisions -------------------------------------------------------------------------
@@ -233,11 +220,6 @@ def test_only_the_last_ending_is_left_out_of_a_file_name(manifest: Manifest) -> 
     assert manifest.named("v1") == []
 
 
-def test_a_title_that_is_the_file_name_too_is_one_name(manifest: Manifest) -> None:
-    manifest.commit_write([note("Plan.md", title="plan", aliases=["PLAN"], id="1")])
-    assert manifest.named("plan") == ["1"]
-
-
 def test_all_notes_of_a_name_are_named_in_order_of_their_ids(manifest: Manifest) -> None:
     manifest.commit_write(
         [
@@ -262,20 +244,6 @@ def test_a_note_keeps_its_names_when_it_only_needed_a_second_look(manifest: Mani
     assert manifest.named("Plan") == ["1"]
 
 
-def test_a_second_look_that_is_interrupted_leaves_a_note_its_names(
-    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(_: str) -> str:
-        raise KeyboardInterrupt
-
-    manifest.commit_write([note("a.md", title="Plan", id="1")])
-    with monkeypatch.context() as patch:
-        patch.setattr("rag.index.links.name_key", killed)
-        with pytest.raises(KeyboardInterrupt):
-            manifest.refresh([note("a.md", title="Plan", id="1")])
-    assert manifest.named("Plan") == ["1"]
-
-
 def test_a_forgotten_note_is_named_no_longer_and_its_namesake_is(manifest: Manifest) -> None:
     manifest.commit_write([note("plan.md", id="1"), note("plan.md", vault="home", id="2")])
     manifest.forget("work", ["plan.md", "never there.md"])
@@ -286,15 +254,6 @@ def test_a_note_without_chunks_is_not_named(manifest: Manifest) -> None:
     manifest.commit_write([note("a.md", title="Plan", id="1")])
     manifest.commit_write([note("a.md", title="Plan", chunks=0, id="1")])
     assert manifest.named("Plan") == []
-
-
-def test_a_generation_s_manifest_knows_names_and_words(manifest: Manifest, file: Path) -> None:
-    manifest.commit_write([note("a.md", title="Plan", id="1")])
-    manifest.vocabulary.add(["plan"])
-    manifest.close()
-    with Manifest.open_snapshot(file) as published:
-        assert published.named("plan") == ["1"]
-        assert published.vocabulary.starting_with("") == ["plan"]
 
 
 # -- facts -----------------------------------------------------------------------------
@@ -462,8 +421,3 @@ def test_totals_that_were_kept_are_those_of_an_unchanged_manifest(
         assert manifest.kept_totals() == (1, 2)
     manifest.commit_write([note("b.md", 3)])
     assert manifest.kept_totals() == manifest.totals() == (2, 5)
-
-
-def test_totals_that_were_never_kept_are_counted(manifest: Manifest) -> None:
-    manifest.commit_write([note("a.md", 2)])
-    assert manifest.kept_totals() == (1, 2)

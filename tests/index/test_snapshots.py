@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -114,21 +113,6 @@ def test_a_second_writer_may_wait_for_the_first(index: IndexDirectory, start: St
     assert output == "True\n"
 
 
-def test_the_lock_of_a_killed_writer_is_free(index: IndexDirectory, start: Start) -> None:
-    process = start(WRITER, index.path)
-    process.send_signal(signal.SIGKILL)
-    process.wait(20)
-    with index.writing():
-        pass
-
-
-def test_a_writer_that_leaves_lets_the_next_one_in(index: IndexDirectory) -> None:
-    with index.writing():
-        pass
-    with IndexDirectory(index.path).writing():
-        pass
-
-
 def test_the_lock_goes_when_the_writer_fails(index: IndexDirectory) -> None:
     with pytest.raises(ZeroDivisionError), index.writing():
         raise ZeroDivisionError
@@ -235,19 +219,6 @@ def test_what_a_killed_writer_changed_is_forgotten(index: IndexDirectory) -> Non
         assert (shard / "segments/one/vectors.dat").read_text() == "first"
 
 
-def test_the_newest_number_is_the_highest_of_all_generations(index: IndexDirectory) -> None:
-    assert index.newest() == 0
-    publish(index, 9)
-    publish(index, 10)
-    assert index.newest() == 10
-
-
-def test_an_old_generation_goes_when_the_next_one_comes(index: IndexDirectory) -> None:
-    publish(index, 1)
-    publish(index, 2)
-    assert snapshots(index) == ["gen-2"]
-
-
 def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
     index: IndexDirectory, start: Start
 ) -> None:
@@ -258,15 +229,6 @@ def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
     finish(reader)
     publish(index, 3)
     assert snapshots(index) == ["gen-3"]
-
-
-def test_the_generation_of_a_killed_reader_goes(index: IndexDirectory, start: Start) -> None:
-    publish(index, 1)
-    reader = start(READER, index.path)
-    reader.send_signal(signal.SIGKILL)
-    reader.wait(20)
-    publish(index, 2)
-    assert snapshots(index) == ["gen-2"]
 
 
 def test_any_number_of_readers_hold_a_generation(index: IndexDirectory) -> None:
@@ -287,15 +249,6 @@ def test_what_a_killed_writer_left_half_copied_is_swept(index: IndexDirectory) -
     (half / SHARD).mkdir()
     publish(index, 2)
     assert not half.exists()
-
-
-def test_a_generation_half_copied_before_is_copied_anew(index: IndexDirectory) -> None:
-    half = index.path / ".gen-1.tmp"
-    with index.writing():
-        make_owned(half)
-    (half / "left over").touch()
-    publish(index, 1)
-    assert not (index.path / "gen-1/left over").exists()
 
 
 def test_a_generation_that_was_never_announced_is_swept(index: IndexDirectory) -> None:
@@ -382,12 +335,6 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
     assert index.current() == "gen-1"
 
 
-def test_a_generation_is_published_with_the_file_that_readers_lock(index: IndexDirectory) -> None:
-    """On a full disk, or one that is read only, a reader may not be able to make it."""
-    publish(index, 1)
-    assert (index.path / "gen-1.lock").exists()
-
-
 # -- sparse copies ---------------------------------------------------------------------
 
 
@@ -411,23 +358,6 @@ def test_a_copy_has_the_same_bytes_and_takes_no_more_room(
     data = sum(size * 4 for size, piece in parts if piece == b"data")
     assert (folder / "target").stat().st_blocks * 512 <= data + (len(parts) + 1) * (64 << 10)
     shutil.rmtree(folder)
-
-
-def test_a_file_that_is_nearly_all_hole_stays_so(tmp_path: Path) -> None:
-    with (tmp_path / "source").open("wb") as out:
-        out.seek(200 << 20)
-        out.write(b"end")
-    copy_file(tmp_path / "source", tmp_path / "target")
-    stat = (tmp_path / "target").stat()
-    assert stat.st_size == (200 << 20) + 3
-    assert stat.st_blocks * 512 < 1 << 20
-
-
-def test_blocks_of_zeros_become_holes(tmp_path: Path) -> None:
-    (tmp_path / "source").write_bytes(b"start" + bytes(8 << 20) + b"end")
-    copy_file(tmp_path / "source", tmp_path / "target")
-    assert (tmp_path / "target").read_bytes() == (tmp_path / "source").read_bytes()
-    assert (tmp_path / "target").stat().st_blocks * 512 < 1 << 20
 
 
 def test_a_folder_is_copied_whole_but_for_what_is_skipped(tmp_path: Path) -> None:
