@@ -12,10 +12,9 @@ from rag.config import RAGConfig
 from rag.exceptions import LockedError
 from rag.index.embedding_space import read_embedded
 from rag.index.manifest import published_manifest
-from rag.index.snapshots import IndexDirectory
+from rag.index.snapshots import IndexDirectory, lock_index
 from rag.indexing import chunk_embedding
 from rag.indexing.run import IndexRun
-from rag.support.durable_files import lock_index
 
 NOTES = {
     f"{number}.md": f"---\nmodified: 2026-01-0{number}\n---\n{number} is it\n"

@@ -358,10 +358,6 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
 def check_files(examination: Examination) -> Iterator[CheckResult]:
     """Read every file of the current snapshot, and compare it with its checksum."""
     directory = IndexDirectory(examination.config.index_dir)
-    for file, kind in directory.strange_files():
-        if file.name != CURRENT:  # without which no index is read, as is told already
-            hint = f"Move {file} away, then run `rag index`."
-            yield _fail("files", f"{file} is {kind}, and should be a file", hint)
     try:
         snapshot = directory.open_current()
     except IndexUnavailableError:  # told already

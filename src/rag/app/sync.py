@@ -91,7 +91,6 @@ def sync(
         directory = IndexDirectory.of(config)  # what cannot be read of it is not needed
     notice = _become_writer(config, directory, request)
     registry = Registry.load(config)
-    registry.check_place()  # before a rebuild takes anything away
     # A bad one is refused before the index is made or locked.
     registry.identify_all(config, request.folders, request.name)
     try:

@@ -92,8 +92,7 @@ def link_key(name: str) -> str:
 
 def leads_to_a_file(target: str) -> bool:
     """Return whether a link leads to a picture or another file that is no note."""
-    found = _OTHER_FILE.search(target)
-    return bool(found) and not target.lower().endswith(SUFFIXES)
+    return bool(_OTHER_FILE.search(target)) and not target.lower().endswith(SUFFIXES)
 
 
 def matching_notes(
@@ -112,9 +111,11 @@ def matching_notes(
     others = [note for note in notes if note.vault != vault]
     for some, within in ((own, folder), (others, None)):
         for answers in _readings(target, within):
-            found = [note for note in some if answers(note)]
-            if found:
-                return _without_other_kinds(target, found)
+            if matches := [note for note in some if answers(note)]:
+                if target.lower().endswith(SUFFIXES):
+                    return matches
+                # A link that names no suffix means notes in Markdown, where there are some.
+                return [m for m in matches if m.path.lower().endswith(MARKDOWN)] or matches
     return []
 
 
@@ -146,13 +147,6 @@ def _bare(path: str) -> str:
     return path.removesuffix(path[len(path) - len(suffix) :]) if suffix else path
 
 
-def _without_other_kinds(target: str, found: list[NamedNote]) -> list[NamedNote]:
-    """Return the notes in Markdown, where a link names no suffix and there are some."""
-    if target.lower().endswith(SUFFIXES):
-        return found
-    return [note for note in found if note.path.lower().endswith(MARKDOWN)] or found
-
-
 # -- links -----------------------------------------------------------------------------
 
 
@@ -175,17 +169,12 @@ class Link(NamedTuple):
         stands, its `target`, its `state` (`ok`, `ambiguous` or `broken`), and `to`, the notes that
         it may mean."""
         source, *notes = [
-            {"vault": one.vault, "path": one.path, "title": one.title}
-            for one in (self.source, *self.notes)
+            {"vault": note.vault, "path": note.path, "title": note.title}
+            for note in (self.source, *self.notes)
         ]
         state = "ok" if self.is_clear else "ambiguous" if notes else "broken"
-        return {
-            "from": source,
-            "line": self.line,
-            "target": self.target,
-            "state": state,
-            "to": notes,
-        }
+        head = {"from": source, "line": self.line, "target": self.target}
+        return {**head, "state": state, "to": notes}
 
 
 class LinkTables:
@@ -251,7 +240,7 @@ class LinkTables:
             for links, *row in rows.fetchall()
             if among is None or row[0] in among
             for link in self._of(_note(*row), json.loads(links), keys)
-            if [one.id for one in link.notes] == [note.id]
+            if [target.id for target in link.notes] == [note.id]
         ]
 
     def wrong_links(self) -> Iterator[Link]:

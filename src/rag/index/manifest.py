@@ -432,9 +432,9 @@ def fingerprint(config: RAGConfig) -> str:
     return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def readable(known: str) -> bool:
+def readable(fingerprint: str) -> bool:
     """Return whether an index of that fingerprint can be searched by this program."""
-    facts = json.loads(known or "{}")
+    facts = json.loads(fingerprint or "{}")
     return (facts.get("schema"), facts.get("tokenizer")) == (SCHEMA_VERSION, LEXICAL_VERSION)
 
 

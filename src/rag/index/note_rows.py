@@ -125,23 +125,23 @@ class VaultFacts:
     notices: Mapping[str, str] = field(default_factory=dict)
 
 
-def spans_of_copies(times: Iterable[int], known: Sequence[Span] = ()) -> tuple[Span, ...]:
+def spans_of_copies(times: Iterable[int], before: Sequence[Span] = ()) -> tuple[Span, ...]:
     """Return the minutes in which a vault was copied, each by its first and last moment.
 
     That is a minute in which more than half of its files, and at least 5, were last written. What
     was found once stays so, though files are edited later; those have times of their own then.
 
     :param times: when each file of the vault was last written, in nanoseconds since the epoch.
-    :param known: what was found before.
+    :param before: those of an earlier run.
     """
     ordered = sorted(times)
     most = max(len(ordered) // 2, _FEWEST - 1)
     for first, last in zip(ordered, ordered[most:], strict=False):
         if last - first <= _MINUTE:
-            if _holding(first / 1e9, known):
+            if _holding(first / 1e9, before):
                 break
-            return (*known, (first, first + _MINUTE))[-_MOST_SPANS:]
-    return tuple(known)
+            return (*before, (first, first + _MINUTE))[-_MOST_SPANS:]
+    return tuple(before)
 
 
 def own_time(seconds: float | None, copied: Sequence[Span]) -> float | None:

@@ -61,7 +61,7 @@ from rag.support.disk_space import (
 )
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.owned_folders import MARK, claim_data_folder, make_owned, remove
-from rag.support.regular_files import read_file, strange_kind
+from rag.support.regular_files import read_file, without_waiting
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -94,14 +94,6 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     with suppress(OSError):  # it may be somebody else's
         (path / DAMAGED).write_text(details, "utf-8", "replace")
     return IndexUnavailableError(f"the index at {path} is damaged", details, hint=INDEX_FROM_NOTES)
-
-
-def not_a_file(path: Path, kind: str) -> IndexUnavailableError:
-    """Return the error that says that something else is in the place of a file."""
-    return IndexUnavailableError(
-        f"{path} is {kind}, and should be a file",
-        hint=f"Move {path} away, then run `rag index`.",
-    )
 
 
 class IndexSnapshot:
@@ -164,23 +156,11 @@ class IndexDirectory:
         return next(filter(self.is_whole, names), announced)
 
     def announced(self) -> str | None:
-        """Return the name in CURRENT, though nothing may have it; `None` when there is none.
-
-        :raises IndexUnavailableError: when it is no file.
-        """
-        file = self.path / CURRENT
-        if kind := strange_kind(file):
-            raise not_a_file(file, kind)
+        """Return the name in CURRENT, though nothing may have it; `None` when there is none."""
         try:
-            return file.read_text("ascii", "replace").strip() or None
+            return read_file(self.path / CURRENT).decode("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
-
-    def strange_files(self) -> Iterator[tuple[Path, str]]:
-        """Yield what is in the place of CURRENT or of a lock, and what it is: "a folder"."""
-        for file in (self.path / _LOCK, self.path / CURRENT, *self.path.glob("gen-*.lock")):
-            if kind := strange_kind(file):
-                yield file, kind
 
     def is_whole(self, name: str) -> bool:
         """Return whether the files that a snapshot cannot do without are there, and not empty."""
@@ -190,7 +170,7 @@ class IndexDirectory:
         with suppress(OSError, ValueError):
             int(read_file(self.path / name / POINTS))
             facts = [(self.path / name / part).stat() for part in parts]
-            return all(S_ISDIR(found.st_mode) or found.st_size for found in facts)
+            return all(S_ISDIR(part.st_mode) or part.st_size for part in facts)
         return False
 
     def damage(self, all_read: bool = False) -> list[str]:
@@ -233,12 +213,12 @@ class IndexDirectory:
         """Open what a reader locks; nothing where it is missing and may not be made.
 
         Who may not write it may lock it none the less. On a disk that is read only nobody removes
-        a snapshot, and neither where something else is in the place of the file.
+        a snapshot.
         """
         path = self.path / f"{name}.lock"
-        for mode in () if strange_kind(path) else ("ab", "rb"):
+        for mode in ("ab", "rb"):
             with suppress(OSError):
-                return path.open(mode)
+                return open(path, mode, opener=without_waiting)
         return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
@@ -252,13 +232,10 @@ class IndexDirectory:
         :param wait: wait for another writer to finish instead of failing.
         :param brief: this one will let go in some seconds: others wait so long in any case.
         :raises LockedError: when another process is the writer.
-        :raises IndexUnavailableError: when something else is in the place of a file.
         """
         if self._lock is None:
             self._make()
-            for file, kind in self.strange_files():
-                raise not_a_file(file, kind)
-            self._lock = _lock(self.path / _LOCK, wait, brief)
+            self._lock = lock_index(self.path / _LOCK, wait, brief)
             self.clear_unfinished()
         self._holders += 1
         try:
@@ -379,8 +356,8 @@ class IndexDirectory:
         current = self.current()
         for left in Path(MEMORY).glob(f"{LINKED}*"):
             with suppress(OSError):  # it may be gone meanwhile
-                seen = left.lstat()
-                if seen.st_uid == os.getuid() and time.time() - seen.st_mtime > _OPENING:
+                facts = left.lstat()
+                if facts.st_uid == os.getuid() and time.time() - facts.st_mtime > _OPENING:
                     shutil.rmtree(left)
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return
@@ -444,7 +421,7 @@ def _name(number: int) -> str:
     return f"gen-{number}"
 
 
-def _lock(path: Path, wait: bool, brief: bool) -> IO[bytes]:
+def lock_index(path: Path, wait: bool = False, brief: bool = False) -> IO[bytes]:
     """Be the one process that writes an index; return the file of the lock, held until it is
     closed, by the process's end too. Parameters and errors are those of `IndexDirectory.writing`.
     """

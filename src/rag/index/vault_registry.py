@@ -15,7 +15,7 @@ from shlex import quote
 from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
 from rag.index.manifest import published_manifest
-from rag.index.snapshots import IndexDirectory, not_a_file
+from rag.index.snapshots import IndexDirectory
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
@@ -67,22 +67,13 @@ class Registry:
                 notice += "; take out again, with `rag vault remove`, what you had taken out"
             return cls(file, vaults, set(), notice)
 
-    def check_place(self) -> None:
-        """Make sure that the registry can be written.
-
-        :raises IndexUnavailableError: when a folder is in the place of the file.
-        """
-        if self.file.is_dir():
-            raise not_a_file(self.file, strange_kind(self.file))
-
     def save(self) -> None:
-        """Write the registry, all of it or nothing; errors are those of `check_place`."""
+        """Write the registry, all of it or nothing."""
         data = {
             "vaults": {name: str(path) for name, path in sorted(self.vaults.items())},
             "removed": sorted(self.removed),
         }
         claim_data_folder(self.file.parent)
-        self.check_place()
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         replace_durably(self.file, text.encode("utf-8"))
         self.notice = ""
@@ -102,14 +93,14 @@ class Registry:
         root = root.resolve()
         if not _is_unicode(str(root)):
             raise UsageError(f"the name of {folder} is not valid UTF-8", hint="Rename the folder.")
-        known = configured_vaults(config, self)
+        vaults = configured_vaults(config, self)
         wanted = nfc(name or root.name or "root")
-        for other, path in known.items():
+        for other, path in vaults.items():
             if path == root and (not name or other == wanted):
                 return other, root
-        if wanted in known:
+        if wanted in vaults:
             raise UsageError(
-                f"a vault named {wanted!r} exists already: {known[wanted]}",
+                f"a vault named {wanted!r} exists already: {vaults[wanted]}",
                 hint=_name_it(folder),
             )
         if "/" in wanted or not wanted.strip():
@@ -132,20 +123,20 @@ class Registry:
 
         :raises UsageError: as `identify`, and when two of the folders would have one name.
         """
-        found: dict[str, Path] = {}
+        vaults: dict[str, Path] = {}
         for folder in folders:
             vault, root = self.identify(config, folder, name)
-            if found.setdefault(vault, root) != root:
+            if vaults.setdefault(vault, root) != root:
                 raise UsageError(
-                    f"two folders cannot both be the vault {vault!r}: {found[vault]} and {root}",
+                    f"two folders cannot both be the vault {vault!r}: {vaults[vault]} and {root}",
                     hint=_name_it(folder),
                 )
-        return found
+        return vaults
 
     def add(self, config: RAGConfig, vaults: Mapping[str, Path]) -> bool:
         """Add what `identify_all` found, and return whether that changed anything to be saved."""
-        known = configured_vaults(config, self)
-        fresh = {vault: root for vault, root in vaults.items() if known.get(vault) != root}
+        before = configured_vaults(config, self)
+        fresh = {vault: root for vault, root in vaults.items() if before.get(vault) != root}
         self.removed -= fresh.keys()
         self.vaults |= fresh
         return bool(fresh)
@@ -216,14 +207,14 @@ def _name_it(folder: Path) -> str:
     return f"Give this one another name: `rag index --name NAME {quote(str(folder))}`"
 
 
-def unknown_vault(name: str, known: list[str]) -> UsageError:
+def unknown_vault(name: str, vaults: list[str]) -> UsageError:
     """Return the error for a vault that does not exist, with the near names, or else some."""
-    if not known:
+    if not vaults:
         return UsageError(f"no vault named {name!r}", hint=NO_VAULT)
-    keys = {name_key(one): one for one in known}
+    keys = {name_key(vault): vault for vault in vaults}
     near = [keys[key] for key in get_close_matches(name_key(name), keys, 3, 0.6)]
-    more = ", …" if len(known) > _SHOWN else ""
-    there = f"There are: {', '.join(known[:_SHOWN])}{more}."
+    more = ", …" if len(vaults) > _SHOWN else ""
+    there = f"There are: {', '.join(vaults[:_SHOWN])}{more}."
     if near:
         there = f"Did you mean: {', '.join(near)}?"
     return UsageError(f"no vault named {name!r}", hint=f"{there} `rag vault list` shows all.")

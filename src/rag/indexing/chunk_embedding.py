@@ -30,11 +30,9 @@ from rag.index.background import (
 )
 from rag.index.embedding_space import Space, other_model, read_embedded, record_embedded
 from rag.index.manifest import UNEMBEDDED, Manifest
-from rag.index.snapshots import not_a_file
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.pipeline import texts_of, write_vectors
 from rag.indexing.reports import EmbeddingReport, Progress, unseen
-from rag.support.regular_files import strange_kind
 from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
@@ -249,14 +247,8 @@ def _place(chunk: Document) -> str:
 
 @contextmanager
 def alone(directory: IndexDirectory) -> Iterator[bool]:
-    """Be the one process that makes vectors of an index; yield whether this one is.
-
-    :raises IndexUnavailableError: when something else is in the place of the lock.
-    """
-    path = directory.path / _LOCK
-    if kind := strange_kind(path):
-        raise not_a_file(path, kind)
-    with path.open("a+b") as lock:
+    """Be the one process that makes vectors of an index; yield whether this one is."""
+    with (directory.path / _LOCK).open("a+b") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -57,8 +57,8 @@ def disk_full(folder: str | Path, need: int = 0, details: str = "") -> DiskFullE
     :param details: what the engine or the system said.
     """
     free = free_room(folder)
-    if found := _NEEDED.search(details):
-        need = max(need, int(float(found[1]) * (1 << _UNITS[found[2]])))
+    if needed := _NEEDED.search(details):
+        need = max(need, int(float(needed[1]) * (1 << _UNITS[needed[2]])))
     need = max(need, free + LITTLE)
     return DiskFullError(
         f"the disk is full: {-(-need >> 20)} MB needed, {free >> 20} MB free at {folder}",
@@ -89,7 +89,7 @@ def is_of_full_disk(error: BaseException, folder: Path | None = None) -> bool:
     while cause is not None:
         is_full = isinstance(cause, OSError) and cause.errno in _FULL
         is_full |= getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-        if is_full or any(said in str(cause) for said in _SAID):
+        if is_full or any(words in str(cause) for words in _SAID):
             return True
         cause = cause.__cause__
     return False

@@ -119,11 +119,11 @@ def _claim(folder: Path) -> None:
     narrow(folder)
 
 
-def _check(folder: Path, known: re.Pattern[str]) -> None:
+def _check(folder: Path, allowed: re.Pattern[str]) -> None:
     """:raises UsageError: when a folder without the mark holds something that is not ours."""
     if is_marked(folder):
         return
-    foreign = [path.name for path in _entries(folder) if not known.fullmatch(path.name)]
+    foreign = [path.name for path in _entries(folder) if not allowed.fullmatch(path.name)]
     if foreign and not is_marked(folder):  # another process may have made it ours meanwhile
         raise _not_ours(folder, f"holds files that are not rag's ({min(foreign)!r})")
 

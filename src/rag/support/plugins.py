@@ -60,13 +60,13 @@ def make_plugin(group: str, name: str, *arguments: Any) -> Any:
         raise _failed(entry, "cannot be made", error) from error
 
 
-def unknown_name(what: str, name: str, known: Sequence[str]) -> UsageError:
+def unknown_name(what: str, name: str, names: Sequence[str]) -> UsageError:
     """Return the error for a name that nothing has, with the nearest names.
 
     :param what: what was to be named, such as `transform`.
     """
-    near = get_close_matches(canonical(name), known, 3, 0.5)
-    hint = f"There are {', '.join(known)}." if known else "None is installed."
+    near = get_close_matches(canonical(name), names, 3, 0.5)
+    hint = f"There are {', '.join(names)}." if names else "None is installed."
     if near:
         hint = f"Did you mean {' or '.join(near)}? {hint}"
     return UsageError(f"no {what} is named {name!r}", hint=hint)
@@ -85,13 +85,13 @@ def _entries(group: str) -> dict[str, list[EntryPoint]]:
 
 def _entry(group: str, name: str) -> EntryPoint:
     entries = _entries(group)
-    found = entries.get(canonical(name))
-    if not found:
+    declared = entries.get(canonical(name))
+    if not declared:
         raise unknown_name(f"plug-in of {group}", name, sorted(entries))
-    if len(found) > 1:
-        owners = ", ".join(sorted(map(_owner, found)))
+    if len(declared) > 1:
+        owners = ", ".join(sorted(map(_owner, declared)))
         raise RAGError(f"more than one plug-in is named {name!r}: of {owners}", hint="Remove one.")
-    return found[0]
+    return declared[0]
 
 
 def _load(entry: EntryPoint) -> Any:

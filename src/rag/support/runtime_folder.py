@@ -26,13 +26,13 @@ def folder() -> str:
     """
     user = os.geteuid()
     for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}"):
-        found = os.path.join(place, "rag")
-        if os.path.isabs(place) and _is_short(found) and _is_own(place):
-            return found
+        path = os.path.join(place, "rag")
+        if os.path.isabs(place) and _is_short(path) and _is_own(place):
+            return path
     temporary = os.environ.get("TMPDIR", "")
-    found = os.path.join(temporary, f"rag-{user}")
-    is_place = os.path.isabs(temporary) and os.path.isdir(temporary) and _is_short(found)
-    return found if is_place else f"/tmp/rag-{user}"
+    path = os.path.join(temporary, f"rag-{user}")
+    is_place = os.path.isabs(temporary) and os.path.isdir(temporary) and _is_short(path)
+    return path if is_place else f"/tmp/rag-{user}"
 
 
 def _is_short(path: str) -> bool:
@@ -55,10 +55,10 @@ def check_folder(path: str) -> None:
     _check(path, os.lstat(path))
 
 
-def _check(path: str, found: os.stat_result) -> None:
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+def _check(path: str, facts: os.stat_result) -> None:
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
         raise UntrustedError(f"{path} is no folder of yours")
-    if found.st_mode & 0o077:
+    if facts.st_mode & 0o077:
         raise UntrustedError(f"others may enter {path}")
 
 
@@ -96,9 +96,9 @@ def _check_links(path: str) -> None:
     """Refuse a path with a link in it that neither the user nor root has made."""
     at = os.path.dirname(path)
     while at not in ("", "/"):
-        found = os.lstat(at)
-        if stat.S_ISLNK(found.st_mode) and found.st_uid not in (0, os.geteuid()):
-            raise UntrustedError(f"{at} is a link of user {found.st_uid}")
+        facts = os.lstat(at)
+        if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, os.geteuid()):
+            raise UntrustedError(f"{at} is a link of user {facts.st_uid}")
         at = os.path.dirname(at)
 
 

@@ -32,8 +32,8 @@ def with_few_marks(text: str) -> str:
     return _LONG_RUN.sub(_without_excess, text)
 
 
-def _without_excess(found: re.Match[str]) -> str:
-    run = found[0]
+def _without_excess(match: re.Match[str]) -> str:
+    run = match[0]
     if run.isascii():
         return run
     kept: list[str] = []
