@@ -162,16 +162,6 @@ def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
     assert told == sorted(told)
 
 
-def test_progress_is_told_within_a_portion(vault, config, cut, monkeypatch) -> None:
-    cut(1_000_000, 1)
-    monkeypatch.setattr(portions, "SMALLEST", 1)
-    monkeypatch.setattr(portions, "_BATCH_CHUNKS", 20)  # two of each note
-    told = []
-    with IndexRun(config) as run:
-        run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
-    assert told == [(0, 40), (10, 40), (20, 40), (30, 40), (40, 40), (40, 40), (40, 40)]
-
-
 # -- what goes wrong -------------------------------------------------------------------
 
 
@@ -186,22 +176,6 @@ def test_notes_that_cannot_be_read_are_told_and_the_others_indexed(
     (vault / "06.md").write_text(original.replace("title: Note 6", "title: Note: 6"))
     report = refresh(v=vault).vaults["v"]
     assert (report.added, [*report.problems]) == (39, ["06.md"])
-
-
-def test_an_error_is_the_same_whoever_meets_it(vault, config, refresh, tmp_path, cut) -> None:
-    said = []
-    for processes in (1, 2):
-        other = replace(config, data_dir=tmp_path / f"data{processes}")
-        directory = IndexDirectory(other.index_dir)
-        with directory.writing():
-            parts = directory.parts
-        parts.write_text("in the way")
-        cut(1200, processes)
-        with pytest.raises(IndexingError) as raised:
-            refresh(other, v=vault)
-        said.append((raised.value.message, raised.value.details.replace(str(parts), "PARTS")))
-    assert said[0] == said[1]
-    assert said[0][0] == "the indexing pipeline failed" and "PARTS" in said[0][1]
 
 
 def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
@@ -239,14 +213,6 @@ def test_an_answer_that_breaks_off_is_one_of_a_process_that_died(
     monkeypatch.setattr(sys, "executable", str(python))
     with pytest.raises(IndexingError, match=r"ended before its time.*exit code 0"):
         refresh(v=vault)
-
-
-def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_path, capfd) -> None:
-    with PythonProcess(portions.__name__, portions.work.__name__) as worker:
-        worker.answers.close()
-        worker.order(portions.NoteBatch("v", str(tmp_path), [], config.index, str(tmp_path / "i")))
-        assert worker.process.wait(20) == 0
-    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -325,14 +291,6 @@ def test_no_process_survives_the_writer(writer, end) -> None:
     assert all(map(is_gone, pids))
 
 
-def test_the_lock_of_a_killed_writer_is_free_at_once(writer, config) -> None:
-    process, _ = writer
-    process.kill()
-    process.wait(20)
-    with IndexDirectory(config.index_dir).writing():
-        pass
-
-
 def test_ctrl_c_reaches_the_writer_only(writer) -> None:
     process, pids = writer
     assert {os.getpgid(pid) for pid in pids}.isdisjoint({os.getpgid(process.pid)})
@@ -357,14 +315,6 @@ def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes: list[int
     assert [file for run in runs for file in run] == (files if sum(sizes) >= 1_000_000 else [])
 
 
-@given(st.lists(st.integers(1, 100_000), min_size=200, max_size=400))
-def test_portions_are_of_about_one_size(sizes: list[int]) -> None:
-    files = [NoteFile(f"{n}", f"{n}", size, 0) for n, size in enumerate(sizes)]
-    weights = [sum(file.size for file in run) for run in split(files)]
-    assert not weights or max(weights) <= 2 * portions.USUAL
-    assert len(weights) < 2 or max(weights) - min(weights) <= 2 * max(sizes)
-
-
 @pytest.mark.parametrize(("megabytes", "count"), [(8, 1), (9, 2), (20, 4), (43, 6), (217, 14)])
 def test_two_processes_have_something_to_do_as_soon_as_it_pays(megabytes: int, count: int) -> None:
     files = [NoteFile(f"{n}", f"{n}", megabytes * 1000, 0) for n in range(1000)]
@@ -385,13 +335,6 @@ def test_without_a_python_to_start_this_process_does_it(
     cut(1200, 2)
     monkeypatch.setattr(portions, "PythonProcess", None)
     monkeypatch.setattr(sys, "executable", "/opt/server/plugin-host")
-    assert refresh(v=vault).notes == 40
-
-
-def test_a_frozen_program_is_not_started_again(vault, refresh, cut, monkeypatch) -> None:
-    cut(1200, 2)
-    monkeypatch.setattr(portions, "PythonProcess", None)
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert refresh(v=vault).notes == 40
 
 

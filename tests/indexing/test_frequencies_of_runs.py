@@ -126,17 +126,6 @@ def test_a_removed_vault_counts_no_more(config, refresh, vault, write_notes):
     assert_true(config)
 
 
-def test_an_index_of_the_former_layout_is_made_anew_and_says_so(config, refresh, vault):
-    refresh(v=vault)
-    with IndexRun(config) as run:
-        known = run.manifest.get("fingerprint")
-        run.manifest.set(fingerprint=known.replace('"schema": ', '"schema": 1'))
-        run.publish()
-    report = refresh(v=vault)
-    assert "the index is rebuilt" in report.notices[0]
-    assert_true(config)
-
-
 def test_on_a_server_points_of_a_rebuilt_index_count_no_more(config, refresh, vault, own_qdrant):
     remote = replace(config, store=StoreConfig(url=own_qdrant.url))
     refresh(remote, v=vault)

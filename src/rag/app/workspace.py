@@ -10,7 +10,7 @@ What reads no snapshot (`get_note`, `sync`, `read_status`, …) is a function of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -145,7 +145,21 @@ class Workspace:
         :param of: only what is below this; of a property, its values.
         """
         with self.manifest() as manifest:
-            return _COUNTERS[kind](manifest, of)
+            if kind == "vaults":
+                counts = manifest.counts().items()
+                return {vault: notes for vault, (notes, _) in counts if of in ("", vault)}
+            if kind == "folders":
+                return _count_folders(manifest, of.strip("/ "))
+            if kind == "properties":
+                numbers = manifest.catalogue.counts(name_key(of.strip()))
+            else:
+                above, tags = name_key(of.strip("# /")), manifest.catalogue.tags().items()
+                numbers = [
+                    (tag, notes)
+                    for tag, notes in tags
+                    if not above or f"{tag}/".startswith(f"{above}/")
+                ]
+        return dict(sorted(numbers, key=lambda number: (-number[1], number[0])))
 
     def warm_up(self) -> None:
         """Do what the first search does once, so that it need not; no server of models is asked.
@@ -180,42 +194,14 @@ class Workspace:
         self.close()
 
 
-def _count_vaults(manifest: Manifest, name: str) -> dict[str, int]:
-    counts = {vault: notes for vault, (notes, _) in manifest.counts().items()}
-    return counts if not name else {name: counts[name]} if name in counts else {}
-
-
-def _count_tags(manifest: Manifest, above: str) -> dict[str, int]:
-    above = name_key(above.strip("# /"))
-    tags = manifest.catalogue.tags().items()
-    return _by_number((t, n) for t, n in tags if not above or f"{t}/".startswith(f"{above}/"))
-
-
-def _count_properties(manifest: Manifest, name: str) -> dict[str, int]:
-    return _by_number(manifest.catalogue.counts(name_key(name.strip())))
-
-
 def _count_folders(manifest: Manifest, above: str) -> dict[str, int]:
     """Return `vault/folder` with how many notes lie in it or below."""
-    above = above.strip("/ ")
     counts: Counter[str] = Counter()
     for vault, path, *_ in manifest.names():
         folders = f"{vault}/{path}".split("/")[:-1]
-        counts.update(accumulate(folders, lambda one, other: f"{one}/{other}"))
+        counts.update(accumulate(folders, "{}/{}".format))
     return {
         folder: notes
         for folder, notes in sorted(counts.items())
         if not above or f"{folder}/".startswith(f"{above}/") or f"/{above}/" in f"{folder}/"
     }
-
-
-def _by_number(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    return dict(sorted(counts, key=lambda one: (-one[1], one[0])))
-
-
-_COUNTERS = {
-    "tags": _count_tags,
-    "properties": _count_properties,
-    "folders": _count_folders,
-    "vaults": _count_vaults,
-}
