@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from rag.config import RAGConfig
-from rag.exceptions import LockedError
 from rag.index.embedding_space import read_embedded
 from rag.index.manifest import published_manifest
-from rag.index.snapshots import IndexDirectory, lock_index
+from rag.index.snapshots import IndexDirectory
 from rag.indexing import chunk_embedding
 from rag.indexing.run import IndexRun
+from rag.support.vector_digest import TEXTS
 
 NOTES = {
     f"{number}.md": f"---\nmodified: 2026-01-0{number}\n---\n{number} is it\n"
@@ -48,7 +48,7 @@ def run(settings: RAGConfig, work: Path) -> Callable[..., IndexRun]:
 
 
 def sent(server) -> list[str]:
-    return [text for text in server.inputs() if text != "a"]
+    return [text for text in server.inputs() if text not in TEXTS]
 
 
 def embedded(config: RAGConfig) -> int:
@@ -148,29 +148,9 @@ def test_how_fast_it_was_is_kept_for_who_asks_how_long_it_takes(run, server, set
     assert found and found.rate > 0 and found.lacking == 0
 
 
-class TestTheLock:
-    @pytest.fixture
-    def file(self, tmp_path: Path) -> Path:
-        return tmp_path / "lock"
-
-    def test_that_is_held_for_long_is_not_waited_for(self, file) -> None:
-        with lock_index(file), pytest.raises(LockedError, match=str(os.getpid())):
-            lock_index(file)
-
-    def test_that_is_held_briefly_is_waited_for(self, file) -> None:
-        held = lock_index(file, brief=True)
-        child = os.fork()
-        if child == 0:
-            try:
-                held.close()
-                lock_index(file)
-            except LockedError:
-                os._exit(1)
-            os._exit(0)
-        held.close()
-        assert os.waitpid(child, 0)[1] == 0
-
-    def test_of_a_process_that_was_killed_is_free(self, file) -> None:
-        lock_index(file, brief=True).close()
-        with lock_index(file):
-            assert file.read_text() == str(os.getpid())
+def test_a_lock_that_is_held_briefly_is_waited_for(tmp_path: Path) -> None:
+    held = IndexDirectory(tmp_path / "index").writing(brief=True)
+    held.__enter__()
+    Timer(0.2, lambda: held.__exit__(None, None, None)).start()
+    with IndexDirectory(tmp_path / "index").writing():
+        pass

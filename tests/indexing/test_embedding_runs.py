@@ -31,6 +31,7 @@ from rag.index.vector_cache import VECTORS
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
+from rag.support.vector_digest import TEXTS
 
 NOTES = {
     "kettle.md": "# Kettle\n\nThe kettle boils water.\n\n## Descaling\n\nUse vinegar.\n",
@@ -58,7 +59,7 @@ def sent(server) -> Callable[[], list[str]]:
     def since() -> list[str]:
         nonlocal seen
         fresh, seen = server.inputs()[seen:], len(server.inputs())
-        return sorted(text for text in fresh if text != "a")
+        return sorted(text for text in fresh if text not in TEXTS)
 
     return since
 
