@@ -22,7 +22,7 @@ FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space month_names regular_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} answers search query indexing pipeline_errors pipeline_parts vector_digest"
-ANSWER = f"{SEARCH} qa context plugins"
+ANSWER = f"{SEARCH} qa context plugins settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 APP = "app json_reports"
@@ -40,10 +40,11 @@ TABLE = {
     " answers clients indexing vector_digest",
     "ask backups": f"{ANSWER} {APP} runtime_folder",
     "plan backups": f"{ENGINE} {APP} answers indexing pipeline_errors plugins query"
-    " rapidfuzz search",
-    "transform backups": f"{ENGINE} {APP} answers pipeline_errors plugins query rapidfuzz search",
+    " rapidfuzz search settings_repr",
+    "transform backups": f"{ENGINE} {APP} answers pipeline_errors plugins query rapidfuzz search"
+    " settings_repr",
     "audit": f"{MANIFEST} {APP} clients haystack lazy_imports plugins query rapidfuzz"
-    " search stores",
+    " search settings_repr stores",
     "chat -q": f"{ANSWER} {APP}",
     "chat --list": f"{FILES} {APP} qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",

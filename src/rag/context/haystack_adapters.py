@@ -19,6 +19,7 @@ from haystack import Document, Pipeline
 from rag.context.models import ContextItem, SourceType
 from rag.exceptions import RAGError, RetrieverError
 from rag.query.models import QueryBundle
+from rag.support.settings_repr import with_settings_repr
 
 MakeInputs = Callable[[QueryBundle, int], dict[str, Any]]
 
@@ -136,6 +137,7 @@ def _accepted(source: Any, **offered: Any) -> dict[str, Any]:
     return {k: value for k, value in offered.items() if value is not None and k in sockets}
 
 
+@with_settings_repr
 class HaystackRetriever:
     """A Haystack retriever, or a pipeline that retrieves, as a retriever of items.
 
@@ -182,6 +184,7 @@ class HaystackRetriever:
         return to_items((await self._wrapped.run_async(query, top_k))[:top_k])
 
 
+@with_settings_repr
 class HaystackReranker:
     """A Haystack ranker as a reranker of items.
 

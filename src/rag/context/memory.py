@@ -21,6 +21,7 @@ from rag.exceptions import StorageError
 from rag.query.models import ConversationTurn, Role, now
 from rag.support.durable_files import append, lock, replace_durably, sync_folder
 from rag.support.owned_folders import claim_data_folder
+from rag.support.settings_repr import with_settings_repr
 
 _FLAGS, _MODE = os.O_RDWR | os.O_CREAT, 0o600
 
@@ -199,6 +200,7 @@ class ConversationMemory(Protocol):
         ...
 
 
+@with_settings_repr
 class SlidingWindowMemory:
     """Remember the newest messages, as many as fit.
 
@@ -284,6 +286,7 @@ class SlidingWindowMemory:
         self._total = 0
 
 
+@with_settings_repr
 class MemoryManager:
     """Remember a conversation and facts; a `MemoryProvider` for the context pipeline.
 

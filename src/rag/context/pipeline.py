@@ -39,6 +39,7 @@ from rag.exceptions import (
 )
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import check_callable, to_serialised, with_callables
+from rag.support.settings_repr import with_settings_repr
 
 _log = logging.getLogger(__name__)
 
@@ -212,6 +213,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
+@with_settings_repr
 class ContextPipeline:
     """Assemble context for a query.
 
@@ -401,6 +403,7 @@ def _checked(given: T, kind: type) -> T:
 _OUTPUTS = {"messages": list[ChatMessage], "prompt": str, "result": ContextResult}
 
 
+@with_settings_repr
 @component
 class ContextBuilder:
     """Assemble what a generator is sent, out of a query and what was found for it.

@@ -23,6 +23,7 @@ from rag.context.protocols import (
 from rag.exceptions import RetrieverError
 from rag.query.models import QueryBundle
 from rag.query.protocols import QueryClassifier, QueryTransformer
+from rag.support.settings_repr import with_settings_repr
 
 RRF_K = 60
 
@@ -277,6 +278,7 @@ def classified_retriever_step(
     return PipelineStep(name, retrieve)
 
 
+@with_settings_repr
 class MemoryContextEnricher:
     """Put the newest of what is remembered behind a query.
 

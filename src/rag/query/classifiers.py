@@ -14,6 +14,7 @@ from haystack import component, default_to_dict
 
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import QueryComponent, check_callable, to_serialised
+from rag.support.settings_repr import with_settings_repr
 from rag.text.tokenizer import normalize
 
 
@@ -30,6 +31,7 @@ class _AsComponent(QueryComponent):
         return {"label": self.classify(as_bundle(query))}
 
 
+@with_settings_repr
 @component
 class KeywordClassifier(_AsComponent):
     """Label a query by what it contains; the first rule with a keyword in it wins.
@@ -75,6 +77,7 @@ class KeywordClassifier(_AsComponent):
         return text if self.case_sensitive else normalize(text)
 
 
+@with_settings_repr
 @component
 class CallbackClassifier(_AsComponent):
     """Label a query by a function of your own.
@@ -109,6 +112,7 @@ def cosine_similarity(first: list[float], second: list[float]) -> float:
     return product / norms if norms else 0.0
 
 
+@with_settings_repr
 @component
 class EmbeddingClassifier(_AsComponent):
     """Label a query by the centroid its embedding is nearest to.

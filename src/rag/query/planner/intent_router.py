@@ -19,6 +19,7 @@ from rag.query.protocols import QueryClassifier
 from rag.query.registry import create_classifier
 from rag.query.serialization import QueryComponent, to_serialised
 from rag.query.syntax import parse_query
+from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import brief
 from rag.text.tokenizer import has_words
 
@@ -41,6 +42,7 @@ _LIKE = re.compile(
 )
 
 
+@with_settings_repr
 @component
 class IntentRouter(QueryComponent):
     """Choose the route of a query; the same one whoever is in doubt: `hybrid_both`.

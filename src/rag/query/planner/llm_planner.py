@@ -40,6 +40,7 @@ from rag.query.planner.plan import Named
 from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
 from rag.query.transforms.prompts import Prompt
+from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import without_halves
 from rag.text.tokenizer import has_words
 
@@ -57,6 +58,7 @@ class Mode:
 MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), strict=True))
 
 
+@with_settings_repr
 @component
 class QueryTransformer(QueryComponent):
     """Let a model say what a query means. (The protocol of transformers in a pipeline of system 1

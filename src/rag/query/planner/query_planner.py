@@ -50,6 +50,7 @@ from rag.query.planner.rules.fields import Normaliser
 from rag.query.planner.rules.names import Resolver
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
 from rag.query.syntax import parse_query, plain_words
+from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import brief, plural, without_halves
 from rag.text.tokenizer import has_words
 
@@ -60,6 +61,7 @@ T = TypeVar("T")
 _MOST_UNITS = 4
 
 
+@with_settings_repr
 @component
 class MetadataTransformer(QueryComponent):
     """Makes plans.

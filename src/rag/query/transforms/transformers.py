@@ -20,6 +20,7 @@ from haystack import component, default_to_dict
 from rag.query.models import ConversationTurn, QueryBundle, as_bundle
 from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
 from rag.query.serialization import QueryComponent, check_callable, to_serialised
+from rag.support.settings_repr import with_settings_repr
 
 
 class GeneratedText(str):
@@ -127,6 +128,7 @@ def _made(query: QueryBundle, text: str, **metadata: Any) -> QueryBundle:
     return query.model_copy(update={"query_str": text, "embedding": None, "metadata": metadata})
 
 
+@with_settings_repr
 @component
 class HyDETransformer(_WithCallback):
     """Search with a hypothetical answer, whose embedding is nearer to a real one than the
@@ -143,6 +145,7 @@ class HyDETransformer(_WithCallback):
         return [_made(query, _text(made), **origin, **fallback_of(made))]
 
 
+@with_settings_repr
 @component
 class MultiQueryTransformer(_AsComponent):
     """Search with the query and other ways to put it.
@@ -178,6 +181,7 @@ class MultiQueryTransformer(_AsComponent):
         return default_to_dict(self, generate_fn=callback, num_queries=self._num_queries)
 
 
+@with_settings_repr
 @component
 class DecompositionTransformer(_WithCallback):
     """Search for the parts of a question, one by one.
@@ -196,6 +200,7 @@ class DecompositionTransformer(_WithCallback):
         ]
 
 
+@with_settings_repr
 @component
 class StepBackTransformer(_WithCallback):
     """Search with the query and with a more general one (Zheng et al. 2023, "Take a Step Back").
@@ -210,6 +215,7 @@ class StepBackTransformer(_WithCallback):
         return [query, _made(query, _text(made), **origin, **fallback_of(made))]
 
 
+@with_settings_repr
 @component
 class ConversationRewriter(_AsComponent):
     """Rewrite a query so that it stands by itself, out of what was said before.
@@ -238,6 +244,7 @@ class ConversationRewriter(_AsComponent):
         return default_to_dict(self, rewrite_fn=to_serialised(self._rewrite_fn))
 
 
+@with_settings_repr
 @component
 class ContextualQueryTransformer(_AsComponent):
     """Put what was said before in front of the query that another transformer is given.
@@ -282,6 +289,7 @@ def _told(query: QueryBundle, told: dict[str, Any]) -> QueryBundle:
     return query.model_copy(update={"metadata": {**query.metadata, **told}}) if told else query
 
 
+@with_settings_repr
 @component
 class QueryTransformPipeline(_AsComponent):
     """Transformers one after the other, each applied to every query of the one before.
