@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Union
 
-from rag.stores.base.batch import Batch
 from rag.stores.base.points import Point
 
 if TYPE_CHECKING:
@@ -32,10 +31,6 @@ class Candidate(NamedTuple):
     cosine: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
     forms: float = 0.0
-
-
-class Candidates(Batch[Candidate]):
-    """Candidates that Haystack does not copy."""
 
 
 def to_candidate(point: Point) -> Candidate:
