@@ -51,11 +51,6 @@ def _is_obsidian(file: Path) -> bool:
     return any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112
 
 
-def is_stale(changed: int | None) -> bool | None:
-    """Return whether notes changed since an index was made; `None` when that is not known."""
-    return None if changed is None else changed > 0
-
-
 @dataclass(frozen=True, kw_only=True)
 class IndexState:
     """The index that was read.
@@ -79,7 +74,8 @@ class IndexState:
     uri: str = hidden("")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stale", is_stale(self.changed))
+        stale = None if self.changed is None else self.changed > 0
+        object.__setattr__(self, "stale", stale)
 
     def file(self, result: SearchResult) -> Path:
         """Return where a result's note is on disk."""

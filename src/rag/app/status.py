@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from json import loads
 from typing import Any
 
-from rag.app.index_state import count_changed, is_stale
+from rag.app.index_state import count_changed
 from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import StoreConnectionError
@@ -106,15 +106,12 @@ class IndexStatus:
     notes: int
     chunks: int
     indexed_at: str
-    stale: bool | None = field(init=False)
+    stale: bool | None
     changed: int | None
     embedding: Embedded | None
     server: ServerAddress | None
     writer: WriterStatus | None
     fingerprint: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stale", is_stale(self.changed))
 
 
 @dataclass(frozen=True)
@@ -156,13 +153,15 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
         if embedded:
             digest = shortened(embedded.space.digest)
             embedded = replace(embedded, space=replace(embedded.space, digest=digest))
+        changed = count_changed(manifest, config, _PATIENCE)
         index = IndexStatus(
             path=str(config.index_dir),
             bytes=disk_usage(config.index_dir),
             notes=sum(notes for notes, _ in counts.values()),
             chunks=sum(chunks for _, chunks in counts.values()),
             indexed_at=manifest.get("indexed_at"),
-            changed=count_changed(manifest, config, _PATIENCE),
+            stale=None if changed is None else changed > 0,
+            changed=changed,
             embedding=embedded,
             server=ServerAddress(store.url, store.collection, answers) if store.url else None,
             writer=_writer(directory) if store.url else None,

@@ -89,7 +89,9 @@ def sync(
         if not request.rebuild:
             raise
         directory = IndexDirectory.of(config)  # what cannot be read of it is not needed
-    notice = _become_writer(config, directory, request)
+    notice = ""
+    if config.store.url or request.take_over:
+        notice = _become_writer(config, directory, request)
     registry = Registry.load(config)
     # A bad one is refused before the index is made or locked.
     registry.identify_all(config, request.folders, request.name)
@@ -157,12 +159,10 @@ def copy_index(
 def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> str:
     """Make sure that this machine writes the index; return what there is to say of it."""
     if not config.store.url:
-        if request.take_over:
-            raise UsageError(
-                "an index on this machine has no other writer",
-                hint="Name the server whose index is meant in store.url.",
-            )
-        return ""
+        raise UsageError(
+            "an index on this machine has no other writer",
+            hint="Name the server whose index is meant in store.url.",
+        )
     from rag.indexing.server import require_writer, take_over
 
     if not request.take_over:
@@ -177,9 +177,9 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
     config, notices = run.config, run.report.notices
     registry = Registry.load(config)
     named = registry.identify_all(config, request.folders, request.name)
-    is_changed = registry.add(config, named)
-    if not named:
-        _drop_left_out(run, configured_vaults(config, registry))
+    is_changed = bool(named) and registry.add(config, named)
+    if config.vaults_dir and not named:
+        _drop_left_out(run, config.vaults_dir.resolve(), configured_vaults(config, registry))
     indexed = run.vaults()
     known = known_vaults(config, indexed, registry)
     wanted = named or known
@@ -193,10 +193,10 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
         registry.save()
     if not named:
         notices += vaults_passed_over(config, registry)
-    notices += [
+    notices += [  # of the vaults named alone, or each run would say it
         f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
         f" `rag vault remove {quote(inner)}` takes it out"
-        for inner, outer in overlaps(known)
+        for inner, outer in (overlaps(known) if named else ())
         if inner in named or outer in named
     ]
     for vault, root in wanted.items():
@@ -253,10 +253,9 @@ def _check_any(vaults: Mapping[str, Path], config: RAGConfig) -> None:
         )
 
 
-def _drop_left_out(run: IndexRun, configured: Collection[str]) -> None:
+def _drop_left_out(run: IndexRun, parent: Path, configured: Collection[str]) -> None:
     """Take out the folders of `vaults_dir` that the configuration leaves out now."""
-    parent = run.config.vaults_dir and run.config.vaults_dir.resolve()
-    for vault, root in run.vaults().items() if parent else ():
+    for vault, root in run.vaults().items():
         if root.parent == parent and vault not in configured and root.is_dir():
             gone = run.remove_vault(vault)
             run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
