@@ -34,7 +34,6 @@ from rag.qa.answer import Answer
 
 BINS = 10
 COLUMNS = ("first", "in 3", "answered", "refused", "ece")
-AIMS = (0.72, 0.90, 0.05, 0.05, 0.06)
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,6 @@ def _print_rates(asked: Sequence[Asked]) -> None:
                 continue
             cells = "".join(f"{rate:>10.3f}" for rate in rates(some))
             print(f"{half:8}{language or 'both':6}{len(some):>10}{cells}")
-    print(f"{'aim':24}" + "".join(f"{aim:>10.2f}" for aim in AIMS))
 
 
 if __name__ == "__main__":

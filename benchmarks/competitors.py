@@ -56,16 +56,10 @@ class Competitor:
         return int(printed.split()[-1])
 
     def start(self, home: Path) -> None:
-        """Make ready for searches.
-
-        :raises PeerMissing: when that is not possible.
-        """
+        """Make ready for searches."""
 
     def stop(self, home: Path, searches: int) -> None:
-        """End what `start` began.
-
-        :raises PeerMissing: when some of the searches went another way.
-        """
+        """End what `start` began; :raises PeerMissing: when some searches went another way."""
 
 
 class Script(Competitor):

@@ -1,6 +1,6 @@
 """What the checker of a model's sentences lets pass, on scripted replies with labels.
 
-    python benchmarks/hostile_replies.py [--show]
+    python benchmarks/hostile_replies.py
 
 The replies are `questions/hostile-replies.jsonl`. Each is judged as `rag ask` judges a model's:
 the notes are cleaned of prompt injections, and the reply is verified by what is left of them. Then
@@ -10,7 +10,6 @@ Aims: false sentences shown as verified <= .03, true ones struck <= .05, planted
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterable
@@ -133,19 +132,15 @@ def rates(judged: Iterable[Judged]) -> Rates:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--show", action="store_true", help="print the sentences judged wrongly")
-    options = parser.parse_args()
     began = time.process_time()
     judged = [sentence for reply in read() for sentence in judge(reply)]
     seconds = time.process_time() - began
     for half in HALVES:
         chosen = [sentence for sentence in judged if sentence.half == half]
         _print(half, chosen)
-        if options.show:
-            for s in chosen:
-                if s.verified != s.true:
-                    print(f"  {s.reply:24}{'struck' if s.true else 'PASSED'}  {s.text}")
+        for s in chosen:
+            if s.verified != s.true:
+                print(f"  {s.reply:24}{'struck' if s.true else 'PASSED'}  {s.text}")
     print(f"\n{'paraphrases':16}{'false, verified':>24}{'true, struck':>24}")
     for group, said in paraphrases().items():
         _line(group, rates(said))

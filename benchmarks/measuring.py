@@ -122,13 +122,9 @@ class _Watch(threading.Thread):
         return min(_SAMPLE, left) if self._memory else left
 
 
-def memory_of_tree(process: int, kind: str = "Pss") -> int:
-    """Return the resident bytes of a process and its descendants.
-
-    :param kind: `Pss`, in which what is shared counts once, or `Anonymous`, which leaves out files
-        that are mapped, whose pages the system takes back when it needs them.
-    """
-    return sum(_memory(one, kind) for one in _tree(process))
+def memory_of_tree(process: int) -> int:
+    """Return the resident bytes of a process and its descendants; what is shared counts once."""
+    return sum(map(_memory, _tree(process)))
 
 
 def _tree(root: int) -> Iterator[int]:
@@ -142,13 +138,12 @@ def _tree(root: int) -> Iterator[int]:
         return
 
 
-def _memory(process: int, kind: str) -> int:
-    """Return the resident bytes of a kind of a process; 0 when it is gone."""
+def _memory(process: int) -> int:
     try:
         text = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
         return 0
     for line in text.splitlines():
-        if line.startswith(f"{kind}:"):
+        if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     return 0

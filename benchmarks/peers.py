@@ -46,7 +46,8 @@ def main() -> None:
         for size in sorted(map(int, arguments.sizes.split(","))):
             found = measure_size(size, programs, arguments.limit)
             results["sizes"][str(size)] = found | {"missing": missing}
-            results = _ordered(results)
+            sizes = sorted(results["sizes"].items(), key=lambda item: int(item[0]))
+            results = results | {"sizes": dict(sizes)}
             text = json.dumps(results, ensure_ascii=False, indent=1) + "\n"
             kept.write_text(text, "utf-8")
     (arguments.out / "benchmarks.md").write_text(peer_report.page(results), "utf-8")
@@ -73,11 +74,6 @@ def _begin(before: dict[str, Any], programs: dict[str, Competitor]) -> dict[str,
     if before:
         print("sizes measured before are dropped: another machine, or other versions")
     return facts | {"sizes": {}}
-
-
-def _ordered(results: dict[str, Any]) -> dict[str, Any]:
-    sizes = sorted(results["sizes"].items(), key=lambda item: int(item[0]))
-    return results | {"sizes": dict(sizes)}
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def _paragraph_row(system: System, judge: Judge, asked: list[Question]) -> str:
 
 def _help(vaults: Vaults, with_peers: bool, meaning: Path | None) -> None:
     print(
-        f"\n{'asked':7}{'category':13}{'search':22}{'questions':>10}"
+        f"\n{'asked':7}{'search':22}{'questions':>10}"
         f"{'nDCG@5':>9}{'MRR':>8}{'hit@1':>8}{'hit@3':>8}{'R@10':>8}"
     )
     questions = read_questions(HELP)
@@ -119,12 +119,8 @@ def _help(vaults: Vaults, with_peers: bool, meaning: Path | None) -> None:
         if not system.problem  # the first table said it
         for language, asked in _by_language(system, questions)
     }
-    for language in LANGUAGES:
-        for category in ("all", *sorted({q.category for q in questions})):
-            for (asked_in, name), all_of_it in outcomes.items():
-                some = [o for o in all_of_it if category in ("all", o.question.category)]
-                if asked_in == language:
-                    print(f"{language:7}{category:13}{name:22}{_help_row(some)}")
+    for (language, name), some in sorted(outcomes.items()):
+        print(f"{language:7}{name:22}{_help_row(some)}")
 
 
 def _help_row(outcomes: list[Outcome]) -> str:

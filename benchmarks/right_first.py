@@ -137,17 +137,10 @@ def _print_row(name: str, answers: Sequence[Answer]) -> None:
 
 
 def _print_misses(answers: Sequence[Answer]) -> None:
-    for name in AIMS:
-        print(f"\nmisses of {name}")
-        for answer in answers:
-            if answer.set == name and not answer.right:
-                query = answer.query
-                first = answer.found[0] if answer.found else "nothing"
-                print(f"  {query.id}: {query.query}{'  (hard)' if query.hard else ''}")
-                print(f"      first: {first}")
-                if query.relevant:
-                    where = f"at {answer.rank}" if answer.rank else f"not in the first {DEPTH}"
-                    print(f"      right: {' | '.join(query.relevant)}  ({where})")
+    for answer in answers:
+        if not answer.right:
+            first = answer.found[0] if answer.found else "nothing"
+            print(f"  {answer.query.id}: {answer.query.query}\n      first: {first}")
 
 
 if __name__ == "__main__":

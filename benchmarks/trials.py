@@ -84,11 +84,9 @@ class Trial:
         return done
 
     def update(self, limit: float) -> Measured:
-        """Bring the index up to date."""
         return self._run(self.program.update(self.vault, self.home), limit)
 
     def search(self, query: str) -> Measured:
-        """Search once."""
         command = self.program.search(self.vault, self.home, query)
         return self._run(command, SEARCH_LIMIT, (0, self.program.nothing_found))
 
@@ -101,10 +99,6 @@ class Trial:
                 if not re.search(rf"[ -]{number}\.md\b", done.output):
                     raise GivenUp(f"does not find {needle}")
                 self.asked = max(2, min(QUERIES, int(SEARCHING / done.wall)))
-
-    def wants(self, language: str, number: int) -> bool:
-        """Whether it is asked query `number`."""
-        return language in self.program.reads and number < self.asked
 
     def cool_down(self) -> None:
         """End what `warm_up` started, whether or not it was given up since."""
@@ -213,7 +207,7 @@ def _search(trials: list[Trial]) -> None:
     try:
         for number, (language, query) in enumerate(_queries()):
             for trial in _turns(trials, number):
-                if trial.wants(language, number):
+                if language in trial.program.reads and number < trial.asked:
                     for _ in range(WARM_ROUNDS if trial.name == RAG_WARM else 1):
                         trial.attempt("search", partial(trial.search, query))
     finally:
@@ -236,10 +230,6 @@ def _costs(runs: list[Measured]) -> dict[str, float]:
     }
 
 
-def _costs_and_memory(runs: list[Measured]) -> dict[str, float]:
-    return _costs(runs) | {"peak": round(median(run.peak for run in runs))}  # bytes
-
-
 def _latency(runs: list[Measured]) -> dict[str, float]:
     walls = sorted(run.wall for run in runs)
     return {
@@ -250,7 +240,7 @@ def _latency(runs: list[Measured]) -> dict[str, float]:
 
 
 _SUMS = {
-    "index": _costs_and_memory,
+    "index": lambda runs: _costs(runs) | {"peak": round(median(run.peak for run in runs))},
     "unchanged": _costs,
     "changed": _costs,
     "search": _latency,

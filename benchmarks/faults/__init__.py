@@ -11,13 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One figure.
-
-    :param what: what was tried, in a few words.
-    :param tries: how often; at least once.
-    :param failures: how many of the tries did not end as `docs/reliability.md` promises.
-    :param note: what was measured besides, or the first failure, on one line.
-    """
+    """One figure: what was tried, how often, how many of the tries did not end as
+    `docs/reliability.md` promises, and what was measured besides, or the first failure."""
 
     what: str
     tries: int

@@ -1,8 +1,8 @@
 """Damage files of an index at random.
 
 An index with embeddings, merged segments and one that still grows is copied; one file of its data
-folder is damaged in the copy: a bit flipped, a stretch set to zeros, the end cut off, the file
-deleted, or stretches of it swapped. What the index holds in the end is compared with a whole one.
+folder is damaged in the copy: a bit flipped, a stretch set to zeros, the end cut off, or the
+file deleted. What the index holds in the end is compared with a whole one.
 Half of the damages change the file's time, as whoever writes to it does, and `rag index` must mend
 them by itself. The others leave no trace, as a fault of the disk: `rag doctor` must find them, and
 `rag index` then mend them. What searches find in a damaged index is only counted.
@@ -189,7 +189,7 @@ def _damage(rng: random.Random, files: list[Path], leaves_trace: bool) -> tuple[
             return file, kind
         if not leaves_trace:
             os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-        if file.read_bytes() != before:  # zeros may have been swapped with zeros
+        if file.read_bytes() != before:  # there may have been zeros before
             return file, kind
 
 
@@ -213,20 +213,6 @@ def _cut(rng: random.Random, file: Path) -> None:
     os.truncate(file, _place(rng, file))
 
 
-def _swap(rng: random.Random, file: Path) -> None:
-    """Swap two stretches of a file."""
-    with file.open("r+b") as opened:
-        size = max(1, min(4096, file.stat().st_size // 4))
-        places = sorted([_place(rng, file, size), rng.randrange(file.stat().st_size - size + 1)])
-        texts = []
-        for place in places:
-            opened.seek(place)
-            texts.append(opened.read(size))
-        for place, text in zip(places, reversed(texts), strict=True):
-            opened.seek(place)
-            opened.write(text)
-
-
 def _delete(rng: random.Random, file: Path) -> None:
     file.unlink()
 
@@ -236,7 +222,6 @@ _KINDS: dict[str, Callable[[random.Random, Path], None]] = {
     "zero": _zero,
     "cut": _cut,
     "delete": _delete,
-    "swap": _swap,
 }
 
 

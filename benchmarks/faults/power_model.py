@@ -34,15 +34,9 @@ _WRITES = os.O_WRONLY | os.O_RDWR
 
 @dataclass(frozen=True)
 class Spec:
-    """What is to be run and recorded.
-
-    :param root: the folder that the power takes; it must exist.
-    :param cuts: where the folders are made that it would be: `<number of the operation>`, and
-        `end` for the moment after the command; "" when operations are only counted.
-    :param wanted: before which operations the power fails.
-    :param arguments: of `rag`.
-    :param deaf: take no sync for one.
-    """
+    """What is to be run and recorded: `arguments` of `rag`, before which operations (`wanted`) the
+    power takes the folder `root`, and where what is left is put (`cuts`; "": they are only
+    counted). `deaf` takes no sync for one."""
 
     root: str
     cuts: str

@@ -155,12 +155,6 @@ def rows(room: Path) -> Iterator[Row]:
             failed, count = failed + 1, count + len(found)
             note = note or f"first: rag {command[0]} let through {found[0]!r}" if found else note
     yield Row("commands that show hostile names at a terminal", len(tried), failed, note)
-    files = _rag(room, env, "search", "harbour", "-k", "50", "--format", "paths0").stdout.split(
-        b"\0"
-    )[:-1]
-    wrong = sum(not os.path.lexists(file) for file in files)
-    missing = max(len([*vault.iterdir()]) - len(files), 0)
-    yield Row("hostile names, each one file by paths0", len(files) + missing, wrong + missing)
     failed, note = 0, ""
     shows = [c for c in tried if c[0] in ("search", "status", "config", "doctor", "plan", "audit")]
     shows = [c for c in shows if not {"table", "--paths", "--problems"} & {*c}]
