@@ -77,7 +77,7 @@ def main() -> None:
         assert _quietly("index", str(home / "notes")) == 0
         print(f"{'command':44} {'functions':>9} {'modules':>8}")
         for command in COMMANDS:
-            assert _quietly(*command) == 0, command
+            assert _quietly(*command) <= (command == ("doctor",)), command  # 1: it found something
             functions = called(lambda command=command: _quietly(*command))  # type: ignore[misc]
             named = {code for code in functions if not code.co_name.startswith("<")}
             modules = {code.co_filename for code in named}

@@ -18,133 +18,21 @@ _SUBJECT_SHARE = 0.4
 _NUMBERS = 0.02
 
 
-_FUNCTION_WORDS = [
-    "the",
-    "of",
-    "and",
-    "to",
-    "a",
-    "in",
-    "is",
-    "for",
-    "that",
-    "it",
-    "with",
-    "as",
-    "on",
-    "was",
-    "be",
-    "by",
-    "are",
-    "this",
-    "from",
-    "or",
-    "at",
-    "an",
-    "have",
-    "not",
-    "but",
-    "which",
-    "has",
-    "can",
-    "you",
-    "we",
-    "if",
-    "they",
-    "when",
-    "all",
-    "one",
-    "will",
-    "were",
-    "been",
-    "their",
-    "more",
-    "there",
-    "so",
-    "what",
-    "would",
-    "its",
-    "no",
-    "about",
-    "into",
-    "than",
-    "them",
-    "only",
-    "other",
-    "some",
-    "could",
-    "time",
-    "these",
-    "two",
-    "then",
-    "do",
-    "first",
-    "any",
-    "now",
-    "such",
-    "like",
-    "our",
-    "over",
-    "new",
-    "after",
-    "also",
-    "most",
-    "should",
-    "because",
-    "where",
-    "who",
-    "how",
-    "before",
-    "through",
-    "between",
-    "each",
-    "must",
-    "while",
-    "same",
-    "under",
-    "again",
-    "since",
-    "both",
-    "during",
-    "without",
-    "against",
-    "until",
-]
+def _listed(words: str) -> list[str]:
+    return words.split()
+
+
+_FUNCTION_WORDS = _listed(
+    "the of and to a in is for that it with as on was be by are this from or at an have not but "
+    "which has can you we if they when all one will were been their more there so what would its "
+    "no about into than them only other some could time these two then do first any now such like "
+    "our over new after also most should because where who how before through between each must "
+    "while same under again since both during without against until"
+)
 _FUNCTION_WEIGHTS = list(accumulate(1 / (rank + 1.5) for rank in range(len(_FUNCTION_WORDS))))
-_ONSETS = [
-    "b",
-    "c",
-    "d",
-    "f",
-    "g",
-    "h",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "t",
-    "v",
-    "w",
-    "br",
-    "ch",
-    "cl",
-    "cr",
-    "dr",
-    "fl",
-    "gr",
-    "pl",
-    "pr",
-    "sh",
-    "sp",
-    "st",
-    "th",
-    "tr",
-    "qu",
-]
-_NUCLEI = ["a", "e", "i", "o", "u", "a", "e", "i", "o", "u", "a", "e", "i", "o", "ea", "ou"]
-_CODAS = ["n", "r", "s", "t", "l", "m", "d", "ck", "nd", "nt", "st", "n", "r", "s", "t"]
+_ONSETS = _listed("b c d f g h l m n p r s t v w br ch cl cr dr fl gr pl pr sh sp st th tr qu")
+_NUCLEI = _listed("a e i o u a e i o u a e i o ea ou")
+_CODAS = _listed("n r s t l m d ck nd nt st n r s t")
 _ENDINGS = ["", "", "", "", "", "s", "s", "ed", "ing", "er", "ly", "ion"]
 
 # The kanji that most characters of plain texts are of, then those of the first level of JIS.
@@ -153,72 +41,16 @@ _COMMON_KANJI = (
     "情報設計開発運用試験環境接続記録変更管理障害対応手順確認資料議予目標機能構成基盤監視通信"
 )
 _KATAKANA = "アイウエオカキクケコサシスセソタチテトナニネノハヒフヘホマミムメモラリルレロワン"
-_PARTICLES = [
-    "の",
-    "に",
-    "を",
-    "は",
-    "が",
-    "で",
-    "と",
-    "も",
-    "から",
-    "まで",
-    "より",
-    "には",
-    "では",
-    "へ",
-    "や",
-    "として",
-    "による",
-    "について",
-]
+_PARTICLES = _listed(
+    "の に を は が で と も から まで より には では へ や として による について"
+)
 _PARTICLE_WEIGHTS = list(accumulate(1 / (rank + 1.5) for rank in range(len(_PARTICLES))))
-_VERB_ENDINGS = [
-    "する",
-    "した",
-    "している",
-    "します",
-    "しました",
-    "される",
-    "された",
-    "である",
-    "です",
-    "であった",
-    "ない",
-    "ある",
-    "いる",
-    "なる",
-    "なった",
-    "できる",
-    "していた",
-    "しない",
-    "ました",
-    "ことができる",
-    "必要がある",
-    "かもしれない",
-    "ようにする",
-    "ことになった",
-    "と思われる",
-    "くなる",
-    "めている",
-    "っている",
-    "てください",
-    "ではない",
-    "からである",
-    "ものとする",
-]
-_JOINERS = [
-    "また、",
-    "その",
-    "この",
-    "それで",
-    "さらに、",
-    "ただし、",
-    "そのため、",
-    "これらの",
-    "まず",
-]
+_VERB_ENDINGS = _listed(
+    "する した している します しました される された である です であった ない ある いる なる "
+    "なった できる していた しない ました ことができる 必要がある かもしれない ようにする "
+    "ことになった と思われる くなる めている っている てください ではない からである ものとする"
+)
+_JOINERS = _listed("また、 その この それで さらに、 ただし、 そのため、 これらの まず")
 
 
 class Subject:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -18,12 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
-# Thousands of small indexes that need not outlive a power cut are made and removed a third faster
-# in memory, where there is plenty of it.
-_IN_MEMORY = ("damage",)
 # These two wait for one process at a time and measure nothing: they run side by side.
 _TOGETHER = ("trust", "disk")
-_MEMORY, _PLENTY = Path("/dev/shm"), 4 << 30
 PARTS = ("trust", "power", "damage", "disk", "hostile", "terminal")
 
 
@@ -47,17 +42,12 @@ def main() -> None:
 def _run(part: str) -> int:
     """Print the rows of one part; return how many tries failed."""
     failed, started = 0, time.monotonic()
-    room = _MEMORY if part in _IN_MEMORY and _is_plenty() else None
-    with tempfile.TemporaryDirectory(prefix="rag-faults-", dir=room) as folder:
+    with tempfile.TemporaryDirectory(prefix="rag-faults-") as folder:
         for row in import_module(f"faults.{part}").rows(Path(folder)):
             failed += row.failures
             print(f"{part:12} {row.what:58} {row.tries:6} {row.failures:6}  {row.note}", flush=True)
     print(f"{part:12} took {time.monotonic() - started:.0f} s", flush=True)
     return failed
-
-
-def _is_plenty() -> bool:
-    return os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _PLENTY
 
 
 if __name__ == "__main__":
