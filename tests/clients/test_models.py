@@ -7,7 +7,14 @@ from contextlib import closing
 import pytest
 
 from ollama_server import Model, OllamaServer
-from rag.clients.models import ModelInfo, Traits, chosen_traits, known_traits
+from rag.clients.models import (
+    ModelInfo,
+    Traits,
+    can_write,
+    chosen_traits,
+    does_other_work,
+    known_traits,
+)
 from rag.clients.ollama_api import OllamaClient
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
@@ -119,3 +126,37 @@ def test_a_server_that_fails_when_it_is_asked_is_an_error_of_ours(
     server.fail(path, kind, times=None, seconds=30)
     with pytest.raises(ConnectionError):
         pick(server, 0.2)
+
+
+# -- which models write, by what their server says of them and by their names --------------
+
+
+@rows(
+    "name, capabilities, family, writes",
+    [
+        ("llama3.2", ("completion", "tools"), "llama", True),
+        ("llava", ("completion", "vision"), "llama", True),
+        ("llava", ("vision",), "llama", False),
+        ("chatty", ("embedding",), "llama", False),
+        ("Qwen3-Reranker-0.6B", ("completion", "tools"), "qwen3", False),
+        ("hf.co/Qwen/Qwen3-Embedding-0.6B-GGUF", ("completion",), "qwen3", False),
+        ("embed-and-chat", ("embedding", "completion"), "", True),
+        ("albert-chat", ("completion",), "llama", True),
+        ("mistral", (), "llama", True),
+        ("mistral", (), "", True),
+        ("x-e5-large", (), "", False),
+        ("some", (), "nomic-bert", False),
+        ("bge-reranker-v2-m3", (), "", False),
+        ("qwen2.5-vl-7b-instruct", (), "", True),
+        ("whisper-large-v3", (), "", False),
+    ],
+)
+def test_what_writes(name: str, capabilities: tuple[str, ...], family: str, writes: bool) -> None:
+    assert can_write(ModelInfo(name, capabilities=capabilities, family=family)) is writes
+
+
+@rows(
+    "name", ["gpt-4o-mini-tts", "text-embedding-3-small", "omni-moderation-latest", "clip-vit-l-14"]
+)
+def test_names_of_models_for_other_work(name: str) -> None:
+    assert does_other_work(name)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from embedding_calls import embed
 from ollama_server import Model
 from openai_server import EMBEDDINGS, OpenAIServer
-from rag.clients.batch_embedder import estimate_tokens, pack
+from rag.clients.batch_embedder import pack
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddedTexts
 from rag.clients.servers import Endpoint
@@ -91,10 +91,10 @@ def test_an_address_may_have_the_version_or_not(url: str, base: str, root: str) 
 def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(
     texts: list[str], most: int
 ) -> None:
-    batches = [*pack(texts, estimate_tokens, most)]
+    batches = [*pack(texts, count_tokens, most)]
     assert [text for batch in batches for text in batch.texts] == texts
     assert [at for batch in batches for at in batch.positions] == [*range(len(texts))]
-    sizes = [sum(map(estimate_tokens, batch.texts)) for batch in batches]
+    sizes = [sum(map(count_tokens, batch.texts)) for batch in batches]
     assert all(
         size <= most or len(batch.texts) == 1 for size, batch in zip(sizes, batches, strict=True)
     )

@@ -261,8 +261,9 @@ def _look_at_ollama(config: RAGConfig) -> SetupOllama:
     ollama = config.ollama
     if not ollama.enabled:
         return SetupOllama(ollama.url, error="Ollama is switched off (ollama.enabled = false)")
-    soon = replace(ollama, query_timeout=min(ollama.query_timeout, _SECONDS) / 2)
-    servers = {server.server: server for server in check_servers(soon, wanted=False)}
+    seconds = min(ollama.query_timeout, _SECONDS) / 2  # of each of two requests
+    any_models = replace(ollama, query_timeout=seconds, embedding_model="", chat_model="")
+    servers = {server.server: server for server in check_servers(any_models)}
     embedder = servers[ollama.remote_url]
     return SetupOllama(
         embedder.server,

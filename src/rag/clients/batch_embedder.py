@@ -32,6 +32,7 @@ from rag.clients.errors import FAILURES, OF_THE_INPUT, BadVectors, Blame, Troubl
 from rag.clients.http_client import HttpClient
 from rag.clients.protocols import EmbeddedTexts, Vector
 from rag.exceptions import ConnectionError, QueryError, RAGError
+from rag.text.token_estimate import count_tokens
 
 Measure = Callable[[str], int]
 
@@ -46,11 +47,6 @@ class Batch(NamedTuple):
 
     positions: list[int]
     texts: list[str]
-
-
-def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has: English has 4 to 5 bytes each, Japanese 3 to 4."""
-    return max(1, round(most_tokens(text) / 3.5))
 
 
 def most_tokens(text: str) -> int:
@@ -281,7 +277,7 @@ class BatchEmbedder:
         prefix: str = "",
         dimension: int = 0,
         limit: int = 0,
-        measure: Measure = estimate_tokens,
+        measure: Measure = count_tokens,
         retries: int = 2,
         backoff: float = 0.5,
         seconds: float | None = None,

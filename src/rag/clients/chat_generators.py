@@ -179,16 +179,9 @@ class _ChatGenerator:
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""
-        return default_to_dict(
-            self,
-            config=self.config and asdict(self.config),
-            model=self.model,
-            think=self.think,
-            response_format=self.response_format,
-            generation_kwargs=self.generation_kwargs or None,
-            timeout=self.timeout,
-            keeps_failures=self.keeps_failures,
-        )
+        names = ("model", "think", "response_format", "generation_kwargs", "timeout")
+        given = {name: getattr(self, name) for name in (*names, "keeps_failures")}
+        return default_to_dict(self, config=self.config and asdict(self.config), **given)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:

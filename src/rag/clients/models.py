@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rag.config import OllamaConfig
@@ -170,13 +169,3 @@ def does_other_work(name: str) -> bool:
     (True, False)
     """
     return known_traits(name) is not None or bool(_OTHER_WORK.search(name.casefold()))
-
-
-def choose_writer(models: Iterable[ModelInfo], preferred: str = "") -> ModelInfo | None:
-    """Return the model that writes: the preferred one if it is listed and can, else the first that
-    can; `None` where none can. Models are looked at one by one."""
-    if not preferred:
-        return next(filter(can_write, models), None)
-    writers = [model for model in models if can_write(model)]
-    wanted = (model for model in writers if model.is_called(preferred))
-    return next(wanted, next(iter(writers), None))

@@ -14,7 +14,7 @@ from rag.clients.errors import missing
 from rag.clients.http_client import Delta, End, HttpClient, Pieces
 from rag.clients.models import (
     ModelInfo,
-    choose_writer,
+    can_write,
     full_name,
     is_embedder_name,
     known_traits,
@@ -133,7 +133,7 @@ class OllamaClient(HttpClient):
 
         with self.our_errors():
             tags = self._tags(seconds)
-        if writer := choose_writer(described()):
+        if writer := next(filter(can_write, described()), None):
             return writer
         if failures:
             raise failures[0]
@@ -211,16 +211,15 @@ def check_connection(
     return connection
 
 
-def check_servers(config: OllamaConfig, wanted: bool = True) -> list[Connection]:
-    """Ask every configured server, all at once; each should have the model it is to run, if that
-    is `wanted`."""
+def check_servers(config: OllamaConfig) -> list[Connection]:
+    """Ask every configured server, all at once; each should have the model it is to run."""
     models: dict[str, list[str]] = {}
     for url in config.embedding_urls:
         models.setdefault(url, []).append(config.embedding_model)
     models.setdefault(config.local_url, []).append(config.chat_model.removeprefix(AUTO))
 
     def ask(url: str) -> Connection:
-        return _ask(url, config, [*filter(None, models[url])] if wanted else [])
+        return _ask(url, config, [*filter(None, models[url])])
 
     with ThreadPoolExecutor(len(models)) as pool:
         return [*pool.map(ask, models)]

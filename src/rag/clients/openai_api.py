@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.clients.errors import FAILURES, BadVectors, NothingWritten, Refusal, missing
 from rag.clients.http_client import DONE, Delta, End, HttpClient, Pieces
-from rag.clients.models import ModelInfo, choose_writer
+from rag.clients.models import ModelInfo, can_write
 from rag.clients.ollama_api import number
 from rag.clients.servers import Endpoint
 from rag.config import AUTO, OllamaConfig
@@ -158,7 +158,7 @@ class OpenAIClient(HttpClient):
         with self.our_errors():
             listed = self._listed(seconds)
         if wanted == AUTO:
-            if writer := choose_writer(listed or ()):
+            if writer := next(filter(can_write, listed or ()), None):
                 return writer
             message = f"{self.url} lists no model that writes answers"
             hint = "Load one there (LM Studio: Developer, Load model), or name it in chat.model."

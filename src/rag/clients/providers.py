@@ -260,7 +260,8 @@ class _Embeddings(_Servers):
         dimension: int = 0,
         patient: bool = True,
     ) -> Batches:
-        from rag.clients.batch_embedder import embed_in_batches, estimate_tokens
+        from rag.clients.batch_embedder import embed_in_batches
+        from rag.text.token_estimate import count_tokens
 
         limits = self.config.ollama
         embedder = self._batch_embedder(
@@ -268,7 +269,7 @@ class _Embeddings(_Servers):
             prefix=self.document_prefix,
             dimension=dimension,
             limit=limit,
-            measure=measure or estimate_tokens,
+            measure=measure or count_tokens,
             retries=limits.retries,
             backoff=self.backoff,
             patient=patient,

@@ -74,10 +74,10 @@ def _window(
             starts = 0 if suspects else starts + 1
             if starts == 2:
                 raise
-            if size == 1:
-                yield "", EmbeddedTexts(failures=[(at, str(error)) for at in suspects])
-            else:
+            if texts is left:
                 alone |= suspects
+            else:
+                yield "", EmbeddedTexts(failures=[(at, str(error)) for at in suspects])
 
 
 _MOST = 16  # threads; a machine with more processors has other work for them
