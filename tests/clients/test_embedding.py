@@ -288,6 +288,14 @@ except KeyboardInterrupt:
     assert (said, process.returncode) == ("interrupted\n", 0)
 
 
+def test_an_answer_without_end_is_not_read_to_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.clients.http_client._LARGEST", 500)
+    with pytest.raises(ConnectionError, match="the answer has no end"):
+        get_embedding("holds", settings(retries=0))
+
+
 def test_a_server_that_drips_its_answer_meets_the_deadline(settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

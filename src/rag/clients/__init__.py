@@ -10,7 +10,7 @@ from rag.support.lazy_imports import lazy_names
 _HOMES = {
     "rag.clients.ollama_api": ("Connection", "check_connection"),
     "rag.clients.providers": ("get_embedding",),
-    "rag.clients.chat_model": ("ChatModel", "generate_response"),
+    "rag.clients.chat_model": ("generate_response",),
     "rag.clients.chat_generators": ("OllamaGenerator", "OpenAIGenerator"),
     "rag.clients.protocols": ("Response",),
 }

@@ -81,6 +81,8 @@ def connect(
 class ChatModel:
     """A chat model of one server; keeps its connection from one answer to the next.
 
+    A `ConnectionError` says that the server cannot be asked, or does not have the model.
+
     :param backoff: seconds before a request that failed is sent again; doubled with each.
     :raises ConfigError: when no server or model is configured, or the key cannot be sent.
     """
@@ -92,19 +94,13 @@ class ChatModel:
 
     @cached_property
     def info(self) -> ModelInfo:
-        """What the server says of the model; it is asked once.
-
-        :raises ConnectionError: when it cannot be asked, or does not have the model.
-        """
+        """What the server says of the model; it is asked once."""
         return self.client.find_writer(self.limits.query_timeout)
 
     @cached_property
     def window(self) -> int:
         """The tokens of prompt and answer together: what the model reads, up to the cap of the
-        settings, which holds where the server does not tell.
-
-        :raises ConnectionError: when the server cannot be asked, or does not have the model.
-        """
+        settings, which holds where the server does not tell."""
         cap = self.limits.max_context
         return min(self.client.context_of(self.info, self.limits.query_timeout) or cap, cap)
 

@@ -230,10 +230,8 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError, builtins.ConnectionError)):
         message, hint = f"{server.kind} does not answer at {url}", start
     else:
-        message, hint = (
-            f"{url} broke the connection",
-            f"{server.log}; the model may not fit into memory.",
-        )
+        message = f"{url} broke the connection"
+        hint = f"{server.log}; the model may not fit into memory."
     return Trouble(ConnectionError(message, url, details=brief(str(error)), hint=hint), blame)
 
 

@@ -25,7 +25,7 @@ from rag.exceptions import SHOW_SETTINGS, ConfigError
 from rag.support.http_transport import DeadlineTransport, unusable_proxy
 
 DONE = {"[DONE]": True}  # the event that ends a stream of OpenAI's API
-_LARGEST = 256 << 20  # bytes of an answer
+_LARGEST = 64 << 20  # bytes of an answer
 _LONGEST_LINE = 16 << 20  # bytes of a piece of one
 _MOST_OF_AN_ERROR = 64 << 10  # bytes that are read of an answer with an error
 
@@ -117,7 +117,6 @@ class HttpClient(ABC):
 
         :param seconds: longest duration of the whole; without it the configured one.
         :param base: another address than that of the API.
-        :raises Exception: one of `FAILURES`.
         """
         with self._sent(f"{base or self.endpoint.base}{path}", body, seconds) as response:
             return self._object(_beginning(response, _LARGEST))

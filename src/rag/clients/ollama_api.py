@@ -205,7 +205,7 @@ def check_connection(
         connection = _ask(server, OllamaConfig(), wanted)
     else:
         connections = check_servers(ollama_settings(server))
-        connection = next((one for one in connections if not one.ok), connections[0])
+        connection = next((each for each in connections if not each.ok), connections[0])
     if raising and connection.error:
         raise connection.error
     return connection

@@ -9,7 +9,6 @@ None of this imports the HTTP client, which takes .2 s, before a request is made
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import threading
@@ -44,12 +43,10 @@ class Endpoint:
 
     @property
     def url_setting(self) -> str:
-        """The setting that names the server."""
         return "ollama.url" if self.api == OLLAMA else f"{self.section}.url"
 
     @property
     def model_setting(self) -> str:
-        """The setting that names the model."""
         return f"ollama.{self.section}_model" if self.api == OLLAMA else f"{self.section}.model"
 
     @property
@@ -78,7 +75,6 @@ class Endpoint:
 
     @property
     def kind(self) -> str:
-        """What the server is called in messages."""
         return "Ollama" if self.api == OLLAMA else "the model server"
 
     @property
@@ -114,9 +110,7 @@ class Endpoint:
         setting = f"{self.section}.api_key"
         if not self.variable:
             return f"Name the environment variable that holds the key in {setting}."
-        if not os.environ.get(self.variable, "").strip():
-            return f"Set {self.variable} in the environment: {setting} names it, and it is empty."
-        return f"Check the key in the environment variable {self.variable} ({setting})."
+        return f"Set {self.variable} in the environment to the key: {setting} names it."
 
 
 def endpoints(api: str, section: str, config: ModelsConfig, model: str = "") -> list[Endpoint]:
