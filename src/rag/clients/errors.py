@@ -124,8 +124,8 @@ def refusal_of(answer: Any, text: str, key: str, response: httpx.Response | None
     error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
     message, codes = error if isinstance(error, str) else text, ""
     if isinstance(error, Mapping):
-        found = [str(error[name]) for name in ("message", "detail") if error.get(name)]
-        message = " ".join(found) or text
+        words = [str(error[name]) for name in ("message", "detail") if error.get(name)]
+        message = " ".join(words) or text
         codes = " ".join(str(error[name]) for name in ("code", "param", "type") if error.get(name))
     if key:
         message, codes = message.replace(key, "…"), codes.replace(key, "…")

@@ -68,15 +68,15 @@ def chosen_traits(model: str, config: OllamaConfig) -> Traits:
 
     A model that is not known gets no prefix, and is taken to read English only.
     """
-    known = known_traits(model) or Traits()
+    card = known_traits(model) or Traits()
 
     def chosen(setting: str, default: str) -> str:
         return default if setting == "auto" else setting
 
-    multilingual = chosen(config.multilingual, "yes" if known.multilingual else "no")
+    multilingual = chosen(config.multilingual, "yes" if card.multilingual else "no")
     return Traits(
-        chosen(config.query_prefix, known.query_prefix),
-        chosen(config.document_prefix, known.document_prefix),
+        chosen(config.query_prefix, card.query_prefix),
+        chosen(config.document_prefix, card.document_prefix),
         multilingual == "yes",
     )
 

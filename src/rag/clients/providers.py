@@ -134,8 +134,8 @@ class _Servers:
     def _embedder(self, client: HttpClient, seconds: float) -> ModelView:
         server = client.endpoint
         if self.api == OPENAI:  # which does not tell
-            made = OpenAIEmbeddings(self.config).at(server.url, seconds).identity(whole=True)
-            return ModelView(made.model, made.digest, made.limit, made.dimension)
+            model = OpenAIEmbeddings(self.config).at(server.url, seconds).identity(whole=True)
+            return ModelView(model.model, model.digest, model.limit, model.dimension)
         info, unfit = client.describe_embedder(seconds), None
         if info.capabilities and "embedding" not in info.capabilities:
             hint = f"Name another in {server.model_setting}: `ollama show {info.name}`"
@@ -203,7 +203,7 @@ class _Embeddings(_Servers):
             )
         # What a server says of itself may be wrong, and it may not load: some vectors tell.
         texts = TEXTS[:1] if info.digest else TEXTS
-        vectors = dict(made for batch in self.embed_documents(texts) for made in batch.vectors)
+        vectors = dict(pair for batch in self.embed_documents(texts) for pair in batch.vectors)
         if not vectors:
             server = self.endpoints[0]
             hint = f"Set {server.model_setting} to an embedding model of the server."

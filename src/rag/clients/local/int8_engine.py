@@ -72,7 +72,7 @@ class Int8Engine:
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of passages, without those of their beginning and end."""
         replaced = (f"passage: {text}".translate(self._file.replaced) for text in texts)
-        tokens: list[list[int]] = self._pieces.encode([_SPACES.sub(" ", one) for one in replaced])
+        tokens: list[list[int]] = self._pieces.encode([_SPACES.sub(" ", text) for text in replaced])
         return tokens
 
     def vectors(self, tokens: Sequence[Sequence[int]]) -> Array:
@@ -196,20 +196,20 @@ class WeightsFile:
         :param smooth: `(12, 2, 384)`, see `tests/support/make_e5_graph.py`.
         :param outliers: `(12, n)`, likewise.
         """
-        made = {f"emb.ln.{end}": self._numbers(f"emb.ln.{end}") for end in "wb"}
+        tensors = {f"emb.ln.{end}": self._numbers(f"emb.ln.{end}") for end in "wb"}
 
         def add(name: str, matrix: Array, bias: Array) -> None:
-            made[f"{name}.bias"] = np.ascontiguousarray(bias)
+            tensors[f"{name}.bias"] = np.ascontiguousarray(bias)
             scale = np.maximum(np.abs(matrix).max(1), 1e-9) / 127
-            made[name] = np.ascontiguousarray(np.rint(matrix / scale[:, None]).astype(np.int8).T)
-            made[f"{name}.scale"] = scale.astype(np.float32)
+            tensors[name] = np.ascontiguousarray(np.rint(matrix / scale[:, None]).astype(np.int8).T)
+            tensors[f"{name}.scale"] = scale.astype(np.float32)
 
         def matrix(name: str, columns: int = DIMENSION) -> Array:
             return _unpacked(self._blocks(f"{name}.w", columns))
 
         for number in range(LAYERS):
             p, factors = f"l{number}", smooth[number].astype(np.float32)
-            made |= {f"{p}.smooth.{at}": 1 / factors[at] for at in range(2)}
+            tensors |= {f"{p}.smooth.{at}": 1 / factors[at] for at in range(2)}
             for part in "qkv":
                 weights = matrix(f"{p}.{part}") * factors[0]
                 add(f"{p}.{part}", weights, self._numbers(f"{p}.{part}.b"))
@@ -221,10 +221,10 @@ class WeightsFile:
             add(f"{p}.fi", inner[most], bias[most])
             add(f"{p}.few", inner[few], bias[few])
             add(f"{p}.fo", outer[:, most], self._numbers(f"{p}.fo.b"))
-            made[f"{p}.fo.few"] = np.ascontiguousarray(outer[:, few].T)
+            tensors[f"{p}.fo.few"] = np.ascontiguousarray(outer[:, few].T)
             for norm in ("aln", "oln"):
-                made |= {f"{p}.{norm}.{end}": self._numbers(f"{p}.{norm}.{end}") for end in "wb"}
-        return made
+                tensors |= {f"{p}.{norm}.{end}": self._numbers(f"{p}.{norm}.{end}") for end in "wb"}
+        return tensors
 
 
 def _unpacked(blocks: Array) -> Array:

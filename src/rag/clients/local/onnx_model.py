@@ -1,4 +1,4 @@
-"""A model in ONNX at work, in the process that calls."""
+"""A model in ONNX at work, in the process that calls, and the files that it is made of."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ import numpy as np
 from rag.clients.local.engine import BATCH, cleaned, equal_lengths, options_for
 from rag.exceptions import LIST_SETTINGS, ConfigError, ConnectionError
 
+if TYPE_CHECKING:
+    Array = np.ndarray[Any, np.dtype[Any]]
+
 MEAN, FIRST, LAST = ("mean", "cls", "last")
 _POOLING_KEYS = {
     "pooling_mode_mean_tokens": MEAN,
@@ -25,7 +28,6 @@ _POOLING_KEYS = {
 _LEAST, _LONGEST = 4, 8192  # tokens; what a folder says beyond the longest is a placeholder
 _USUAL = 512
 _QUERY, _DOCUMENT = ("query", "search_query"), ("passage", "document", "search_document", "corpus")
-_LARGEST = 50_000_000  # bytes of a file of settings
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class ModelFolder:
     def version(self) -> str:
         """Changes when the model does: a file, or how vectors are made by it."""
         facts = [path.stat() for path in (self.model, self.tokenizer)]
-        stamps = [f"{one.st_size:x}-{one.st_mtime_ns:x}" for one in facts]
+        stamps = [f"{file.st_size:x}-{file.st_mtime_ns:x}" for file in facts]
         return "-".join([*stamps, str(self.limit), self.chosen_pooling])
 
     @property
@@ -62,8 +64,8 @@ class ModelFolder:
         """How one vector comes of those of tokens."""
         if self.pooling != "auto":
             return self.pooling
-        said = self._json("1_Pooling/config.json")
-        return next((how for key, how in _POOLING_KEYS.items() if said.get(key) is True), MEAN)
+        facts = self._json("1_Pooling/config.json")
+        return next((how for key, how in _POOLING_KEYS.items() if facts.get(key) is True), MEAN)
 
     def prefixes(self) -> tuple[str, str] | None:
         """Return what is put before a query and before a document; `None` where it says nothing."""
@@ -94,20 +96,18 @@ class ModelFolder:
         path = Path(self.path).expanduser()
         is_file = path.suffix == ".onnx"
         places = [path] if is_file else [path / "model.onnx", path / "onnx/model.onnx"]
-        for place in places:
-            if place.is_file():
-                return place
+        if place := next(filter(Path.is_file, places), None):
+            return place
         hint = "Export the model to ONNX, with its tokenizer.json beside it."
         raise self._missing(f"there is no file {places[0]}", hint)
 
     @property
     def tokenizer(self) -> Path:
         """The file of its tokens; a `ConfigError` when there is none."""
-        path = self._beside("tokenizer.json")
-        if path is None:
-            hint = "Put the one of the model's repository there."
-            raise self._missing(f"there is no tokenizer.json beside {self.model}", hint)
-        return path
+        if path := self._beside("tokenizer.json"):
+            return path
+        hint = "Put the one of the model's repository there."
+        raise self._missing(f"there is no tokenizer.json beside {self.model}", hint)
 
     @property
     def limit(self) -> int:
@@ -121,7 +121,7 @@ class ModelFolder:
             self._json("tokenizer_config.json").get("model_max_length"),
             positions,
         ]
-        usable = [one for one in limits if type(one) is int and one >= _LEAST]
+        usable = [limit for limit in limits if type(limit) is int and limit >= _LEAST]
         return min(_LONGEST, *usable) if usable else _USUAL
 
     def _missing(self, what: str, hint: str) -> ConfigError:
@@ -134,18 +134,12 @@ class ModelFolder:
 
     def _json(self, name: str) -> dict[str, Any]:
         """Return what a file of settings says; nothing of one that is missing or damaged."""
-        path = self._beside(name)
         try:
-            if path is None or path.stat().st_size > _LARGEST:
-                return {}
-            said = json.loads(path.read_text("utf-8"))
+            path = self._beside(name)
+            facts = json.loads(path.read_text("utf-8")) if path else {}
         except (OSError, ValueError, RecursionError):
             return {}
-        return said if isinstance(said, dict) else {}
-
-
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, np.dtype[Any]]
+        return facts if isinstance(facts, dict) else {}
 
 
 class OnnxModel:
@@ -200,34 +194,32 @@ class OnnxModel:
     def _each(self, tokens: Sequence[Any], read: Callable[[list[Array]], Array]) -> list[Any]:
         """Return what `read` takes from the outputs of the model, for each text."""
         results: dict[int, Any] = {}
-        for positions in equal_lengths([len(one.ids) for one in tokens], BATCH):
-            made = read(self._run([tokens[at] for at in positions]))
-            if len(made) != len(positions):
-                raise ValueError(f"{self.folder.model} gives {len(made)} of {len(positions)} texts")
-            results |= zip(positions, made, strict=True)
+        for positions in equal_lengths([len(text.ids) for text in tokens], BATCH):
+            rows = read(self._run([tokens[at] for at in positions]))
+            if len(rows) != len(positions):
+                raise ValueError(f"{self.folder.model} gives {len(rows)} of {len(positions)} texts")
+            results |= zip(positions, rows, strict=True)
         return [results[at] for at in range(len(tokens))]
 
     def _run(self, batch: Sequence[Any]) -> list[Array]:
-        ids = np.array([one.ids for one in batch], np.int64)
-        known = {
+        ids = np.array([text.ids for text in batch], np.int64)
+        inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.array([one.type_ids for one in batch], np.int64),
+            "token_type_ids": np.array([text.type_ids for text in batch], np.int64),
             "position_ids": np.broadcast_to(np.arange(ids.shape[1]), ids.shape),
         }
         wanted = {node.name for node in self._session.get_inputs()}
-        if unknown := wanted - {*known}:
-            names = ", ".join(sorted(unknown))
-            raise ValueError(f"{self.folder.model} wants {names}, which is not known")
+        if unknown := ", ".join(sorted(wanted - {*inputs})):
+            raise ValueError(f"{self.folder.model} wants {unknown}, which is not known")
         try:
-            outputs: list[Array] = self._session.run(None, {name: known[name] for name in wanted})
+            outputs: list[Array] = self._session.run(None, {name: inputs[name] for name in wanted})
         except Exception as error:
             raise ValueError(f"{self.folder.model} failed: {_line(error)}") from None
         return outputs
 
     def _pooled(self, outputs: list[Array]) -> Array:
-        """Return the vectors of texts that the model makes, or that those of tokens are made
-        into."""
+        """Return the vectors of texts: those that the model makes, or of those of tokens."""
         by_rank = {output.ndim: output.astype(np.float32) for output in reversed(outputs)}
         if 2 in by_rank:
             return by_rank[2]
