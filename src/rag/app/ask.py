@@ -73,8 +73,6 @@ class ModelWork:
     :param finish_reason: then `length`, `interrupted` or `error`.
     :param usage: `prompt_tokens`, `tokens` and `num_ctx`.
     :param timings: milliseconds by step.
-    :param thinking: its reasoning, where that was asked for.
-    :param error: what went wrong.
     """
 
     verified: float
@@ -100,8 +98,6 @@ class WrittenAnswer:
     :param near: where the notes hold no answer, those nearest to the question.
     :param notes: set where the question was about the notes themselves, which are the sources.
     :param corrections: words that no note holds, with what was searched for instead.
-    :param route: the one of `[routes]` that the question took.
-    :param variants: what was searched for besides it.
     """
 
     answer: str
@@ -121,12 +117,7 @@ class WrittenAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerReport:
-    """A question, and its answer.
-
-    :param elapsed_ms: from the request to the report.
-    :param index: the state of the index that was asked.
-    :param plan: how the question was planned, if it was.
-    """
+    """A question, and its answer."""
 
     question: str
     written: WrittenAnswer = inline()

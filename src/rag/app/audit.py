@@ -58,8 +58,6 @@ class Difference:
 class Replay:
     """A recorded plan, and the one that is made of the same query now.
 
-    :param id: of the record.
-    :param same: whether the plans are the same.
     :param notices: why the two may differ: the index changed, the record was cut, ...
     """
 

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 class TurnReport:
     """A question of a conversation, and its answer.
 
-    :param session: the id of the conversation.
     :param asked: the question so that it stands by itself.
-    :param plan: how that was planned, if it was.
     """
 
     session: str
@@ -50,11 +48,7 @@ class TurnReport:
 
 @dataclass(frozen=True)
 class KeptSession:
-    """A conversation that is kept.
-
-    :param questions: that were asked in it.
-    :param notices: what is wrong with its file.
-    """
+    """A conversation that is kept, and notices of what is wrong with its file."""
 
     id: str
     questions: list[str]
@@ -90,10 +84,7 @@ class ChatSource:
 
 @dataclass(frozen=True)
 class Cleared:
-    """A conversation that begins.
-
-    :param old: the id of the one before, if it was kept.
-    """
+    """A conversation that begins, and the id of the one before, if it was kept."""
 
     session: str
     old: str | None
@@ -103,7 +94,6 @@ class Cleared:
 class CommandReport:
     """What a command in a conversation did or lists.
 
-    :param command: its name.
     :param facts: those of the user, the oldest first.
     :param remembered: a fact that is kept from now on; `forgotten`: one that is not.
     :param sources: those of the last answer.

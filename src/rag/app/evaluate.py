@@ -28,12 +28,8 @@ from rag.support.json_reports import hidden, inline, optional
 class ModeReport:
     """A question set asked in one mode.
 
-    :param overall: each metric over all questions.
-    :param categories: the same by the category of questions.
     :param score_auc: how well the score tells right first results from wrong ones, where there are
         both.
-    :param comparison: of each metric with the baseline.
-    :param worse: whether the search became worse.
     """
 
     overall: dict[str, float]

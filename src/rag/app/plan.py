@@ -84,13 +84,9 @@ def plan(
 class TransformReport:
     """What a search would look for.
 
-    :param text: the words of the query.
-    :param filters: what it filters by.
     :param also: what is added to its words.
     :param corrections: words that no note holds, with what would be searched for instead.
     :param route: the one of `[routes]` that it takes.
-    :param mode: of search.
-    :param variants: what would be searched for besides.
     :param notices: why not as wanted.
     """
 

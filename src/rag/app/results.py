@@ -32,7 +32,6 @@ class Result:
     :param rank: in a search, from 1.
     :param number: of a source, as the answer names it.
     :param id: of the note; `rag get ID` prints it. It stays as long as the note has its path.
-    :param file: where the note is on disk.
     :param score: in [0, 1); 0 where notes are only listed.
     :param scores: what the score was made from.
     :param line: that which matches best, from 1 in the file.
@@ -43,7 +42,6 @@ class Result:
     :param gone: whether the file was moved or deleted since it was indexed.
     :param found_by: the variants of the query that found it: `original`, and their labels.
     :param explanation: what the score is the sum of, where that was asked for.
-    :param context: the lines around `line`, where they were asked for.
     :param hit: the result as the engine gives it.
     """
 
@@ -99,10 +97,8 @@ class Plan:
     :param understood: the same in one line, in the language of the query.
     :param route: `metadata_only`, `vector_only` or `hybrid_both`.
     :param route_by: who chose it: `rules`, `model`, the name of a classifier, or `default`.
-    :param narrows: whether it leaves notes out.
     :param relaxed: whether its filters were dropped, since nothing fits them.
     :param text: what notes are ranked by.
-    :param metadata: what it filters by.
     :param hyde: a hypothetical note, to search by its meaning.
     :param mapped_physical_columns: properties of notes that the query's words mean.
     :param expansions: tags near those of the query, which never filter.
@@ -110,9 +106,7 @@ class Plan:
     :param in_scope: what the query names and the index has.
     :param out_of_scope: what the query names and the index does not have.
     :param dropped: tags that were too many.
-    :param confidence: from 0 to 1.
     :param fallbacks: what had to be done without.
-    :param models: the model of each stage.
     :param audit: the id of its record, which `rag audit` shows.
     """
 

@@ -45,13 +45,9 @@ class SearchReport:
     :param mode: how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as
         wanted.
     :param route: the one of `[routes]` that the query took.
-    :param variants: what was searched for besides the query.
     :param timings: the milliseconds that `transforms` took.
     :param corrections: words that no note holds, with what was searched for instead.
     :param missing: the other words that no note holds.
-    :param plan: how the query was planned, if it was.
-    :param elapsed_ms: from the request to the report.
-    :param index: the state of the index that was searched.
     :param response: the results as the engine gives them; `intent` is the plan as it does.
     :param nearest: the notes that are named where nothing clearly matches.
     """

@@ -29,13 +29,11 @@ class NoteReport:
     """A note, or some of its lines.
 
     :param id: `rag get ID` prints it. It stays as long as the note has its path.
-    :param file: where the note is on disk.
     :param created: a day, or a day and a time; empty where it is not known.
     :param links: what it links to, as it is written.
     :param backlinks: the links of other notes to it.
     :param problems: what is wrong with it.
     :param line_start: the first line of `content`, from 1 in the file.
-    :param notice: what is to be known of the lines.
     :param more: how many lines are left out, where a limit was given.
     :param part: which lines were asked for, as it is written after a note's name.
     """
@@ -64,10 +62,7 @@ class NoteReport:
 
 @dataclass(frozen=True)
 class UnknownNote:
-    """A name that no note answers to, or several do.
-
-    :param suggestions: notes that may be meant.
-    """
+    """A name that no note answers to, or several do; `suggestions` are notes that may be meant."""
 
     name: str
     message: str
@@ -233,11 +228,7 @@ OUT, IN, BOTH = "out", "in", "both"
 
 @dataclass(frozen=True)
 class Step:
-    """A link that was walked.
-
-    :param depth: how many links it is from the note.
-    :param direction: `out` or `in`.
-    """
+    """A link that was walked, `depth` links from the note, in the direction `out` or `in`."""
 
     depth: int
     direction: str
@@ -246,10 +237,8 @@ class Step:
 
 @dataclass(frozen=True)
 class LinksReport:
-    """The links that lead from a note, or to it, the nearest first.
-
-    :param total: how many there are; `links` has no more than were asked for.
-    """
+    """The links that lead from a note, or to it, the nearest first: `total`, of which `links` are
+    as many as were asked for."""
 
     note: NoteRef
     direction: str

@@ -108,7 +108,6 @@ class RelatedReport:
 
     :param by: what told: `meaning` or `words`.
     :param left_out: how many notes are left out because they are linked.
-    :param elapsed_ms: from the request to the report.
     """
 
     note: NoteRef
