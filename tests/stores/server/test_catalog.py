@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -110,27 +110,6 @@ def test_large_files_go_in_several_requests(
 
 
 # -- a run that is killed --------------------------------------------------------------
-
-
-def test_wherever_a_run_loses_the_server_readers_see_the_catalog_before_or_the_new_one(
-    catalog: Catalog, publish: Callable[..., Head], read: Callable[[], Files], server: QdrantServer
-) -> None:
-    seen = []
-    for number in count():
-        publish(catalog, OLD)
-        server.fail("hangup", after=number)
-        is_killed = True
-        with suppress(httpx.HTTPError):
-            publish(catalog, NEW)
-            is_killed = False
-        server.fail("")
-        seen.append(read())
-        publish(catalog, NEW)
-        assert read() == NEW
-        if not is_killed:
-            break
-    assert OLD in seen and seen[-1] == NEW
-    assert seen == sorted(seen, key=lambda files: files == NEW)
 
 
 def test_what_killed_runs_left_and_points_of_others_go_with_the_next_catalog(

@@ -16,9 +16,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
-    DISTANCES,
     StoreError,
-    add_dense_space,
     check_points,
     create_shard,
     edge_point,
@@ -32,6 +30,11 @@ from rag.support.regular_files import read_file
 from rag.text.bm25 import SparseVector
 
 _BATCH = 1000
+_DISTANCES = {
+    "cosine": qe.Distance.Cosine,
+    "dot_product": qe.Distance.Dot,
+    "l2": qe.Distance.Euclid,
+}
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
 # reopening as points come keeps the writer's memory low.
@@ -73,7 +76,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         is_quantized: bool = False,
         directory: IndexDirectory | None = None,
     ) -> None:
-        if similarity not in DISTANCES:
+        if similarity not in _DISTANCES:
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
         super().__init__(directory or IndexDirectory(path), similarity)
         self.is_quantized = is_quantized
@@ -305,7 +308,12 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             self._count_written(len(changes))
 
     def add_dense_space(self, size: int) -> None:
-        add_dense_space(self.work(), size, self.similarity, self.is_quantized)
+        kind = qe.VectorStorageDatatype.Turbo8 if self.is_quantized else None  # .001 off at most
+        nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
+        create = qe.UpdateOperation.create_dense_vector
+        with guard("add the embedding space"):
+            space = create(DENSE, size, _DISTANCES[self.similarity], nearest, kind)
+            self.work().update(space)
 
     def drop_dense_space(self) -> None:
         with self.mutex:

@@ -32,11 +32,6 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
 _SEGMENT_KB = 24_000
 # Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
 _FEW_POINTS = 8_000
-DISTANCES = {
-    "cosine": qe.Distance.Cosine,
-    "dot_product": qe.Distance.Dot,
-    "l2": qe.Distance.Euclid,
-}
 
 
 class StoreError(IndexUnavailableError):
@@ -149,15 +144,3 @@ def check_points(path: Path, expected: int) -> None:
     if points != expected:
         details = f"{points} of {expected} points"
         raise StoreError("the new index cannot be read", details, hint=REBUILD_INDEX)
-
-
-def add_dense_space(shard: qe.EdgeShard, size: int, similarity: str, is_quantized: bool) -> None:
-    """Make room for embeddings of `size` dimensions, any number a point.
-
-    :param is_quantized: keep them in 8 bits a number; their cosines are at most .001 off.
-    """
-    kind = qe.VectorStorageDatatype.Turbo8 if is_quantized else None
-    nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
-    with guard("add the embedding space"):
-        create = qe.UpdateOperation.create_dense_vector
-        shard.update(create(DENSE, size, DISTANCES[similarity], nearest, kind))
