@@ -34,6 +34,11 @@ class TestFormats:
             str(library / "runbooks/Rollback.md"),
         ]
 
+    def test_markdown_is_a_list_of_links_with_quotations(self, rag, library):
+        out = rag("search", "rolling back a deploy", "--format", "md").out
+        assert out.startswith(f"1. [Rolling back](file://{library}/runbooks/Rollback.md) (0.")
+        assert "\n   > Rolling back a deploy takes two minutes.\n" in out
+
     @pytest.mark.parametrize(("flag", "name"), [("--json", "json"), ("--paths", "paths")])
     def test_the_short_forms_are_the_same_formats(self, rag, library, flag, name):
         of_flag = rag("search", QUERY, flag).out
@@ -55,7 +60,9 @@ class TestFormats:
         ran = rag("search", QUERY, *options)
         assert (ran.code, "error" in ran.out or ran.out == "") == (2, True)
 
-    @pytest.mark.parametrize(("name", "empty"), [("lines", ""), ("jsonl", ""), ("paths", "")])
+    @pytest.mark.parametrize(
+        ("name", "empty"), [("lines", ""), ("jsonl", ""), ("md", ""), ("paths", "")]
+    )
     def test_nothing_found_is_said_on_stderr(self, rag, library, name, empty):
         ran = rag("search", "xylophone", "--format", name)
         assert (ran.code, ran.out) == (1, empty)
@@ -85,11 +92,22 @@ class TestStrangeNotes:
 
     def test_nothing_steers_a_terminal(self, rag, strange, monkeypatch):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-        for name in ("lines", "csv", "jsonl"):
+        for name in ("lines", "csv", "md", "jsonl"):
             out = rag(
                 "search", "quokka", "--format", name, "--full" * (name != "lines") or "-q"
             ).out
             assert not set(out) & {"\x1b", "\x9b", "\u202e"}, name
+
+    def test_a_title_does_not_write_markdown(self, rag, strange):
+        out = rag("search", "quokka", "--format", "md").out
+        assert out.startswith(r'1. [Q \[x\](y) \<i\>, "z"](file:///')
+        assert "a%2Cb%20%26%20%5Bc%5D%2A.md)" in out
+
+    def test_markdown_holds_nothing_that_steers_a_terminal(self, rag, write_notes):
+        title = '---\ntitle: "Red \\e[31m quokka \\u202e"\n---\n'
+        rag("index", "-q", write_notes("odd", {"a.md": f"{title}{self.TEXT}"}))
+        out = rag("search", "quokka", "--format", "md", "--full").out
+        assert not {*out} & {"\x1b", "\x9b", "\u202e"}
 
 
 class TestHowMuchText:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.cli.render.console import json_line, print_data, print_file, say
 from rag.exceptions import UsageError
-from rag.text.messages import plural, visible
+from rag.text.messages import plural, visible, visible_lines
 
 if TYPE_CHECKING:
     from rag.app.results import Result
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     R = TypeVar("R", bound=Result)
 
-FORMATS = ("text", "table", "json", "jsonl", "csv", "lines", "paths", "paths0")
+FORMATS = ("text", "table", "json", "jsonl", "csv", "md", "lines", "paths", "paths0")
 NOTE_FORMATS = ("text", "json", "paths", "paths0")  # of other commands that name notes
 _SNIPPET = 240  # characters
 _COLUMNS = (
@@ -86,6 +87,8 @@ def print_format(name: str, report: SearchReport, full: bool) -> None:
         print_data("".join(json_line(result) + "\n" for result in report.results))
     elif name == "csv":
         print_data(_csv(report, full))
+    elif name == "md":
+        print_data("".join(_markdown(report, full)))
     else:
         print_data("".join(_lines(report)))
 
@@ -94,18 +97,40 @@ def _csv(report: SearchReport, full: bool) -> str:
     import csv
     import io
 
-    from rag.search.matching_line import excerpt
-
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS.split())
     for one in report.results:
-        text = one.content if full else excerpt(one.hit, report.response.searched, _SNIPPET)[0]
         cells = {**vars(one), "score": round(one.score, 6), "gone": "true" if one.gone else ""}
         cells |= {"heading": " › ".join(one.heading), "tags": " ".join(one.tags)}
-        cells["text"] = "\n".join(one.context.lines) if one.context else text
+        cells["text"] = _text_of(one, report, full)
         writer.writerow([cells[column] for column in _COLUMNS.split()])
     return written.getvalue()
+
+
+def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
+    """Yield a numbered list of links, each with its text as a quotation."""
+    for one in report.results:
+        where = " › ".join([f"{one.vault}/{one.path}:{one.line}", *one.heading[1:]])
+        score = f" ({one.score:.2f})" if one.score else ""
+        link = f"[{_as_markdown(one.title)}]({report.index.link(one.hit)})"
+        yield f"{one.rank}. {link}{score} {_as_markdown(where)}{' (gone)' * one.gone}\n\n"
+        lines = _text_of(one, report, full).split("\n")
+        yield "".join(f"   > {visible_lines(line)}".rstrip() + "\n" for line in lines) + "\n"
+
+
+def _as_markdown(text: str) -> str:
+    """Return a name as one line in which no character means anything in Markdown."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", visible(" ".join(text.split())))
+
+
+def _text_of(one: Result, report: SearchReport, full: bool) -> str:
+    """Return what is shown of a result's text."""
+    from rag.search.matching_line import excerpt
+
+    if one.context:
+        return "\n".join(one.context.lines)
+    return one.content if full else excerpt(one.hit, report.response.searched, _SNIPPET)[0]
 
 
 def _lines(report: SearchReport) -> Iterator[str]:
