@@ -73,7 +73,7 @@ class _Servers:
 
     def check_configured(self) -> None:
         if self.api == OLLAMA and self.is_off:
-            hint = "Set ollama.enabled = true. See `rag doctor`."
+            hint = f"Set ollama.enabled = true and {self.endpoints[0].model_setting}."
             raise ConfigError("Ollama is switched off (ollama.enabled)", hint=hint)
         self.endpoints[0].check()
 
@@ -202,7 +202,7 @@ class _Embeddings(_Servers):
                 hint=f"Run `ollama pull {self.model}` on each.",
             )
         # What a server says of itself may be wrong, and it may not load: some vectors tell.
-        texts = TEXTS[:1] if info.digest else TEXTS
+        texts = ("a",) if info.digest else TEXTS
         vectors = dict(pair for batch in self.embed_documents(texts) for pair in batch.vectors)
         if not vectors:
             server = self.endpoints[0]
