@@ -115,7 +115,9 @@ def plan(
         hint = "Name a folder that holds vaults: `rag init FOLDER`"
         raise UsageError(f"{folder} is no folder", hint=hint)
     config = _without(config, file)
-    places = [folder.expanduser()] if folder else usual_places(cwd)
+    places = [folder.expanduser()] if folder else [cwd]
+    with suppress(RuntimeError):  # nobody's home
+        places += [] if folder else [Path.home() / name for name in _BELOW_HOME]
     roots, is_whole = find_vaults(places)
     if folder and not roots and scan_folder(str(places[0])).notes:
         roots = [places[0].resolve()]
@@ -139,7 +141,7 @@ def plan(
         whole=is_whole,
         ollama=ollama,
         embedding=embedding,
-        chat_model=ollama.chat_model or _other_writer(config),
+        chat_model=ollama.chat_model if config.chat.asked == "ollama" else _writer(config),
         next=[*steps, "rag index" if is_ready else "rag index FOLDER"],
     )
 
@@ -184,14 +186,6 @@ def _without(config: RAGConfig, file: Path) -> RAGConfig:
 
 
 # -- vaults ----------------------------------------------------------------------------
-
-
-def usual_places(cwd: Path) -> list[Path]:
-    """Return the working folder, and where below the home vaults usually are."""
-    places = [cwd]
-    with suppress(RuntimeError):  # nobody's home
-        places += [Path.home() / name for name in _BELOW_HOME]
-    return places
 
 
 def find_vaults(places: Iterable[Path], seconds: float = _LOOKING) -> tuple[list[Path], bool]:
@@ -245,16 +239,16 @@ def _embedding(config: RAGConfig, ollama: SetupOllama) -> str:
     return chosen if chosen != "ollama" else ""
 
 
-def _other_writer(config: RAGConfig) -> str:
-    """Return the chat model that answers where the settings choose another server than Ollama;
-    empty where that server has none, or does not answer."""
-    if config.chat.asked == "ollama":
-        return ""
-    provider = chat_provider(config)
-    try:
-        return provider.find_chat_model(_SECONDS) if provider.is_configured else ""
-    except RAGError:  # `rag doctor` says what is wrong
-        return ""
+def _writer(config: RAGConfig) -> str:
+    """Return the chat model that would answer; empty where there is none, or none is wanted. Where
+    the one of Ollama that is configured is not there, it is the first that writes."""
+    provider, is_ollama = chat_provider(config), config.chat.asked == "ollama"
+    names = [provider.model, *[AUTO] * is_ollama] if provider.is_configured else []
+    for name in dict.fromkeys(names):
+        with suppress(RAGError):  # `rag doctor` says what is wrong
+            chosen = chat_provider(provider.with_model(config, name))
+            return chosen.find_chat_model(_SECONDS).removesuffix(":latest")
+    return ""
 
 
 def _look_at_ollama(config: RAGConfig) -> SetupOllama:
@@ -264,23 +258,12 @@ def _look_at_ollama(config: RAGConfig) -> SetupOllama:
     seconds = min(ollama.query_timeout, _SECONDS) / 2  # of each of two requests
     any_models = replace(ollama, query_timeout=seconds, embedding_model="", chat_model="")
     servers = {server.server: server for server in check_servers(any_models)}
-    embedder = servers[ollama.remote_url]
+    embedder, writer = servers[ollama.remote_url], servers[ollama.local_url]
+    writes = config.chat.asked == "ollama" and writer.models
     return SetupOllama(
         embedder.server,
         embedder.version,
         choose_embedding(embedder.models, ollama.embedding_model),
-        _ollama_writer(config, servers[ollama.local_url].models),
+        _writer(config) if writes else "",
         "" if embedder.error is None else embedder.error.as_notice(),
     )
-
-
-def _ollama_writer(config: RAGConfig, models: Sequence[str]) -> str:
-    """Return the chat model of Ollama that would answer: the configured one, if it is there, else
-    the first that writes; empty where there is none, or none is wanted."""
-    if config.chat.asked != "ollama" or not (models and config.ollama.chat_model):
-        return ""
-    for name in dict.fromkeys((config.ollama.chat_model, AUTO)):
-        with suppress(RAGError):
-            chosen = chat_provider(replace(config, ollama=replace(config.ollama, chat_model=name)))
-            return chosen.find_chat_model(_SECONDS).removesuffix(":latest")
-    return ""

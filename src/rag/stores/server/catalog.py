@@ -34,7 +34,7 @@ from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.rest import RestClient
 from rag.support.http_transport import brief
 
-FORMAT = 2
+FORMAT = 3
 FILES = (MANIFEST, FREQUENCIES)
 TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
 _HEAD = 0  # the id of its point
