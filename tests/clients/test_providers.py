@@ -14,7 +14,6 @@ from ollama_server import OllamaServer, refused
 from rag.app.doctor import (
     CheckResult,
     Examination,
-    check_models,
     check_servers,
     check_vectors,
     run_checks,
@@ -215,7 +214,7 @@ def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
 
 
 def look(examination: Examination) -> list[CheckResult]:
-    checks = check_servers, check_models, check_vectors
+    checks = check_servers, check_vectors
     return [result for check in checks for result in check(examination)]
 
 
