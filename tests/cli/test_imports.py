@@ -33,7 +33,7 @@ TABLE = {
     " http_transport httpx index lazy_imports month_names processes regular_files"
     " runtime_folder unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
-    " indexing memory_limits pipeline_errors pipeline_parts processes",
+    " indexing memory_limits pipeline_parts processes",
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"

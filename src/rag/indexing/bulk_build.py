@@ -28,7 +28,7 @@ from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.segments import build_segments
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
-from rag.support.pipeline_errors import own_errors
+from rag.support.pipeline_parts import own_errors
 from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile

@@ -254,7 +254,7 @@ class IndexWriter(ABC):
         :raises RAGError: what a part of ours raised, or an `IndexingError` for anything else.
         """
         from rag.indexing.pipeline import run_pipeline
-        from rag.support.pipeline_errors import own_errors
+        from rag.support.pipeline_parts import own_errors
 
         assert self._pipeline is not None
         embedded = read_embedded(self.manifest)

@@ -31,8 +31,7 @@ from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
 from rag.search.run import chosen, open_store, to_response
 from rag.stores.base.scored_chunk import cosines_of
-from rag.support.pipeline_errors import own_errors
-from rag.support.pipeline_parts import component_of, takes
+from rag.support.pipeline_parts import component_of, own_errors, takes
 from rag.text.messages import brief
 
 if TYPE_CHECKING:

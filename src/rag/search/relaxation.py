@@ -13,7 +13,7 @@ from rag.query.syntax import MAX_LENGTH, condition_spans
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.support.pipeline_errors import own_errors
+from rag.support.pipeline_parts import own_errors
 from rag.text.bm25 import content_terms
 from rag.text.matches import STEMMED, find_matches
 from rag.text.messages import without_halves

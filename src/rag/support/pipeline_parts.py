@@ -1,8 +1,12 @@
-"""The components of a pipeline that somebody else made."""
+"""Pipelines that somebody else may have made: their components, and what their failures mean."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
+
+from rag.exceptions import RAGError
 
 
 class _Pipeline(Protocol):
@@ -28,3 +32,21 @@ def store_of(pipeline: _Pipeline, name: str) -> Any:
 def takes(component: Any, name: str) -> bool:
     """Return whether a component has an input of that name."""
     return name in getattr(component, "__haystack_input__", {})
+
+
+@contextmanager
+def own_errors(kind: type[RAGError], message: str) -> Iterator[None]:
+    """Raise what a component of ours raised as it is, and any other failure as `kind`.
+
+    Haystack wraps what a component raises; the original is the wrapper's cause.
+    """
+    try:
+        yield
+    except RAGError:
+        raise
+    except Exception as error:
+        cause = error.__cause__ or error
+        if isinstance(cause, RAGError):
+            # Not from the wrapper, whose cause it is: that would be a circle.
+            raise cause from cause.__cause__
+        raise kind(message, str(cause)) from error

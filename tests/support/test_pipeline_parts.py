@@ -3,7 +3,7 @@
 import pytest
 
 from rag.exceptions import IndexingError, LockedError
-from rag.support.pipeline_errors import own_errors
+from rag.support.pipeline_parts import own_errors
 
 
 def test_an_error_of_ours_is_raised_as_it_was_and_caused_by_what_it_was() -> None:
