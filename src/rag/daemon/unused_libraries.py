@@ -29,8 +29,6 @@ _PUT_OFF = {
     "haystack.core.pipeline.pipeline": ("asyncio",),
     "haystack.core.pipeline.utils": ("haystack.tools.tool", "haystack.tools.toolset"),
     "haystack.dataclasses.document": ("numpy",),
-    "haystack.dataclasses.file_content": ("filetype",),
-    "haystack.dataclasses.image_content": ("filetype",),
     "haystack.telemetry._telemetry": ("posthog", "yaml"),
     "haystack.utils.async_utils": ("asyncio",),
     "haystack.utils.base_serialization": ("pydantic",),
