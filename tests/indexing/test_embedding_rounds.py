@@ -48,7 +48,7 @@ def run(settings: RAGConfig, work: Path) -> Callable[..., IndexRun]:
 
 
 def sent(server) -> list[str]:
-    return [text for text in server.inputs() if text not in TEXTS]
+    return [text for text in server.inputs() if text not in ("a", *TEXTS)]
 
 
 def embedded(config: RAGConfig) -> int:

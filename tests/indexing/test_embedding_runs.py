@@ -59,7 +59,7 @@ def sent(server) -> Callable[[], list[str]]:
     def since() -> list[str]:
         nonlocal seen
         fresh, seen = server.inputs()[seen:], len(server.inputs())
-        return sorted(text for text in fresh if text not in TEXTS)
+        return sorted(text for text in fresh if text not in ("a", *TEXTS))
 
     return since
 
@@ -138,8 +138,7 @@ class TestTheFirstTime:
     def test_progress_is_told_from_before_the_model_is_at_work_up_to_the_end(self, work, embed):
         told = []
         embed(work=work, progress=lambda *step: told.append(step))
-        assert told[0] == (0, CHUNKS, 0)
-        assert told[-1][:2] == (CHUNKS, CHUNKS) and told[-1][2] > 0
+        assert (told[0], told[-1]) == ((0, CHUNKS), (CHUNKS, CHUNKS))
         assert told == sorted(told)
 
     def test_the_document_prefix_is_sent_but_no_query_prefix(self, work, embed, with_ollama, sent):
@@ -376,7 +375,7 @@ class TestAnotherModel:
 
     @pytest.mark.parametrize("done", [1, 3])
     def test_interrupted_it_mixes_nothing_and_goes_on(self, work, embed, other, server, done, sent):
-        def stop(at: int, total: int, tokens: int) -> None:
+        def stop(at: int, total: int) -> None:
             if at == done:
                 raise Killed
 
@@ -415,7 +414,7 @@ class TestAnotherModel:
 class TestInterrupted:
     @pytest.mark.parametrize("done", [1, 4])
     def test_it_goes_on_where_it_stopped(self, work, embed, with_ollama, sent, done, server):
-        def stop(at: int, total: int, tokens: int) -> None:
+        def stop(at: int, total: int) -> None:
             if at == done:
                 raise Killed
 
@@ -438,7 +437,7 @@ class TestInterrupted:
             f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}),"
             " embedding=EmbeddingConfig('ollama'), ollama=OllamaConfig("
             f"url={config.ollama.url!r}, batch_tokens=1, max_in_flight=1))\n"
-            "def stop(done, total, tokens):\n"
+            "def stop(done, total):\n"
             f"    if done == {done}: os.kill(os.getpid(), signal.SIGKILL)\n"
             "with IndexRun(config) as run:\n"
             f"    run.index_vault('work', Path({str(work)!r})); run.publish()\n"
@@ -658,7 +657,7 @@ def test_whatever_happens_the_next_whole_run_ends_with_all_chunks_embedded(
     (work / "kept.md").write_text("# zero\n\nzero")  # no step takes it away
 
     def run(last: int) -> None:
-        def stop(done: int, total: int, tokens: int) -> None:
+        def stop(done: int, total: int) -> None:
             if done == last:
                 raise Killed
 

@@ -180,7 +180,7 @@ def embed(with_ollama: Callable[..., RAGConfig]) -> Callable[..., RunReport]:
         reembed: bool = False,
         prune: bool = False,
         rebuild: bool = False,
-        progress: Callable[[int, int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
         **folders: Path,
     ) -> RunReport:
         with IndexRun(config or with_ollama(), rebuild=rebuild) as run:

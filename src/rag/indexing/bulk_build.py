@@ -167,17 +167,14 @@ def _points(
 # -- processes -------------------------------------------------------------------------
 
 
-def build_all(
-    batches: Sequence[NoteBatch], progress: Progress, processes: int | None = None
-) -> Generator[BuiltSegments]:
-    """Build batches and yield what became of each, in order.
+def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[BuiltSegments]:
+    """Build batches and yield what became of each, in order: in as many processes as there are
+    processors and free memory for, at most 2; in this one where that is one, or there is one batch.
 
     :param progress: called repeatedly with how many more notes are done.
-    :param processes: how many may be at it; by default as many as there are processors and free
-        memory for, at most 2. With one, or a single note batch, this process does it itself.
     :raises RAGError: what went wrong with a note batch, after all before it were yielded.
     """
-    count = min(processes or _affordable(), len(batches), _MOST_PROCESSES)
+    count = min(_affordable(), len(batches), _MOST_PROCESSES)
     with ExitStack() as stack:
         workers: list[PythonProcess] = []
         with suppress(OSError):  # the system allows no more

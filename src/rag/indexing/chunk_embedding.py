@@ -71,13 +71,11 @@ class ChunkEmbedding:
         self._uncounted: set[str] = set()  # texts of it whose chunks are not written yet
         self._total = 0
         self._busy = 0.0  # seconds that the model was at work
-        self._tokens = 0  # that it has read
 
     def run(self, progress: Progress | None = None, seconds: float | None = None) -> None:
         """Embed what lacks an embedding; what a round made is published as the next one begins.
 
-        :param progress: called with how many chunks are done, of how many, and of how many tokens
-            (as we estimate them) a model has made vectors.
+        :param progress: called with how many chunks are done, of how many.
         :param seconds: how long the model may be at it; the rest is left.
         :raises ConnectionError: when no server does its work; what came before is written.
         """
@@ -98,7 +96,7 @@ class ChunkEmbedding:
             raise error
         self.report.left = len(self._waiting or ())
         self.report.is_complete = not self.report.left
-        show(self._done, self._total, self._tokens)
+        show(self._done, self._total)
 
     def record(self) -> None:
         """Write down what was done; readers get to see it if it is news to them.
@@ -193,19 +191,18 @@ class ChunkEmbedding:
         revision = self.visit.manifest.revision
         path = self.visit.directory.path / VECTORS
         with self.visit.paused():
-            show(self._done, self._total, self._tokens)  # before the model is at work
+            show(self._done, self._total)  # before the model is at work
             try:
                 with VectorCache(path) as cache:
                     for batch, sent in self._batches([*texts], until):
                         fresh = {sent[at]: vector for at, vector in batch.vectors}
                         cache.put(self.space.key, fresh)
                         self._made |= fresh
-                        self._tokens += sum(map(count_tokens, fresh))
                         failures = {sent[at]: why for at, why in batch.failures}
                         failed |= failures
                         untried.subtract(c.id for text in (*fresh, *failures) for c in texts[text])
                         tried = sum(not left for left in untried.values())
-                        show(self._done + tried, self._total, self._tokens)
+                        show(self._done + tried, self._total)
             except ConnectionError as failure:
                 error = failure
             # A model of this machine holds 340 MB, and to write and publish takes as much.

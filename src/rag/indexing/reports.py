@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rag.support.json_reports import hidden, optional
 
@@ -12,13 +13,10 @@ if TYPE_CHECKING:
     from rag.vault import Note
 
 
-class Progress(Protocol):
-    """What a run calls while it works: how much is done, of how much, and the tokens embedded."""
-
-    def __call__(self, done: int, total: int, tokens: int = 0, /) -> None: ...
+Progress = Callable[[int, int], None]  # called while a run works: how much is done, of how much
 
 
-def unseen(done: int, total: int, tokens: int = 0, /) -> None:
+def unseen(done: int, total: int) -> None:
     """Show nobody how far a run is."""
 
 

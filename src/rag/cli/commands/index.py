@@ -95,7 +95,7 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
     columns = (name, BarColumn(), MofNCompleteColumn(), TextColumn(noun), TimeRemainingColumn())
     bar = Bar(*columns, console=make_console(stderr=True), transient=True)
 
-    def show(done: int, total: int, tokens: int = 0) -> None:
+    def show(done: int, total: int) -> None:
         if total and not bar.tasks:
             bar.start()
             bar.add_task(visible(what), total=total, completed=done)
