@@ -5,8 +5,7 @@
 Each round edits the vault (new, changed, deleted and renamed notes), starts `rag index`, kills
 it with SIGKILL after a random time, and goes on. Meanwhile a reader process searches the index
 again and again. In the end one run must complete, the index must hold exactly what a fresh
-index of the same folder holds, and no search may have failed. Exit code 1
-if not.
+index of the same folder holds, and no search may have failed. Exit code 1 if not.
 """
 
 from __future__ import annotations
