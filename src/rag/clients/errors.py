@@ -232,7 +232,9 @@ def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
     else:
         message = f"{url} broke the connection"
         hint = f"{server.log}; the model may not fit into memory."
-    return Trouble(ConnectionError(message, url, details=brief(str(error)), hint=hint), blame)
+    # That a connection was refused is in the message.
+    details = "" if is_caused_by(error, ConnectionRefusedError) else brief(str(error))
+    return Trouble(ConnectionError(message, url, details=details, hint=hint), blame)
 
 
 def missing(

@@ -73,8 +73,7 @@ class _Servers:
 
     def check_configured(self) -> None:
         if self.api == OLLAMA and self.is_off:
-            hint = f"Set ollama.enabled = true and {self.endpoints[0].model_setting}."
-            raise ConfigError("Ollama is switched off (ollama.enabled)", hint=hint)
+            raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
         self.endpoints[0].check()
 
     def check_listening(self) -> None:
@@ -169,6 +168,12 @@ class _Embeddings(_Servers):
     @property
     def document_prefix(self) -> str:
         return chosen_traits(self.model, self.config.ollama).document_prefix
+
+    def check_configured(self) -> None:
+        if self.api == OLLAMA and self.lacking:
+            what = "Ollama is allowed" if self.is_off else "embedding model is configured"
+            raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
+        super().check_configured()
 
     def is_model(self, name: str) -> bool:
         return full_name(name) == full_name(self.model)
@@ -284,7 +289,7 @@ class _Embeddings(_Servers):
         from rag.clients.batch_embedder import BatchEmbedder, ServerPool
         from rag.clients.chat_model import connect
 
-        self.check_configured()
+        self.endpoints[0].check()
         limits = self.config.ollama
         clients = [connect(server, limits, seconds) for server in self.endpoints]
         return BatchEmbedder(ServerPool(clients, limits.max_in_flight), seconds=seconds, **options)

@@ -84,12 +84,13 @@ class Endpoint:
 
     def start(self, is_here: bool = True) -> str:
         """Say how the server is started on this machine, or on another one."""
-        how = "`ollama serve`"
+        what, how = "`ollama serve`", "it with `ollama serve`"
         if self.api == OPENAI:
-            how = "its program (LM Studio: Developer, Start server; llama.cpp: llama-server)"
+            what = "the server"
+            how = "its server (LM Studio: Developer, Start server; llama.cpp: llama-server)"
         if is_here:
             return f"Start {how}, or set {self.url_setting}."
-        return f"Check {self.url_setting}, and that {how} runs there and listens to the network."
+        return f"Check {self.url_setting}, and that {what} runs there and listens to the network."
 
     @property
     def lacking(self) -> str:
