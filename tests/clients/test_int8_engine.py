@@ -48,7 +48,8 @@ def test_makes_the_vectors_of_the_other_engine(fast, exact) -> None:
 def test_gives_a_text_the_same_vector_alone_and_among_others(fast) -> None:
     among = fast.vectors(fast.tokenize(TEXTS))
     alone = [fast.vectors(fast.tokenize([text]))[0] for text in TEXTS]
-    assert ((among * alone).sum(1) > 0.999).all()
+    # Processors without VNNI add products of 8 bits in 16, and round differently by the batch.
+    assert ((among * alone).sum(1) > 0.99).all()
 
 
 def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
