@@ -77,7 +77,7 @@ def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
         (["--modes", "lexical,hybrid"], 3, ""),
         (["--modes", "x"], 2, ""),
         (["--modes", "lexical,"], 2, ""),
-        (["--save", "none/run.json"], 2, "its folder does not exist"),
+        (["--save", "none/run.json"], 2, "cannot write none/run.json"),
     ],
 )
 def test_eval_is_refused_before_anything_is_asked(rag, library, tmp_path, options, code, told):

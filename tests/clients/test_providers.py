@@ -44,6 +44,7 @@ from rag.exceptions import (
 from rag.index.embedding_space import Embedded, Space, other_model
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
+from rag.search.query import Query
 from rag.stores import get_document_store
 from tables import rows
 
@@ -167,7 +168,8 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
         again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
         embedder = again.get_component("query_embedder")
         assert isinstance(embedder.embeddings, Letters)
-        assert embedder.run("aab", "dense")["embedding"] == [2.0, 1.0]
+        asked = Query("aab", "aab", mode="dense")
+        assert embedder.run(asked)["query"].embedding == [2.0, 1.0]
         embedder.document_store.close()
         with pytest.raises(IndexUnavailableError, match=r"by letters, not bge-m3"):  # of Ollama's
             search(create_search_pipeline(store, OllamaConfig()), "b", mode="dense")

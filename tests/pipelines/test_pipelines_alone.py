@@ -32,7 +32,6 @@ from rag.pipelines import (
     search,
 )
 from rag.stores import get_document_store
-from tables import rows
 
 MODELS = ["nomic-embed-text", "llama3.2"]
 
@@ -247,25 +246,6 @@ class TestATemplate:
             ask(pipeline, f"{QUESTION} And rolling back a deploy?")
         first, second = (r.json["messages"][-1]["content"] for r in server.requests("/api/chat"))
         assert "[2]" in first and "[2]" not in second
-
-
-OLD = """
-components:
-  embedder:
-    init_parameters: {{}}
-    type: {}
-connections: []
-"""
-
-
-@rows(
-    "kind",
-    ["rag.pipelines.components.LexicalTextEmbedder", "rag.qa.answer_generator.AnswerGenerator"],
-)
-def test_a_pipeline_of_an_older_version_says_so(kind):
-    with pytest.raises(UsageError, match="serialised by an older version of rag") as raised:
-        Pipeline.loads(OLD.format(kind), allowed_modules=["rag"])
-    assert "create_search_pipeline" in raised.value.hint
 
 
 class TestWhatNobodyNamed:

@@ -181,6 +181,7 @@ class _ChatGenerator:
         """Serialise the component with its settings."""
         names = ("model", "think", "response_format", "generation_kwargs", "timeout")
         given = {name: getattr(self, name) for name in (*names, "keeps_failures")}
+        given["generation_kwargs"] = {**self.generation_kwargs}
         return default_to_dict(self, config=self.config and asdict(self.config), **given)
 
     @classmethod

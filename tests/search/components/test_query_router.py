@@ -160,7 +160,7 @@ def test_without_embeddings_it_says_so_once_and_takes_the_default(find, index, s
     response = find("apple pie", classifier="embedding", default="food", config=off)
     assert response.route == "food" and paths(response)
     [notice] = [n for n in response.notices if "classified" in n]
-    assert "switched off" in notice
+    assert "ollama.enabled" in notice
     server.fail("/api/embed", times=None)
     response = find("apple pie", classifier="embedding", default="ops", transforms=[])
     assert response.route == "ops"

@@ -17,7 +17,7 @@ from qdrant_client import models
 from qdrant_server import QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, UsageError
-from rag.stores.server.catalog import FILES, Catalog, ChangedError, Head
+from rag.stores.server.catalog import FILES, FORMAT, Catalog, ChangedError, Head
 from rag.stores.server.rest import RestClient
 
 NAME = "notes.catalog"
@@ -190,7 +190,7 @@ def test_the_name_of_a_machine_is_one_line_without_control_characters(
 
 
 def test_a_later_format_is_not_read(catalog: Catalog, server: QdrantServer) -> None:
-    server.engine.set_payload(NAME, {"format": 3, "index": {"of": "another kind"}}, [0])
+    server.engine.set_payload(NAME, {"format": FORMAT + 1, "index": {"of": "another kind"}}, [0])
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
         catalog.head()
 

@@ -23,7 +23,7 @@ from rag.exceptions import (
 )
 from rag.index.snapshots import CURRENT, MANIFEST, SERVER, IndexDirectory
 from rag.stores import QdrantServerDocumentStore
-from rag.stores.server.catalog import Catalog
+from rag.stores.server.catalog import FORMAT, Catalog
 
 NAME = "obsidian_knowledge.catalog"
 
@@ -251,7 +251,7 @@ def test_another_format_is_not_fetched(
         laptop.notes()
     desk.write("b")  # the program that is newer takes it along
     assert laptop.notes() == {"b"}
-    server.engine.set_payload(NAME, {"format": 3}, [0])
+    server.engine.set_payload(NAME, {"format": FORMAT + 1}, [0])
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
         laptop.notes()
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
