@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rag.answers.prompt_injection import RULES, is_injection, legible, suspected_patterns
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", [rule.pattern for rule in RULES], ids=range(len(RULES)))
 def test_no_text_that_a_pattern_matches_goes_without_it(pattern: re.Pattern[str]) -> None:
     @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])

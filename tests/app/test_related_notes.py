@@ -280,6 +280,7 @@ def days_by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
 
 
 @needs_model
+@pytest.mark.slow
 def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
     days_by_meaning, subtests
 ) -> None:
