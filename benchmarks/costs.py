@@ -37,7 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="rag-", dir="/tmp") as name:
         folder = Path(name)
         make_vault(folder / "notes", arguments.notes, arguments.notes * BYTES / 1e6)
-        places = {version: Place(folder, path) for version, path in sources.items()}
+        places = {version: Place(folder / version, path) for version, path in sources.items()}
         runs = _indexing(places, folder / "notes")
         try:
             for place in places.values():
@@ -55,8 +55,7 @@ def main() -> None:
 class Place:
     """One version of the program, with a warm process of its own."""
 
-    def __init__(self, folder: Path, sources: Path) -> None:
-        home = folder / sources.parent.name
+    def __init__(self, home: Path, sources: Path) -> None:
         runtime = home / "run"
         runtime.mkdir(mode=0o700, parents=True)
         outside = {n: v for n, v in os.environ.items() if not n.startswith(("RAG_", "PYTHON"))}

@@ -48,9 +48,10 @@ COMMANDS = {
 }
 # What other programs call them.
 _ELSEWHERE = {
-    **dict.fromkeys(("find", "query", "grep", "list"), "search"),
+    **dict.fromkeys(("find", "query", "grep"), "search"),
     **dict.fromkeys(("show", "cat", "read", "open"), "get"),
     **dict.fromkeys(("update", "sync", "embed", "reindex"), "index"),
+    "list": "vault list",
     "similar": "related",
     "answer": "ask",
     "add": "vault",
