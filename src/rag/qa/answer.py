@@ -14,6 +14,7 @@ from rag.answers.evidence import Evidence
 from rag.answers.verification import Verifier
 from rag.exceptions import RAGError, UnfinishedError
 from rag.search.results import SearchedVariant, SearchResult
+from rag.stores.base.batch import NotCopied
 from rag.support.json_reports import optional
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class HopelessError(UnfinishedError):
     """A model was stopped, since the notes bear out nothing of what it writes."""
 
 
-class AnswerStream:
+class AnswerStream(NotCopied):
     """Listen to a chat generator, and hand on what may be shown of its answer.
 
     It stops a model of whose first sentences none holds, by a `HopelessError`.
@@ -179,9 +180,6 @@ class AnswerStream:
         self.verifier: Verifier | None = None
         self.heard = False
         self.raised: Exception | None = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> AnswerStream:
-        return self  # Haystack copies what goes from one component to the next
 
     @property
     def keeps_partial(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean, pstdev
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from haystack import component
 from haystack.dataclasses import Document
@@ -16,6 +17,7 @@ from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.qa.answer import Place, Quote
 from rag.search.components.note_ranker import OverStore
 from rag.search.query import Retrieval
+from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import cosines_of
 from rag.vault.properties import properties_of
@@ -101,7 +103,8 @@ def _nearness(
     }
 
 
-class Quotations(NamedTuple):
+@dataclass(frozen=True)
+class Quotations(NotCopied):
     """Quotations that answer a question, the best one first, and what they were found in.
 
     :param quotes: each with a `source` that counts from 1 in the notes that are shown.
@@ -113,9 +116,6 @@ class Quotations(NamedTuple):
     quotes: list[Quote]
     places: list[list[Document]]
     confidence: float
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Quotations:
-        return self
 
 
 @component

@@ -28,6 +28,7 @@ from rag.qa.context_report import OwnSteps, WindowReport, load_steps
 from rag.qa.neighbours import load_neighbours
 from rag.qa.prompt import BuiltPrompt, build_prompt
 from rag.search.query import Retrieval
+from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.messages import brief
@@ -200,7 +201,7 @@ def _wrong(what: str, error: Exception) -> UsageError:
 
 
 @dataclass
-class AnswerPrompt:
+class AnswerPrompt(NotCopied):
     """What the answer checker is to know of a prompt.
 
     :param began: when the first of its forms was begun, by the monotonic clock.
@@ -214,9 +215,6 @@ class AnswerPrompt:
     documents: list[Document]
     built: BuiltPrompt | TemplatedPrompt | None = None
     failure: RAGError | None = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> AnswerPrompt:
-        return self  # Haystack copies what goes from one component to the next
 
     @property
     def window(self) -> list[Evidence]:

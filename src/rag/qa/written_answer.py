@@ -21,13 +21,14 @@ from rag.qa.extractive_answerer import Quotations
 from rag.qa.prompt import BuiltPrompt
 from rag.qa.prompt_builder import AnswerPrompt, TemplatedPrompt
 from rag.search.results import SearchResult
+from rag.stores.base.batch import NotCopied
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
 
 
 @dataclass
-class Written:
+class Written(NotCopied):
     """What a model wrote, and what became of it.
 
     :param ranks: for each source that it was shown, the number (from 1) of its document.
@@ -54,9 +55,6 @@ class Written:
         """Note what a generator says went wrong; that it was stopped is no failure of its own."""
         self.stopped = isinstance(failure, HopelessError)
         self.failure = None if self.stopped else failure
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Written:
-        return self
 
 
 @component

@@ -13,6 +13,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.index.background import Background
 from rag.search.query_variants import WEIGHTS, Variants
 from rag.search.results import NearWord, SearchMode
+from rag.stores.base.batch import NotCopied
 from rag.stores.base.scored_chunk import Candidate
 from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, pieces, text_terms
 from rag.text.tokenizer import TOKEN, cleaned
@@ -22,15 +23,8 @@ from rag.text.tokenizer import TOKEN, cleaned
 MIN_CHUNKS, CHUNKS_PER_NOTE = 100, 8
 
 
-class _NotCopied:
-    """Base of what Haystack, which copies the inputs of every component, is to hand on as it is."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self
-
-
 @dataclass(frozen=True)
-class Query(_NotCopied):
+class Query(NotCopied):
     """What is searched for, and how. The analyzer makes it; later components replace fields.
 
     What was typed, read with the index at hand:
@@ -205,7 +199,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Retrieval(_NotCopied):
+class Retrieval(NotCopied):
     """What was found for a query so far.
 
     :param candidates: chunks, in no order; `plain` are those that the query itself found, where

@@ -1,9 +1,9 @@
-"""Runs of things that one component hands to the next without being copied."""
+"""What one component hands to the next without its being copied, and runs of such things."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
     from haystack.dataclasses import Document  # noqa: F401
@@ -11,7 +11,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Batch(Sequence[T]):
+class NotCopied:
+    """Base of what Haystack, which copies the inputs of every component, is to hand on as it is."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+class Batch(NotCopied, Sequence[T]):
     """A read-only sequence that Haystack does not copy.
 
     Haystack deep-copies every component's inputs, item by item, even of tuples; over an index
@@ -27,9 +34,6 @@ class Batch(Sequence[T]):
 
     def __getitem__(self, index: Any) -> Any:
         return self._items[index]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Batch[T]:
-        return self
 
 
 class DocumentBatch(Batch["Document"]):
