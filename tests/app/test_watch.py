@@ -50,9 +50,17 @@ class Scene:
         self.warnings: list[str] = []
         self.listened: list[tuple[set[Path], bool]] = []
         self.polled: list[Path] = []
-        self.until = 0.0
+        self.until, self.is_woken = 0.0, False
+        self.embeddings = [NOTHING]  # what comes of making them, the last one again and again
+        self.embedded: list[float] = []
         self.watcher = Watcher(
-            config, self.lines.append, self.warnings.append, self, self.listen, self
+            config,
+            self.lines.append,
+            self.warnings.append,
+            runner=self,
+            embedder=self,
+            listen=self.listen,
+            clock=self,
         )
 
     def watch(
@@ -69,7 +77,9 @@ class Scene:
         return self
 
     def wait(self, seconds: float) -> list[str]:
-        if self.events and self.events[0][0] <= self.now + seconds:
+        if self.is_woken:
+            self.is_woken = False
+        elif self.events and self.events[0][0] <= self.now + seconds:
             at, told = self.events.pop(0)
             self.now = max(self.now, at)
             if isinstance(told, Exception):
@@ -93,6 +103,10 @@ class Scene:
         except RAGError as error:
             return Outcome(error.exit_code, {}, 0.0, str(error))
 
+    def begin(self, on_end: Callable[[Outcome], object]) -> None:
+        self.embedded.append(self.now)
+        on_end(self.embeddings.pop(0) if len(self.embeddings) > 1 else self.embeddings[0])
+
     def monotonic(self) -> float:
         return self.now
 
@@ -103,16 +117,23 @@ class Scene:
         self.wait(seconds)
 
     def wake(self) -> None:
+        self.is_woken = True
+
+    def prepare(self) -> None:
         pass
 
-    prepare = stop = close = wake
+    stop = close = join = prepare
 
 
-def changed(cpu: float = 0.0, made: int = 0, left: int = 0) -> Outcome:
-    """One changed note, of which so many chunks were embedded, and so many are left."""
+def changed(cpu: float = 0.0) -> Outcome:
+    """One changed note."""
     counts = {"added": 0, "changed": 1, "deleted": 0, "problem": "", "failed": {}, "notices": {}}
-    embedding = {"made": made, "reused": 0, "left": left}
-    return Outcome(0, {"vaults": {"work": counts}, "embedding": embedding}, cpu)
+    return Outcome(0, {"vaults": {"work": counts}}, cpu)
+
+
+def embedded(made: int, left: int) -> Outcome:
+    """So many chunks that were embedded, and so many that are left."""
+    return Outcome(0, {"embedding": {"made": made, "reused": 0, "left": left}}, 9.0)
 
 
 @pytest.fixture
@@ -141,8 +162,8 @@ class TestWhenARunBegins:
         runs = scene.watch(400, {at: ["a.md"] for at in saves})
         assert runs == [0, *(at + 1.5 for at in saves)]
 
-    @pytest.mark.parametrize(("outcome", "gap"), [(changed(), 19), (NOTHING, 40)])
-    def test_over_a_longer_time_runs_take_a_tenth_of_a_processor(self, config, notes, outcome, gap):
+    @pytest.mark.parametrize(("outcome", "gap"), [(changed(), 19), (NOTHING, 80)])
+    def test_over_a_longer_time_runs_take_a_twentieth_of_a_processor(self, config, notes, outcome, gap):
         events: dict[float, Told] = {3.0 * n: ["log.md"] for n in range(1, 400)}
         starts = Scene(config, *[replace(outcome, cpu=4.0)] * 399, seconds=4.0).watch(1200, events)
         early, late = (
@@ -156,12 +177,27 @@ class TestWhenARunBegins:
         scene = Scene(config, NOTHING)
         assert scene.watch(200, {100: lambda: setattr(scene, "asleep", 3600)}) == [0, 100]
 
-    def test_at_once_while_chunks_are_left_to_embed(self, config, notes):
-        left = [changed(9.0, made=50, left=100), changed(9.0, made=50, left=50), changed(9.0, 50)]
-        assert Scene(config, *left, seconds=10.0).watch(100) == [0, 10, 20]
+    def test_for_embeddings_after_each_for_words_and_at_once_while_chunks_are_left(
+        self, config, notes
+    ):
+        scene = Scene(config, changed())
+        scene.embeddings = [embedded(50, left=100), embedded(50, left=50), embedded(50, 0)]
+        scene.watch(200, {100: ["a.md"]})
+        assert scene.embedded == [0, 0, 0, 101.5]
 
-    def test_not_at_once_when_nothing_could_be_embedded(self, config, notes):
-        assert Scene(config, changed(made=0, left=100)).watch(100) == [0]
+    def test_for_embeddings_not_at_once_when_nothing_could_be_embedded(self, config, notes):
+        scene = Scene(config, changed())
+        scene.embeddings = [embedded(0, left=100)]
+        scene.watch(100)
+        assert scene.embedded == [0]
+
+    def test_for_words_while_embeddings_are_made(self, config, notes):
+        scene, endings = Scene(config, changed()), list[Callable[[Outcome], object]]()
+        scene.begin = endings.append  # type: ignore[method-assign]
+        busy = Outcome(75, {}, 0.1, "another process is writing the index")
+        scene.outcomes += [changed(), busy, changed()]
+        assert scene.watch(200, {100: ["a.md"], 110: ["b.md"]}) == [0, 101.5, 111.5, 112]
+        assert len(endings) == 1, "those that were saved meanwhile are left to the one that runs"
 
     def test_again_when_another_process_writes_the_index(self, config, notes):
         busy = Outcome(75, {}, 0.1, "another process is writing the index")

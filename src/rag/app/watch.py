@@ -6,13 +6,15 @@ watcher goes on whatever becomes of it. A run begins when nothing was told for 1
 most 15 after the first word; at the start, every 15 minutes, after a sleep of the machine, and
 whenever something may have been missed. Runs spend a budget of processor time, which fills up while
 the watcher waits. No run forgets the notes of a folder that is not there.
+
+Such a run indexes words. A second process makes the embeddings after it, for as long as that takes:
+it holds no lock while a model is at work, so a note that is saved meanwhile is indexed at once.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import sqlite3
 import subprocess
@@ -23,8 +25,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from stat import S_ISDIR
+from tempfile import TemporaryFile
 from typing import Any
 
 from rag.app.program_start import program_start
@@ -39,15 +44,16 @@ from rag.vault.file_events import FileEvents, WatchLimitError
 _QUIET = 1.5  # seconds without an event, after which a run begins
 _LATEST = 15.0  # seconds after the first event
 _WHOLE = 900.0  # seconds between two runs, whatever is told
-_SHARE = 0.1  # of a processor, which runs may take
+_SHARE = 0.05  # of a processor for runs; embeddings take as much again, besides the model's work
 _SAVED = 120.0  # seconds of a processor that are saved up at most: the share of twenty minutes
 _MANY = 4000  # events; of many at once the system leaves some out, new folders too
 _BUSY = 5.0  # seconds after which an index that another process writes is tried again
+_SHORT = 0.5  # the same, where that process is ours, which writes embeddings
 _RETRY = 60.0  # seconds after a run that failed
 _BEAT = 5.0  # seconds between two looks whether the folders are there, and after an error
 _WRITTEN = 60.0  # seconds between two heartbeats that are written down
 _JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
-_SLICE = 10.0  # seconds that one run embeds, before notes that were saved meanwhile have their turn
+_SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
 # Import what a run needs, and wait for the word; without one the watcher is gone.
 _BEGIN = """
@@ -117,7 +123,7 @@ class Outcome:
 class IndexProcess:
     """`rag index` in a process of its own, which gives way to others.
 
-    :param options: those that name the file of settings.
+    :param options: such as `--no-embed`, and those that name the file of settings.
     """
 
     def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
@@ -126,6 +132,8 @@ class IndexProcess:
         self._environment = os.environ | program_start(config).environment
         self._environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__MINUTES": str(minutes)}
         self._process: subprocess.Popen[bytes] | None = None
+        self._complaints = TemporaryFile()  # noqa: SIM115 - of all runs
+        self._thread: threading.Thread | None = None
         self._is_stopped = False
 
     def prepare(self) -> None:
@@ -139,7 +147,7 @@ class IndexProcess:
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=self._complaints,
                 env=self._environment,
                 start_new_session=True,  # Ctrl-C is told to it by `stop`
             )
@@ -148,7 +156,6 @@ class IndexProcess:
 
     def run(self) -> Outcome:
         """Index what changed, and return what came of it."""
-        before = _cpu_of_children()
         try:
             self.prepare()
         except OSError as error:
@@ -156,9 +163,18 @@ class IndexProcess:
         process = self._process
         if process is None:  # it is stopped
             return Outcome(RunInterruptedError.exit_code, {}, 0.0)
-        output, complaints = process.communicate(b"\n")
-        self._process = None
-        code, cpu = process.returncode, _cpu_of_children() - before
+        assert process.stdin and process.stdout
+        with suppress(BrokenPipeError), process.stdin as word:
+            word.write(b"\n")
+        with process.stdout as pipe:
+            output = pipe.read()
+        # Of this process alone, while another one may end.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+        cpu, self._process = used.ru_utime + used.ru_stime, None
+        self._complaints.seek(0)
+        complaints = self._complaints.read()
+        self._complaints.truncate(0)
         try:
             report = json.loads(output)
         except ValueError:
@@ -172,6 +188,16 @@ class IndexProcess:
         ended = f"signal {-code} ended it" if code < 0 else f"exit code {code}"
         return Outcome(code or 1, {}, cpu, f"`rag index` did not finish: {last or ended}")
 
+    def begin(self, on_end: Callable[[Outcome], object]) -> None:
+        """Do the same in a thread, which hands on what came of it."""
+        self._thread = threading.Thread(target=lambda: on_end(self.run()), daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the end of what was begun."""
+        if self._thread is not None:
+            self._thread.join()
+
     def stop(self) -> None:
         """End the run: it keeps what it has done. Who says it again does not wait for that."""
         if process := self._process:
@@ -184,7 +210,9 @@ class Watcher:
 
     :param tell: is given a line on each run that changed something.
     :param warn: is given what else there is to say.
-    :param runner: indexes; without one, a process of `rag index`.
+    :param options: of `rag index`: those that name the file of settings.
+    :param runner: indexes words; without one, a process of `rag index --no-embed`.
+    :param embedder: makes embeddings; without one, a process of `rag index`.
     :param listen: makes what tells of changes, as `FileEvents` does.
     """
 
@@ -193,12 +221,15 @@ class Watcher:
         config: RAGConfig,
         tell: Callable[[str], object],
         warn: Callable[[str], object],
+        options: Sequence[str] = (),
         runner: IndexProcess | None = None,
+        embedder: IndexProcess | None = None,
         listen: Callable[..., FileEvents] = FileEvents,
         clock: Clock | None = None,
     ) -> None:
         self._config, self._tell, self._warn = config, tell, warn
-        self._runner = runner or IndexProcess(config)
+        self._runner = runner or IndexProcess(config, ["--no-embed", *options])
+        self._embedder = embedder or IndexProcess(config, options)
         self._listen, self._clock = listen, clock or Clock()
         self._stopped = threading.Event()
         self._events: FileEvents | None = None
@@ -214,7 +245,10 @@ class Watcher:
         self._drift = self._clock.time() - now
         self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
         self._heard = 0  # events since it began to listen
-        self._problems: set[str] = set()  # of the last run
+        self._embed_at = inf  # when to have embeddings made
+        self._is_embedding = False
+        self._embedded = SimpleQueue[Outcome]()  # what came of it, not yet told
+        self._problems: dict[str, list[str]] = {}  # of the last run for words, and for embeddings
         self._lost: set[str] = set()  # why it had to listen anew
         self._status = WatcherStatus(os.getpid(), self._iso(), self._iso())
 
@@ -234,6 +268,7 @@ class Watcher:
                 while not self._stopped.is_set():
                     self._step()
             finally:
+                self._embedder.join()
                 if self._events is not None:
                     self._events.close()
                 self._events = None
@@ -260,6 +295,7 @@ class Watcher:
         """End it, and a run that it began; from another thread, or a signal's handler."""
         self._stopped.set()
         self._runner.stop()
+        self._embedder.stop()
         if self._events is not None:
             self._events.wake()
 
@@ -269,7 +305,7 @@ class Watcher:
         try:
             self._follow()
             if self._events is not None:
-                until = min(self._next_run(), self._follow_at)
+                until = min(self._next_run(), self._follow_at, self._next_embedding())
                 paths = self._events.wait(until - self._now())
         except OSError as error:
             self._lose(error)
@@ -288,8 +324,13 @@ class Watcher:
         self._drift = drift
         if self._stopped.is_set():
             return
+        with suppress(Empty):
+            self._end_embedding(self._embedded.get_nowait())
         if now >= self._next_run():
             self._index()
+        elif now >= self._next_embedding():
+            self._is_embedding, self._embed_at = True, inf
+            self._embedder.begin(self._hand_on)
         elif now >= self._written + _WRITTEN:
             self._write()
 
@@ -312,41 +353,58 @@ class Watcher:
         self._look_at, self._rested_at = now + _WHOLE, now
         if outcome.exit_code == LockedError.exit_code:
             self._first = first
-            self._look_at = self._rested_at = now + _BUSY
+            self._look_at = self._rested_at = now + (_SHORT if self._is_embedding else _BUSY)
             self._write()
             return
         if outcome.error:
             self._look_at = now + _RETRY
-        elif outcome.goes_on:
-            self._look_at = now
         else:
+            self._embed_at = now
             self._spend(outcome)
-        self._report(outcome, now - started)
+        took, changed = round(1000 * (now - started)), outcome.count("added", "changed", "deleted")
+        self._report(outcome, f" ({now - started:.1f} s)")
+        self._write(last_run=WatchRun(self._iso(), took, outcome.exit_code, changed, outcome.error))
+
+    def _next_embedding(self) -> float:
+        return inf if self._is_embedding else self._embed_at
+
+    def _hand_on(self, outcome: Outcome) -> None:
+        """Have the watcher's thread told what came of making embeddings."""
+        self._embedded.put(outcome)
+        if self._events is not None:
+            self._events.wake()
+
+    def _end_embedding(self, outcome: Outcome) -> None:
+        self._is_embedding = False
+        if outcome.exit_code == LockedError.exit_code:
+            self._embed_at = min(self._embed_at, self._now() + _BUSY)
+            return
+        if outcome.goes_on:
+            self._embed_at = self._now()
+        self._report(outcome)
 
     def _spend(self, outcome: Outcome) -> None:
         """Rest until what a run took is within the budget; what was saved waits at most so long."""
         now = self._now()
         gained = _SHARE * (now - self._counted)
         self._saved, self._counted = min(_SAVED, self._saved + gained) - outcome.cpu, now
-        if outcome.count("added", "changed", "deleted") or outcome.embedded:
+        if outcome.count("added", "changed", "deleted"):
             self._saved = max(self._saved, -_SHARE * _LATEST)
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
-    def _report(self, outcome: Outcome, seconds: float) -> None:
-        """Say what is new of a run, and write down how it went."""
-        indexed, removed = outcome.count("added", "changed"), outcome.count("deleted")
-        counts = [(indexed, "note", "indexed"), (removed, "note", "removed")]
-        counts.append((outcome.embedded, "chunk", "embedded"))
+    def _report(self, outcome: Outcome, took: str = "") -> None:
+        """Say what is new of a run."""
+        counts = [(outcome.count("added", "changed"), "note", "indexed")]
+        counts += [(outcome.count("deleted"), "note", "removed")]
+        counts += [(outcome.embedded, "chunk", "embedded")]
         if parts := [f"{plural(count, what)} {done}" for count, what, done in counts if count]:
-            self._tell(f"{self._iso()[11:19]}  {', '.join(parts)} ({seconds:.1f} s)")
+            self._tell(f"{self._iso()[11:19]}  {', '.join(parts)}{took}")
         missing = [name for name, root in self._vaults.items() if _identity(root) is None]
         problems = outcome.problems(missing)
         for problem in problems:
-            if problem not in self._problems:
+            if not any(problem in known for known in self._problems.values()):
                 self._warn(problem)
-        self._problems = {*problems}
-        took, code = round(1000 * seconds), outcome.exit_code
-        self._write(last_run=WatchRun(self._iso(), took, code, indexed + removed, outcome.error))
+        self._problems["words" if took else "embeddings"] = problems
 
     # -- the folders -----------------------------------------------------------------------
 
@@ -427,8 +485,3 @@ def _identity(folder: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if S_ISDIR(status.st_mode) else None
-
-
-def _cpu_of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

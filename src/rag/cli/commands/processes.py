@@ -105,10 +105,10 @@ def _go_on() -> None:
 
 def _watcher(config: RAGConfig, config_file: Path | None, tell: Callable[[str], object]) -> Watcher:
     """Return a watcher that tells of its runs by `tell`, and of what goes wrong on stderr."""
-    from rag.app.watch import IndexProcess, Watcher
+    from rag.app.watch import Watcher
 
     options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    return Watcher(config, tell, _warn, IndexProcess(config, options))
+    return Watcher(config, tell, _warn, options)
 
 
 def _warn(line: str) -> None:
