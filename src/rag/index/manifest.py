@@ -56,7 +56,7 @@ _MOST_VALUES = 1_000  # of a field, in a plan
 _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 # Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 

@@ -1,7 +1,8 @@
 """What is known of the engine's files: which may have a name in two snapshots, and what each held
 when it was published.
 
-    checksums   by path: size, time and CRC-32 of every file of a snapshot
+    checksums   by path: size, time and CRC-32 of every file of a snapshot; blocks of zeros, of
+                which the engine allocates many, are left out of the sum
 
 `rag doctor` reads every file. `rag index` reads those that have another size or time than they had:
 a fault of the disk changes neither, and shows to `rag doctor` or to the engine. Searches look at
@@ -17,7 +18,7 @@ from pathlib import Path
 from stat import S_ISREG
 from zlib import crc32
 
-from rag.support.disk_space import files_below
+from rag.support.disk_space import data_blocks, files_below
 from rag.support.owned_folders import MARK
 from rag.support.regular_files import open_file, read_file
 
@@ -33,7 +34,6 @@ _FIXED = (
     *("values_to_points.bin", "point_to_values.bin", "data.bin"),
 )
 _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it writes small files
-_BLOCK = 1 << 20
 
 Facts = tuple[int, int, int]  # size, time and checksum of a file
 
@@ -134,12 +134,12 @@ def _holds(path: Path, published: Facts, all_read: bool) -> bool:
 
 
 def _checksum(file: str | Path) -> int:
-    """Return the checksum of a file; of the engine's settings, that of what they say: it lays them
-    out in another order each time it opens a shard."""
+    """Return the checksum of a file, whose holes count as zeros; of the engine's settings, that of
+    what they say: it lays them out in another order each time it opens a shard."""
     if is_settings(file):
         return crc32(json.dumps(json.loads(read_file(file)), sort_keys=True).encode())
-    crc = 0
     with open_file(file) as stream:
-        while block := stream.read(_BLOCK):
-            crc = crc32(block, crc)
+        crc = crc32(b"%d" % os.fstat(stream.fileno()).st_size)
+        for position, block in data_blocks(stream.fileno()):
+            crc = crc32(block, crc32(b"%d" % position, crc))
     return crc

@@ -24,8 +24,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SAID = ("No space left", "Not enough space", "uota exceeded")
 _NEEDED = re.compile(r"needed: ([\d.]+) ([KMG])iB")
 _UNITS = {"K": 10, "M": 20, "G": 30}
-_BLOCK = 1 << 14
-_ZEROS = bytes(_BLOCK)
+_BLOCK, _READ = 1 << 14, 1 << 20
+_ZEROS = bytes(_READ)
 _watched = False
 
 
@@ -146,18 +146,30 @@ def copy_file(source: str | Path, target: str | Path) -> None:
     """Copy one file; blocks of zeros become holes. The engine allocates far more than it uses:
     copied byte by byte an index grows tenfold."""
     with open(source, "rb", 0) as reader, open(target, "wb", 0) as writer:
-        size = os.fstat(reader.fileno()).st_size
-        writer.truncate(size)
-        position = 0
+        writer.truncate(os.fstat(reader.fileno()).st_size)
+        for position, block in data_blocks(reader.fileno()):
+            os.pwrite(writer.fileno(), block, position)
+
+
+def data_blocks(file: int) -> Iterator[tuple[int, bytes]]:
+    """Yield where the blocks of an open file are that do not only hold zeros, and what they hold.
+    Holes are not read."""
+    size, position = os.fstat(file).st_size, 0
+    buffer = bytearray(min(size, _READ))
+    with open(file, "rb", 0, closefd=False) as stream:
         while position < size:
             try:
-                position = os.lseek(reader.fileno(), position, os.SEEK_DATA)
+                position = os.lseek(file, position, os.SEEK_DATA) & -_READ
             except OSError:  # only a hole is left
-                break
-            block = os.pread(reader.fileno(), _BLOCK, position)
-            if block != _ZEROS[: len(block)]:
-                os.pwrite(writer.fileno(), block, position)
-            position += _BLOCK
+                return
+            stream.seek(position)
+            count = stream.readinto(buffer)
+            del buffer[count:]
+            for at in range(0, count, _BLOCK) if not _ZEROS.startswith(buffer) else ():
+                block = bytes(buffer[at : at + _BLOCK])
+                if block != _ZEROS[: len(block)]:
+                    yield position + at, block
+            position += _READ
 
 
 def disk_usage(folder: Path) -> int:
