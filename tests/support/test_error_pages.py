@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.clients.errors import Refusal, explain, refusal_of
+from rag.clients.errors import explain, refusal_of
 from rag.clients.servers import Endpoint
 from rag.support.http_transport import brief
 
@@ -51,10 +51,3 @@ def test_an_error_has_the_title_of_a_proxy_s_page() -> None:
             "http://127.0.0.1:9 answered with error 502",
             TITLE,
         )
-
-
-def test_a_page_that_is_not_found_is_no_model_that_ollama_lacks() -> None:
-    page = PAGE.replace("502 Bad Gateway", "404 Not Found")
-    server = Endpoint("ollama", "embedding", "http://127.0.0.1:9", "bge-m3")
-    error = explain(Refusal(404, page), server).error
-    assert "answered with error 404" in error.message and "ollama.url" in error.hint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tomllib
@@ -30,7 +29,7 @@ Installed = Callable[..., None]
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     """Put the metadata of an installed distribution there, and say where its environment is."""
 
-    def make(by: str = "pip", url: str = "", file: str = "", text: str = "") -> None:
+    def make(by: str = "pip", file: str = "") -> None:
         environment = tmp_path / "an environment" / "rag-notes"
         info = environment / "site" / "rag_notes-9.9.dist-info"
         info.mkdir(parents=True)
@@ -40,10 +39,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
             "Requires-Dist: socksio>=1,<2; extra == 'socks'\n"
         )
         (info / "INSTALLER").write_text(f"{by}\n")
-        if url:
-            (info / "direct_url.json").write_text(json.dumps({"url": url, "archive_info": {}}))
         if file:
-            (environment / file).write_text(text)
+            (environment / file).touch()
         found = metadata.Distribution.at(info)
         monkeypatch.setattr(installation, "distribution", lambda name: found)
         monkeypatch.setattr(sys, "prefix", str(environment))
@@ -65,12 +62,6 @@ def test_an_environment_that_uv_made_may_have_no_pip(installed: Installed) -> No
     installed(by="uv")
     command = shlex.split(command_to_add("socks"))
     assert command == ["uv", "pip", "install", "--python", sys.executable, "socksio>=1,<2"]
-
-
-def test_a_tool_of_uv_is_installed_again_from_where_it_came(installed: Installed) -> None:
-    installed(by="uv", url="file:///some%20where/rag.whl", file="uv-receipt.toml")
-    command = shlex.split(command_to_add("socks"))
-    assert command == ["uv", "tool", "install", "--with", "socksio>=1,<2", "/some where/rag.whl"]
 
 
 def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

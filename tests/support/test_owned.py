@@ -8,7 +8,6 @@ import pytest
 
 from rag.exceptions import UsageError
 from rag.support.owned_folders import (
-    MARK,
     claim_data_folder,
     is_marked,
     make_owned,
@@ -41,22 +40,12 @@ class TestTheDataFolder:
         claim_data_folder(folder)
         assert is_marked(folder) and mode(folder) == 0o700
 
-    def test_an_empty_one_is_taken(self, tmp_path: Path) -> None:
-        files(tmp_path / "data", ".DS_Store")
-        claim_data_folder(tmp_path / "data")
-        assert is_marked(tmp_path / "data")
-
     def test_one_with_files_of_somebody_else_is_not(self, tmp_path: Path) -> None:
         folder = files(tmp_path / "data", "thesis.md", "vaults.json")
         with pytest.raises(UsageError, match=r"'thesis\.md'") as raised:
             claim_data_folder(folder)
         assert "RAG_DATA_DIR" in raised.value.hint
         assert {path.name for path in folder.iterdir()} == {"thesis.md", "vaults.json"}
-
-    def test_one_that_bears_the_mark_may_hold_anything(self, tmp_path: Path) -> None:
-        claim_data_folder(tmp_path / "data")
-        files(tmp_path / "data", "of a later version")
-        claim_data_folder(tmp_path / "data")
 
     def test_one_that_was_copied_without_its_mark_is_taken(self, tmp_path: Path) -> None:
         claim_data_folder(files(tmp_path / "data", *DATA))
@@ -84,11 +73,6 @@ class TestOtherFolders:
             make_owned(folder)
         assert (folder / "thesis.md").exists() and not is_marked(folder)
 
-    def test_one_of_ours_may_hold_anything(self, tmp_path: Path) -> None:
-        make_owned(tmp_path / "index")
-        make_owned(files(tmp_path / "index", "gen-1/photo.jpg"))
-        assert not is_marked(tmp_path / "index/gen-1")
-
     def test_its_place_must_be_no_link(self, tmp_path: Path) -> None:
         (tmp_path / "real").mkdir()
         (tmp_path / "work").symlink_to(tmp_path / "real")
@@ -104,21 +88,11 @@ class TestRemoving:
         remove(tmp_path / "gen-1")
         assert not (tmp_path / "gen-1").exists() and tmp_path.exists()
 
-    def test_any_other_stays(self, tmp_path: Path) -> None:
-        files(tmp_path / "gen-1", "photo.jpg")
-        remove(tmp_path / "gen-1")
-        assert (tmp_path / "gen-1/photo.jpg").exists()
-
     def test_what_a_link_leads_to_stays(self, tmp_path: Path) -> None:
         make_owned(tmp_path / "real")
         (tmp_path / "gen-1").symlink_to(tmp_path / "real")
         remove(tmp_path / "gen-1")
         assert is_marked(tmp_path / "real")
-
-    def test_a_folder_in_the_place_of_the_mark_is_none(self, tmp_path: Path) -> None:
-        files(tmp_path / "gen-1", f"{MARK}/photo.jpg")
-        remove(tmp_path / "gen-1")
-        assert (tmp_path / f"gen-1/{MARK}/photo.jpg").exists()
 
     def test_the_mark_goes_last(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         make_owned(tmp_path / "gen-1")
@@ -131,9 +105,6 @@ class TestRemoving:
         with pytest.raises(KeyboardInterrupt):
             remove(tmp_path / "gen-1")
         assert is_marked(tmp_path / "gen-1")
-
-    def test_one_that_is_not_there_is_no_error(self, tmp_path: Path) -> None:
-        remove(tmp_path / "gen-1")
 
 
 def test_a_link_is_not_narrowed(tmp_path: Path) -> None:

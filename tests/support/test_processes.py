@@ -24,12 +24,6 @@ def test_what_it_says_comes_back_in_order():
     side.join()
 
 
-def test_it_is_another_process():
-    side = SideProcess(lambda say: say(os.getpid()))
-    assert side.hear() != os.getpid()
-    side.join()
-
-
 def test_one_that_fails_has_ended_without_a_word(capfd):
     def fail(say):
         raise ValueError("for its own eyes")
@@ -45,11 +39,6 @@ def test_what_it_prints_goes_nowhere(capfd):
     side = SideProcess(lambda say: os.write(1, b"secret"))
     side.join()
     assert capfd.readouterr().out == ""
-
-
-def test_only_our_program_forks(monkeypatch):
-    monkeypatch.setattr(process_exit, "_kept", None)
-    assert not may_fork()
 
 
 def test_it_does_not_while_another_thread_runs(is_program):

@@ -88,23 +88,10 @@ def test_where_nothing_is_free_the_engine_fails_of_that(
         raise error
 
 
-@pytest.mark.parametrize(
-    "error", [StoreError("the index engine failed", "cannot map"), OSError(5, "I/O error")], ids=str
-)
-def test_with_room_it_is_something_else(tmp_path: Path, error: Exception) -> None:
-    with pytest.raises(type(error)), room.disk_in_view(tmp_path):
-        raise error
-
-
 def test_the_message_has_what_is_needed_and_what_is_free(tmp_path: Path, free: Any) -> None:
     free(3 << 20)
     full = room.disk_full(tmp_path / "not" / "there", 40 << 20)
     assert full.message.startswith("the disk is full: 40 MB needed, 3 MB free at ")
-
-
-def test_the_engine_says_itself_what_it_needs(tmp_path: Path, free: Any) -> None:
-    free(110 << 20)
-    assert "163 MB needed, 110 MB free" in room.disk_full(tmp_path, details=WANTING).message
 
 
 class Wanting:

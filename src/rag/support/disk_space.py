@@ -26,19 +26,6 @@ _NEEDED = re.compile(r"needed: ([\d.]+) ([KMG])iB")
 _UNITS = {"K": 10, "M": 20, "G": 30}
 _BLOCK, _READ = 1 << 14, 1 << 20
 _ZEROS = bytes(_READ)
-_watched = False
-
-
-def be_watched() -> None:
-    """Say that another process tells what becomes of this one, should it end by SIGBUS: it then
-    tries what may fit, and keeps no reserve."""
-    global _watched
-    _watched = True
-
-
-def is_watched() -> bool:
-    """Whether `be_watched` was said in this process."""
-    return _watched
 
 
 def free_room(folder: str | Path) -> int:

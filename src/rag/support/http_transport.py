@@ -23,6 +23,7 @@ _PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\
 # To an address that is dead; one in reach accepts a connection in a fraction of it.
 _CONNECT_SECONDS = 1.0
 _NOT_READY = 503
+_UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 
 
@@ -139,33 +140,29 @@ class FailoverTransport(httpx.BaseTransport):
 
         :raises httpx.TransportError: that of the last address that was asked.
         """
-        until = time.monotonic() + request.extensions.get("seconds", self.seconds)
+        given, until = request.extensions, time.monotonic() + self._seconds(request)
         path = request.url.raw_path.removeprefix(_prefix(self._addresses[0]))
-        given, first = request.extensions, asked_last(self._addresses)
-        places = [first, *(n for n in range(len(self._addresses)) if n != first)]
+        first, failure = asked_last(self._addresses), None
         not_ready: tuple[int, httpx.Response] | None = None
-        failure: httpx.TransportError | None = None
-        for tried, place in enumerate(places):
-            if failure and time.monotonic() >= until:
+        places = sorted(range(len(self._addresses)), key=lambda place: (place != first, place))
+        for tried, place in enumerate(places, 1):
+            seconds = until - time.monotonic()
+            if failure and seconds <= 0:
                 break
-            address = self._addresses[place]
+            address, timeouts = self._addresses[place], dict(given["timeout"])
+            if tried < len(places):  # a dead address leaves time for the others
+                share = seconds / (len(places) - tried + 1)
+                connect = timeouts.get("connect") or _CONNECT_SECONDS
+                timeouts["connect"] = max(min(connect, _CONNECT_SECONDS, share), 0.001)
             request.url = address.copy_with(raw_path=_prefix(address) + path)
             request.headers["Host"] = request.url.netloc.decode("ascii")
-            seconds, left = until - time.monotonic(), len(places) - tried
-            timeouts = dict(given["timeout"])
-            if left > 1:  # a dead address leaves time for the others
-                connect = timeouts.get("connect") or _CONNECT_SECONDS
-                timeouts["connect"] = max(min(connect, _CONNECT_SECONDS, seconds / left), 0.001)
             request.extensions = {**given, "seconds": seconds, "timeout": timeouts}
             _asked[self._addresses] = place
             try:
-                response = self._transports[place].handle_request(request)
-                with closing(response):
+                with closing(self._transports[place].handle_request(request)) as response:
                     response.read()
-            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-                failure = error
-            except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-                if not self._may_repeat(request):
+            except (httpx.NetworkError, httpx.RemoteProtocolError, *_UNREACHABLE) as error:
+                if not (isinstance(error, _UNREACHABLE) or self._may_repeat(request)):
                     raise
                 failure = error
             else:
@@ -173,10 +170,13 @@ class FailoverTransport(httpx.BaseTransport):
                     return response
                 not_ready = place, response
         if not_ready:
-            _asked[self._addresses] = not_ready[0]
-            return not_ready[1]
+            _asked[self._addresses], response = not_ready
+            return response
         assert failure is not None
         raise failure
+
+    def _seconds(self, request: httpx.Request) -> float:
+        return float(request.extensions.get("seconds", self.seconds))
 
     def close(self) -> None:
         """Close all connections."""
@@ -227,13 +227,11 @@ def unusable_proxy(address: str, error: Exception) -> ConfigError:
 
 def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
     """Return whether an error, or what it came from, is of a kind."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:  # what comes of each other has no end
-        if isinstance(error, kind):
-            return True
-        seen.add(id(error))
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:  # what comes of each other has no end
+        seen.append(error)
         error = error.__cause__ or error.__context__
-    return False
+    return any(isinstance(cause, kind) for cause in seen)
 
 
 def brief(text: str) -> str:

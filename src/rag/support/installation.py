@@ -1,14 +1,11 @@
-"""How this program was installed, and the command that adds a library to it."""
+"""The command that adds a library to this program, as it was installed."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 DISTRIBUTION = "rag-notes"
 
@@ -26,38 +23,27 @@ def command_to_add(extra: str) -> str:
 
     :param extra: the name of an optional dependency in pyproject.toml.
     """
-    libraries = [shlex.quote(library) for library in _libraries(extra)]
-    folder, names = Path(sys.prefix), " ".join(libraries)
-    python = shlex.quote(sys.executable)
-    if (folder / "uv-receipt.toml").is_file():
-        added = " ".join(f"--with {library}" for library in libraries)
-        return f"uv tool install {added} {shlex.quote(_origin())}"
-    if (folder / "pipx_metadata.json").is_file():
-        return f"pipx inject {shlex.quote(folder.name)} {names}"
-    if _metadata("INSTALLER").strip() == "uv":  # which puts no pip there
+    names, python = " ".join(_libraries(extra)), shlex.quote(sys.executable)
+    if (Path(sys.prefix) / "pipx_metadata.json").is_file():
+        return f"pipx inject {shlex.quote(Path(sys.prefix).name)} {names}"
+    if _installer() == "uv":  # which puts no pip there
         return f"uv pip install --python {python} {names}"
     return f"{python} -m pip install {names}"
 
 
 def _libraries(extra: str) -> list[str]:
-    """Return the requirements of an extra, without their markers."""
+    """Return the requirements of an extra, without their markers, quoted for a shell."""
     try:
         required = distribution(DISTRIBUTION).requires or []
     except PackageNotFoundError:
         required = []
-    marks = (f'extra == "{extra}"', f"extra == '{extra}'")
-    libraries = [one.partition(";")[0].strip() for one in required if any(m in one for m in marks)]
-    return libraries or [f"{DISTRIBUTION}[{extra}]"]
+    ends = (f'extra == "{extra}"', f"extra == '{extra}'")
+    libraries = [line.partition(";")[0].strip() for line in required if line.endswith(ends)]
+    return [shlex.quote(library) for library in libraries or [f"{DISTRIBUTION}[{extra}]"]]
 
 
-def _origin() -> str:
-    """Return the wheel or folder that was installed from; the distribution, where there is none."""
-    address = urlsplit(json.loads(_metadata("direct_url.json") or "{}").get("url", ""))
-    return url2pathname(address.path) if address.scheme == "file" else DISTRIBUTION
-
-
-def _metadata(name: str) -> str:
+def _installer() -> str:
     try:
-        return distribution(DISTRIBUTION).read_text(name) or ""
+        return (distribution(DISTRIBUTION).read_text("INSTALLER") or "").strip()
     except (PackageNotFoundError, OSError):
         return ""

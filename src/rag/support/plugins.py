@@ -33,23 +33,24 @@ def plugin_names(group: str) -> list[str]:
     return sorted(_entries(group))
 
 
-def find_plugin(group: str, name: str) -> Any:
-    """Import a plug-in, and return what its entry point names.
-
-    :raises UsageError: for a name that nobody declares, with the nearest ones.
-    :raises RAGError: when it cannot be imported, or two distributions declare it.
-    """
-    return _load(_entry(group, name))
-
-
 def make_plugin(group: str, name: str, *arguments: Any) -> Any:
     """Call what a plug-in's entry point names, and return what it makes.
 
     :raises UsageError: for a name that nobody declares, with the nearest ones.
     :raises RAGError: when it cannot be imported, cannot be called or fails.
     """
-    entry = _entry(group, name)
-    maker = _load(entry)
+    entries = _entries(group)
+    declared = entries.get(canonical(name))
+    if not declared:
+        raise unknown_name(f"plug-in of {group}", name, sorted(entries))
+    if len(declared) > 1:
+        owners = ", ".join(sorted(map(_owner, declared)))
+        raise RAGError(f"more than one plug-in is named {name!r}: of {owners}", hint="Remove one.")
+    [entry] = declared
+    try:
+        maker = entry.load()
+    except (Exception, SystemExit) as error:
+        raise _failed(entry, "cannot be imported", error) from error
     if not callable(maker):
         raise _failed(entry, "is no function or class")
     try:
@@ -81,24 +82,6 @@ def _entries(group: str) -> dict[str, list[EntryPoint]]:
         what = "the entry points of what is installed cannot be read"
         raise RAGError(what, str(error)) from error
     return entries
-
-
-def _entry(group: str, name: str) -> EntryPoint:
-    entries = _entries(group)
-    declared = entries.get(canonical(name))
-    if not declared:
-        raise unknown_name(f"plug-in of {group}", name, sorted(entries))
-    if len(declared) > 1:
-        owners = ", ".join(sorted(map(_owner, declared)))
-        raise RAGError(f"more than one plug-in is named {name!r}: of {owners}", hint="Remove one.")
-    return declared[0]
-
-
-def _load(entry: EntryPoint) -> Any:
-    try:
-        return entry.load()
-    except (Exception, SystemExit) as error:
-        raise _failed(entry, "cannot be imported", error) from error
 
 
 def _failed(entry: EntryPoint, what: str, error: BaseException | None = None) -> RAGError:
