@@ -40,7 +40,6 @@ RETIRED = {
     "errand": "forwarded command",
     "generation": "snapshot",
     "house": "package",
-    "intend": "begin_write",
     "inventions": "fabrications",
     "planted": "prompt injection",
     "portion": "note batch",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -39,43 +38,6 @@ def test_tags_and_values_are_found(manifest: Manifest):
     assert sorted(found.values("people", 10)) == ["Ken", "Mika"]
     assert found.bearing("status", "Open".__eq__) == ["a"]
     assert found.bearing("status", "Ken".__eq__) == []
-
-
-def test_a_note_is_not_there_before_its_writing_is_done(manifest: Manifest):
-    manifest.begin_write([note("a", "ops")])
-    assert manifest.catalogue.tags() == {}
-
-
-def test_what_a_note_bears_no_more_is_gone(manifest: Manifest):
-    manifest.commit_write([note("a", "ops k8s", fields={"status": ["open"]}), note("b", "ops")])
-    manifest.commit_write([note("a", "ops new", fields={"due": ["2026-01-01"]}, title="Other")])
-    assert manifest.catalogue.tags() == {"new": 1, "ops": 2}
-    assert manifest.catalogue.fields() == ["due"]
-    assert manifest.catalogue.titled("other") == ["Other"]
-
-
-def test_what_no_note_bears_any_more_is_gone_with_the_last(manifest: Manifest):
-    manifest.commit_write([note("a", "ops", fields={"status": ["open"]}), note("b", "ops")])
-    manifest.forget("work", ["a"])
-    assert manifest.catalogue.tags() == {"ops": 1}
-    assert manifest.catalogue.bearing("status", "open".__eq__) == []
-    manifest.commit_write([note("b", chunks=[])])  # it can be found no more
-    assert manifest.catalogue.size() == (0, 0)
-
-
-def test_a_note_that_is_recorded_again_as_it_was_read_keeps_its_values(manifest: Manifest):
-    manifest.commit_write([note("a", "ops", fields={"status": ["open"]})])
-    row = manifest.note("work", "a")
-    assert row is not None and row.fields == {"status": ["open"]}
-    manifest.commit_write([row])
-    assert manifest.catalogue.bearing("status", "open".__eq__) == ["a"]
-
-
-def test_a_change_that_fails_half_way_leaves_nothing(manifest: Manifest):
-    manifest.commit_write([note("a", "ops")])
-    with pytest.raises(sqlite3.Error):
-        manifest.commit_write([note("b", "k8s"), note("c", "k8s", lines="x" * 5, size=[])])
-    assert manifest.catalogue.tags() == {"ops": 1}
 
 
 def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest: Manifest):
@@ -141,7 +103,6 @@ def told(manifest: Manifest) -> list[object]:
         found.tags(),
         found.fields(),
         sorted(found.values("f", 9)),
-        found.size(),
         [
             (found.bearing("f", n.__eq__), found.bearing("tags", n.__eq__), found.beside(n, 9))
             for n in names

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 
@@ -21,6 +19,7 @@ from rag.index.snapshots import LINKED, MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
+from rag.support.owned_folders import make_owned
 
 Refresh = Callable[..., RunReport]
 Points = Callable[[RAGConfig], object]
@@ -139,17 +138,6 @@ def test_a_folder_that_was_moved_is_no_damage(
     assert (report.published, report.notices) == (False, [])
 
 
-def test_the_checksums_of_an_older_program_are_no_hindrance(
-    config: RAGConfig, indexed: Path, refresh: Refresh
-) -> None:
-    [file] = config.index_dir.glob(f"gen-*/{SUMS}")
-    body = json.dumps({"points": [1, 2]}).encode()
-    file.write_bytes(b"%08x\n" % crc32(body) + body)
-    assert read(config) == 0
-    assert refresh(work=indexed).published
-    assert refresh(work=indexed).notices == []
-
-
 @pytest.mark.parametrize("how", [lambda file: os.truncate(file, 10), Path.unlink])
 def test_a_file_that_was_cut_short_is_said_before_the_engine_maps_it(
     config: RAGConfig, indexed: Path, how: Callable[[Path], None]
@@ -186,7 +174,7 @@ def test_leftovers_of_killed_runs_go_and_are_not_published(
         config.index_dir / "work/shard/segments/one/page_0.dat",
     ]
     index = IndexDirectory(config.index_dir)
-    index.make_parts()
+    make_owned(index.parts)
     index.clear_work()
     for path in left:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,11 +211,3 @@ def test_snapshots_are_kept_while_none_is_known_to_be_the_current_one(
     (config.index_dir / "CURRENT").write_text("gen-99")
     IndexDirectory(config.index_dir).sweep()
     assert snapshot.exists()
-
-
-def test_a_run_mends_what_the_pointer_names_no_more(
-    config: RAGConfig, indexed: Path, refresh: Refresh
-) -> None:
-    (config.index_dir / "CURRENT").write_text("gen-99")
-    assert refresh(work=indexed).published
-    assert read(config) == 0

@@ -1,7 +1,6 @@
 """The manifest: what is written of a note is read again, and a run that died leaves a trace."""
 
 import os
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -85,18 +84,6 @@ def test_what_was_written_is_there_when_the_file_is_opened_again(
         assert [row.path for row in again.notes()] == ["a.md"]
 
 
-def test_a_note_that_is_not_there_is_none(manifest: Manifest) -> None:
-    manifest.commit_write([note("a.md")])
-    assert manifest.note("work", "b.md") is None
-    assert manifest.note("home", "a.md") is None
-
-
-def test_notes_come_by_vault_and_path(manifest: Manifest) -> None:
-    manifest.commit_write([note("b.md"), note("a.md"), note("z.md", vault="home")])
-    assert [row.path for row in manifest.notes()] == ["z.md", "a.md", "b.md"]
-    assert [row.path for row in manifest.notes("vault = ?", "work")] == ["a.md", "b.md"]
-
-
 def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
     manifest: Manifest, tmp_path: Path
 ) -> None:
@@ -107,17 +94,13 @@ def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
     assert os.path.getsize(tmp_path / found) == size  # noqa: PTH202
 
 
-# -- two steps -------------------------------------------------------------------------
+# -- points and notes ------------------------------------------------------------------
 
 
-def test_the_points_expected_are_all_chunks_and_unknown_while_one_is_pending(
-    manifest: Manifest,
-) -> None:
+def test_the_points_expected_are_all_chunks(manifest: Manifest) -> None:
     assert manifest.expected_points() == 0
     manifest.commit_write([note("a.md", chunks=2), note("b.md", chunks=3), note("c.md", chunks=0)])
     assert manifest.expected_points() == 5
-    manifest.begin_write([note("d.md")])
-    assert manifest.expected_points() is None
     manifest.forget("work", ["d.md", "a.md"])
     assert manifest.expected_points() == 3
 
@@ -142,7 +125,6 @@ def test_a_young_or_failed_file_must_be_read_again(manifest: Manifest, flag: str
 def test_every_change_raises_the_revision(manifest: Manifest) -> None:
     seen = [manifest.revision]
     for change in (
-        lambda: manifest.begin_write([note("a.md")]),
         lambda: manifest.commit_write([note("a.md")]),
         lambda: manifest.set_vault("work", "/notes"),
         lambda: manifest.forget("work", ["a.md"]),
@@ -160,12 +142,6 @@ def test_what_changes_nothing_leaves_the_revision(manifest: Manifest) -> None:
     manifest.set(indexed_at="today")
     manifest.refresh([note("a.md")])
     assert manifest.revision == before
-
-
-def test_a_raised_revision_is_above_the_given_one_too(manifest: Manifest) -> None:
-    assert manifest.raise_revision(at_least=7) == 8
-    assert manifest.raise_revision(at_least=3) == 9
-    assert manifest.revision == 9
 
 
 def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> None:
@@ -189,12 +165,6 @@ def test_a_note_is_named_by_title_alias_and_file_name(manifest: Manifest) -> Non
         assert manifest.named(name) == ["1"]
 
 
-@pytest.mark.parametrize("name", ["", " ", "Rolling", "back", "ops/roll-back", "roll-back.md", "%"])
-def test_part_of_a_name_is_no_name(manifest: Manifest, name: str) -> None:
-    manifest.commit_write([note("ops/roll-back.md", title="Rolling back", aliases=[""], id="1")])
-    assert manifest.named(name) == []
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -212,48 +182,6 @@ def test_case_width_composition_and_white_space_of_a_name_do_not_matter(
 ) -> None:
     manifest.commit_write([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])
     assert manifest.named(name) == ["1"]
-
-
-def test_only_the_last_ending_is_left_out_of_a_file_name(manifest: Manifest) -> None:
-    manifest.commit_write([note("v1.2 plan.md", title="Plan", id="1")])
-    assert manifest.named("v1.2 plan") == ["1"]
-    assert manifest.named("v1") == []
-
-
-def test_all_notes_of_a_name_are_named_in_order_of_their_ids(manifest: Manifest) -> None:
-    manifest.commit_write(
-        [
-            note("plan.md", vault="home", id="2"),
-            note("a.md", aliases=["Plan"], id="3"),
-            note("b.md", title="plan", id="1"),
-        ]
-    )
-    assert manifest.named("plan") == ["1", "2", "3"]
-
-
-def test_a_note_is_named_as_it_is_called_now(manifest: Manifest) -> None:
-    manifest.commit_write([note("a.md", title="Old", aliases=["Was"], id="1")])
-    manifest.commit_write([note("a.md", title="New", aliases=["Is"], id="1")])
-    assert [manifest.named(name) for name in ("Old", "Was")] == [[], []]
-    assert [manifest.named(name) for name in ("New", "Is", "a")] == [["1"], ["1"], ["1"]]
-
-
-def test_a_note_keeps_its_names_when_it_only_needed_a_second_look(manifest: Manifest) -> None:
-    manifest.commit_write([note("a.md", title="Plan", id="1")])
-    manifest.refresh([note("a.md", title="Plan", racy=True, id="1")])
-    assert manifest.named("Plan") == ["1"]
-
-
-def test_a_forgotten_note_is_named_no_longer_and_its_namesake_is(manifest: Manifest) -> None:
-    manifest.commit_write([note("plan.md", id="1"), note("plan.md", vault="home", id="2")])
-    manifest.forget("work", ["plan.md", "never there.md"])
-    assert manifest.named("plan") == ["2"]
-
-
-def test_a_note_without_chunks_is_not_named(manifest: Manifest) -> None:
-    manifest.commit_write([note("a.md", title="Plan", id="1")])
-    manifest.commit_write([note("a.md", title="Plan", chunks=0, id="1")])
-    assert manifest.named("Plan") == []
 
 
 # -- facts -----------------------------------------------------------------------------
@@ -311,14 +239,6 @@ def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published: Pat
     assert os.listdir(published.parent) == [published.name]  # noqa: PTH208
 
 
-def test_a_generation_s_manifest_cannot_be_changed(published: Path) -> None:
-    published.chmod(0o444)
-    before = published.read_bytes()
-    with Manifest.open_snapshot(published) as manifest, pytest.raises(sqlite3.OperationalError):
-        manifest.commit_write([note("new.md")])
-    assert published.read_bytes() == before
-
-
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[IndexDirectory]:
     """An index that was published, and its lock."""
@@ -335,9 +255,7 @@ def directory(tmp_path: Path) -> Iterator[IndexDirectory]:
 
 CHANGES: list[Callable[[Manifest], object]] = [
     lambda manifest: manifest.commit_write([note("new.md")]),
-    lambda manifest: manifest.begin_write([note("new.md")]),
     lambda manifest: manifest.forget("work", ["old.md"]),
-    lambda manifest: manifest.distrust_points(),
     lambda manifest: manifest.set_vault("work", "/new"),
     lambda manifest: manifest.drop_vault("work"),
     lambda manifest: manifest.add_words(["word"]),
@@ -392,23 +310,6 @@ def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: str) ->
     with pytest.raises(IndexUnavailableError) as caught:
         Manifest.open_snapshot(published)
     assert caught.value.hint == INDEX_FROM_NOTES
-
-
-@given(st.lists(ROWS, max_size=4, unique_by=(lambda r: (r.vault, r.path), lambda r: r.id)))
-def test_what_was_intended_and_settled_is_what_is_finished(rows: list[NoteRow]) -> None:
-    found = []
-    for steps in (
-        ("begin_write", "commit_write"),
-        ("commit_write",),
-    ):
-        with Manifest.empty() as manifest:
-            for step in steps:
-                getattr(manifest, step)(replace(row) for row in rows)
-                if step == "intend" and rows:
-                    assert manifest.expected_points() is None
-            names = [*manifest._db.execute("SELECT * FROM names ORDER BY id, key")]
-            found.append(([*manifest.notes()], manifest.names(), manifest.catalogue.tags(), names))
-    assert found[0] == found[1]
 
 
 def test_totals_that_were_kept_are_those_of_an_unchanged_manifest(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.config import RAGConfig
-from rag.index.links import NamedNote, leads_to_a_file, link_key, matching_notes
+from rag.index.links import NamedNote, link_key, matching_notes
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
@@ -78,11 +78,6 @@ def test_notes_of_its_own_vault_go_before_others(manifest: Manifest) -> None:
     assert resolve(manifest, "Plan", vault="u", path="y.md") == ["v/Plan.md"]
 
 
-def test_notes_that_answer_equally_are_all_named(manifest: Manifest) -> None:
-    manifest.commit_write([row("a/Plan.md"), row("b/Plan.md")])
-    assert resolve(manifest, "Plan") == ["v/a/Plan.md", "v/b/Plan.md"]
-
-
 def test_the_note_beside_the_one_with_the_link_goes_first_then_that_at_the_top(
     manifest: Manifest,
 ) -> None:
@@ -117,29 +112,11 @@ def test_the_links_to_a_note_come_with_their_lines(manifest: Manifest) -> None:
     ]
 
 
-def test_an_ambiguous_link_leads_to_no_note(manifest: Manifest) -> None:
-    one, two = row("a/Plan.md"), row("b/Plan.md")
-    manifest.commit_write([one, two, row("o.md", "Plan")])
-    assert into(manifest, one) == into(manifest, two) == []
-
-
 def test_broken_and_ambiguous_links_are_listed(manifest: Manifest) -> None:
     links = ("Plan", "nowhere", "picture.png", "x", "b/Plan.md")
     manifest.commit_write([row("a/Plan.md"), row("b/Plan.md"), row("x.md", *links)])
     wrong = [(x.source.path, x.target, len(x.notes)) for x in manifest.links.wrong_links()]
     assert wrong == [("x.md", "Plan", 2), ("x.md", "nowhere", 0)]
-
-
-def test_the_links_of_a_forgotten_note_are_gone(manifest: Manifest) -> None:
-    plan, other = row("Plan.md"), row("o.md", "Plan")
-    manifest.commit_write([plan, other])
-    manifest.forget("v", ["o.md"])
-    assert into(manifest, plan) == []
-
-
-def test_files_that_are_no_notes_are_told_by_their_suffix() -> None:
-    assert leads_to_a_file("a/図.png") and leads_to_a_file("x.PDF")
-    assert not any(map(leads_to_a_file, ["Note.md", "Note", "Release 1.2", "Board.canvas", "a. b"]))
 
 
 NAMES = st.text("aB é/.か\u3099x", min_size=1, max_size=8)
@@ -170,12 +147,6 @@ class TestOfAnIndex:
         with open_manifest(config) as manifest:
             [note] = manifest.links.resolve(path, "v", "")
             return [(x.source.path, x.line) for x in manifest.links.links_to(note)]
-
-    def test_lines_are_those_of_the_file(
-        self, vault: Path, config: RAGConfig, refresh: Callable[..., object]
-    ) -> None:
-        refresh(v=vault)
-        assert self.backlinks(config, "Plan.md") == [("Log.md", 5)]
 
     def test_a_link_follows_notes_that_are_renamed_deleted_or_added(
         self, vault: Path, config: RAGConfig, refresh: Callable[..., object]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from property_examples import examples
 from rag.index.background import Background, background_texts
-from rag.text.scripts import main_script
 
 COUNT = len(background_texts().passages)
 NUMBERS = st.floats(-1, 1, width=32)
@@ -53,11 +51,6 @@ def test_a_text_is_compared_with_passages_in_its_script() -> None:
     assert made.excess(query, sentences, "ไทย") == made.excess(query, sentences, "English")
 
 
-def test_the_script_of_each_passage_is_that_of_its_text() -> None:
-    texts = background_texts()
-    assert texts.scripts == [*map(main_script, texts.passages)]
-
-
 def test_it_is_kept_in_a_byte_a_number() -> None:
     made = background()
     dumped = made.dumped()
@@ -65,9 +58,3 @@ def test_it_is_kept_in_a_byte_a_number() -> None:
     assert len(dumped) == 8 * (4 + COUNT)
     assert np.array_equal(again.level, made.level)
     assert (again.passages * made.passages).sum(axis=1).min() > 0.999
-
-
-@pytest.mark.parametrize("cut", [0, 1, 100])
-def test_what_is_of_other_texts_is_refused(cut) -> None:
-    with pytest.raises(ValueError, match="other texts"):
-        Background.loaded(background().dumped()[:cut])

@@ -27,11 +27,6 @@ def test_a_text_has_the_vector_it_was_given_at_length_one(cache: VectorCache) ->
     assert cache.get("space", ["text", "other"]) == {"text": pytest.approx([0.6, 0.8], abs=1e-2)}
 
 
-def test_another_space_does_not_know_it(cache: VectorCache) -> None:
-    cache.put("space", {"text": [3.0, 4.0]})
-    assert cache.get("elsewhere", ["text"]) == {}
-
-
 def test_it_outlives_the_process(file: Path) -> None:
     with VectorCache(file) as cache:
         cache.put("space", {"text": [0.0, 1.0]})
@@ -59,11 +54,6 @@ def test_a_damaged_file_is_made_anew(file: Path) -> None:
         assert len(cache) == 0
         cache.put("space", {"text": [1.0]})
         assert len(cache) == 1
-
-
-def test_text_that_is_no_unicode_has_a_vector_too(cache: VectorCache) -> None:
-    cache.put("space", {"half \ud800 a pair": [1.0]})
-    assert cache.get("space", ["half \ud800 a pair"])
 
 
 def damage(file: Path, statement: str) -> None:
@@ -98,11 +88,3 @@ def test_one_that_is_kept_for_another_text_is_not_known(file: Path) -> None:
     damage(file, f"UPDATE vectors SET text = x'{other}'")
     with VectorCache(file) as cache:
         assert cache.get("space", ["one", "two"]) == {}
-
-
-def test_a_file_with_other_columns_is_made_anew(file: Path) -> None:
-    VectorCache(file).close()
-    damage(file, "ALTER TABLE vectors RENAME COLUMN vector TO wector")
-    with VectorCache(file) as cache:
-        cache.put("space", {"text": [1.0]})
-        assert cache.get("space", ["text"]) != {}

@@ -24,12 +24,6 @@ def test_chunks_are_kept_up_to_the_most_words(word: str) -> None:
     assert 0.85 < held / len("".join(note.lines)) < 1.1  # overlaps count twice
 
 
-@pytest.mark.parametrize("text", ["word and others. " * 30_000, "東京都の検索を試す。" * 40_000])
-def test_the_words_of_a_long_note_are_no_trouble_when_they_are_the_same(text: str) -> None:
-    note, _ = cut(text)
-    assert note.problems == []
-
-
 def test_tags_are_kept_as_far_as_chunks_may_bear_them() -> None:
     tags = " ".join(f"#t{number}" for number in range(1000))
     note, chunks = cut(tags + "\n" + "# h\n\ntext\n\n" * 1000)

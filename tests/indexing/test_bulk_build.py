@@ -124,22 +124,6 @@ def test_a_small_run_starts_no_process(vault, refresh, monkeypatch) -> None:
     assert refresh(v=vault).notes == 40
 
 
-def test_no_folder_of_segments_is_left(vault, config, refresh, cut) -> None:
-    cut(1200, 2)
-    refresh(v=vault)
-    assert not IndexDirectory(config.index_dir).parts.exists()
-
-
-def test_what_a_killed_run_built_is_swept_by_the_next(vault, config, refresh) -> None:
-    directory = IndexDirectory.of(config)
-    with directory.writing():
-        directory.make_parts()
-    left = directory.parts / "tmpab" / "shard"
-    left.mkdir(parents=True)
-    refresh(v=vault)
-    assert not left.exists()
-
-
 def test_an_index_that_lost_what_was_built_is_not_published(
     vault, config, refresh, points, cut
 ) -> None:
@@ -202,19 +186,6 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     assert points(config) == points(fresh)
 
 
-@pytest.mark.parametrize("said", ["", "\\000", "\\000\\000\\000\\011cut"])
-def test_an_answer_that_breaks_off_is_one_of_a_process_that_died(
-    vault, refresh, tmp_path, cut, monkeypatch, said
-) -> None:
-    python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\nprintf '{said}'\n")
-    python.chmod(0o755)
-    cut(1200, 2)
-    monkeypatch.setattr(sys, "executable", str(python))
-    with pytest.raises(IndexingError, match=r"ended before its time.*exit code 0"):
-        refresh(v=vault)
-
-
 @pytest.mark.parametrize(
     ("free", "processes"), [(2_000_000_000, 2), (800_000_000, 1), (300_000_000, 1), (None, 2)]
 )
@@ -230,7 +201,7 @@ from pathlib import Path
 from rag.config import RAGConfig
 from rag.indexing import bulk_build as portions
 from rag.indexing.run import IndexRun
-from rag.stores.edge.segments import SegmentHome
+from rag.stores.edge import segments
 from rag.support.processes import PythonProcess
 
 portions.SMALLEST = portions.USUAL = 1200
@@ -241,12 +212,12 @@ def tell(worker, *names):
     started(worker, *names)
     print(worker.process.pid, flush=True)
 
-def import_segments(home, folder):
+def import_segments(store, folder):
     print("built", flush=True)
     time.sleep(60)
 
 PythonProcess.__init__ = tell
-SegmentHome.import_segments = import_segments
+segments.import_segments = import_segments
 with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
     run.index_vault("v", Path(sys.argv[2]))
 """
@@ -291,11 +262,6 @@ def test_no_process_survives_the_writer(writer, end) -> None:
     assert all(map(is_gone, pids))
 
 
-def test_ctrl_c_reaches_the_writer_only(writer) -> None:
-    process, pids = writer
-    assert {os.getpgid(pid) for pid in pids}.isdisjoint({os.getpgid(process.pid)})
-
-
 def test_a_process_that_builds_needs_no_haystack() -> None:
     code = "import sys; import rag.indexing.bulk_build; print('haystack' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -315,40 +281,4 @@ def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes: list[int
     assert [file for run in runs for file in run] == (files if sum(sizes) >= 1_000_000 else [])
 
 
-@pytest.mark.parametrize(("megabytes", "count"), [(8, 1), (9, 2), (20, 4), (43, 6), (217, 14)])
-def test_two_processes_have_something_to_do_as_soon_as_it_pays(megabytes: int, count: int) -> None:
-    files = [NoteFile(f"{n}", f"{n}", megabytes * 1000, 0) for n in range(1000)]
-    assert len(split(files)) == count
-
-
-def test_many_small_notes_are_parted_by_their_number() -> None:
-    files = [NoteFile(f"{n}", f"{n}", 200, 0) for n in range(12_000)]
-    assert [len(run) for run in split(files)] == [4000, 4000, 4000]
-
-
 # -- where workers cannot be -----------------------------------------------------------
-
-
-def test_without_a_python_to_start_this_process_does_it(
-    vault, config, refresh, cut, monkeypatch
-) -> None:
-    cut(1200, 2)
-    monkeypatch.setattr(portions, "PythonProcess", None)
-    monkeypatch.setattr(sys, "executable", "/opt/server/plugin-host")
-    assert refresh(v=vault).notes == 40
-
-
-@pytest.mark.parametrize("allowed", [0, 1])
-def test_as_many_workers_as_the_system_allows_do(vault, refresh, cut, monkeypatch, allowed) -> None:
-    cut(1200, 2)
-    popen, started = subprocess.Popen, []
-
-    def start(*args: Any, **options: Any) -> Any:
-        if len(started) == allowed:
-            raise BlockingIOError(11, "Resource temporarily unavailable")
-        started.append(popen(*args, **options))
-        return started[-1]
-
-    monkeypatch.setattr(subprocess, "Popen", start)
-    assert refresh(v=vault).notes == 40
-    assert len(started) == allowed

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ollama_server import Model, OllamaServer, refused
+from ollama_server import Model, refused
 from property_examples import examples
 from rag.config import RAGConfig
-from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
+from rag.exceptions import ConnectionError, IndexUnavailableError, ModelMissingError
 from rag.index import background
 from rag.index.background import background_texts, read_background
 from rag.index.embedding_space import Embedded, read_embedded
@@ -145,12 +145,6 @@ class TestTheFirstTime:
         embed(with_ollama(document_prefix="doc: ", query_prefix="query: "), work=work)
         assert all(text.startswith("doc: ") for text in sent())
 
-    def test_empty_notes_and_no_notes_are_no_trouble(self, write_notes, embed, with_ollama):
-        embed(empty=write_notes("empty", {"a.md": "", "b.md": "---\ntags: [x]\n---\n"}))
-        found = facts(with_ollama())
-        assert found and found.embedded + found.unreadable == found.chunks
-        assert not is_marked(with_ollama())
-
     def test_without_the_model_the_words_are_published(
         self, work, embed, with_ollama, server, titles
     ):
@@ -165,12 +159,6 @@ class TestTheFirstTime:
             embed(with_ollama(url=url), work=work)
         assert len(titles(with_ollama())) == 4
 
-    def test_a_chat_model_gives_no_embeddings_and_says_so(self, work, embed, with_ollama, server):
-        server.models["llama3.2"] = Model("llama3.2", 32, 512, ("completion",))
-        with pytest.raises(ModelError):
-            embed(with_ollama(embedding_model="llama3.2"), work=work)
-        assert facts(with_ollama()) is None
-
 
 class TestNothingToDo:
     def test_nothing_is_asked_and_nothing_published(self, work, embed, with_ollama, server):
@@ -180,26 +168,6 @@ class TestNothingToDo:
         assert (report.embedding, report.published, report.touched) == (None, False, False)
         assert snapshot(with_ollama()) == before
         assert len(server.requests()) == asked
-
-    def test_it_does_not_import_haystack_or_the_client(self, work, embed, with_ollama, age):
-        age(work)
-        embed(work=work)
-        config = with_ollama()
-        script = (
-            "import sys; from pathlib import Path\n"
-            "from rag.config import OllamaConfig, RAGConfig\n"
-            "from rag.indexing.run import IndexRun\n"
-            f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}),"
-            f" ollama=OllamaConfig(url={config.ollama.url!r}))\n"
-            "with IndexRun(config) as run:\n"
-            f"    run.index_vault('work', Path({str(work)!r})); run.publish(); run.embed()\n"
-            "print(run.report.published, *sorted({'haystack', 'ollama'} & set(sys.modules)))"
-        )
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        ran = subprocess.run(
-            [sys.executable, "-c", script], env=env, capture_output=True, text=True
-        )
-        assert ran.stdout == "False\n", ran.stderr
 
     def test_a_model_of_the_same_name_spelt_out_is_the_same(
         self, work, embed, with_ollama, server, sent
@@ -212,12 +180,6 @@ class TestNothingToDo:
         (work / "new.md").write_text("new")
         assert embed(spelt, work=work).embedding.made == 1
         assert sent() == ["new\nnew"]
-
-    def test_asked_for_it_makes_sure_of_the_model_but_makes_nothing(self, work, embed, sent):
-        embed(work=work)
-        sent()
-        report = embed(reembed=True, work=work)
-        assert (report.embedding.made, report.published, sent()) == (0, False, [])
 
 
 class TestOnlyWhatIsNew:
@@ -252,13 +214,6 @@ class TestOnlyWhatIsNew:
         assert len(server.requests()) == asked
         assert is_made_by(server.models["bge-m3"], with_ollama())
 
-    def test_nothing_of_a_note_with_another_tag(self, work, embed, with_ollama, server):
-        asked = len(server.requests())
-        (work / "tea.md").write_text("---\ntags: [drink]\n---\n" + NOTES["tea.md"])
-        embed(work=work)
-        assert len(server.requests()) == asked
-        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
-
     def test_nothing_when_the_index_is_made_anew(self, work, embed, with_ollama, server):
         asked, before = len(server.requests()), vectors(with_ollama())
         embed(rebuild=True, work=work)
@@ -279,22 +234,6 @@ class TestOnlyWhatIsNew:
         assert len(server.requests()) == asked
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
 
-    def test_cut_elsewhere_only_what_is_cut_and_cut_back_nothing(
-        self, work, embed, with_ollama, sent
-    ):
-        (work / "long.md").write_text("# Long\n\n" + "\n\n".join(["One two three four."] * 8))
-        embed(work=work)
-        sent()
-        config = with_ollama()
-        small = replace(config, index=replace(config.index, chunk_size=20, chunk_overlap=0))
-        embed(small, work=work)
-        parts = sent()
-        assert parts and all(text.startswith("Long\n") for text in parts)
-        assert counts(small)[0] == counts(small)[1] > CHUNKS
-        embed(work=work)
-        assert sent() == []
-        assert counts(config) == (CHUNKS + 1, CHUNKS + 1, 0, 0)
-
     def test_nothing_when_notes_are_only_deleted_though_the_server_is_gone(
         self, work, embed, with_ollama
     ):
@@ -314,32 +253,6 @@ class TestOnlyWhatIsNew:
         assert counts(with_ollama())[:2] == (CHUNKS, CHUNKS - 1)
         assert is_marked(with_ollama())
 
-    def test_a_text_of_two_vaults_is_sent_once(self, work, embed, write_notes, with_ollama, sent):
-        home = write_notes("home", {"kettle.md": NOTES["kettle.md"], "own.md": "own"})
-        again = write_notes("again", {"x.md": "# Same\n\nsame", "y/x.md": "# Same\n\nsame"})
-        report = embed(work=work, home=home, again=again)
-        assert sent() == ["Same\nsame", "own\nown"]
-        assert (report.embedding.made, report.embedding.reused) == (2, 1)
-        assert counts(with_ollama()) == (CHUNKS + 5, CHUNKS + 5, 0, 0)
-
-    def test_nor_is_one_that_is_met_again_in_another_round(
-        self, embed, write_notes, with_ollama, sent, monkeypatch
-    ):
-        monkeypatch.setattr("rag.indexing.chunk_embedding._CHUNKS", 1)
-        same = {f"{n}/x.md": "# Same\n\nsame" for n in range(4)}
-        report = embed(with_ollama(max_in_flight=4), again=write_notes("again", same))
-        assert sent() == ["Same\nsame"]
-        assert (report.embedding.made, report.embedding.reused) == (1, 3)
-
-    def test_a_vault_that_is_pruned_takes_its_vectors_along(
-        self, work, embed, write_notes, with_ollama, sent
-    ):
-        home = write_notes("home", {"own.md": "own"})
-        embed(work=work, home=home)
-        (home / "own.md").unlink()
-        embed(prune=True, work=work, home=home)
-        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
-
 
 class TestAnotherModel:
     @pytest.fixture(autouse=True)
@@ -357,12 +270,6 @@ class TestAnotherModel:
         assert "rag index --embed" in caught.value.hint
         assert sent() == []
         assert is_made_by(server.models["bge-m3"], other)
-
-    def test_words_go_on_and_known_vectors_with_them(self, work, embed, other, sent):
-        (work / "new.md").write_text("new")
-        with pytest.raises(IndexUnavailableError):
-            embed(other, work=work)
-        assert (counts(other)[:2], sent()) == ((CHUNKS + 1, CHUNKS), [])
 
     def test_asked_for_it_embeds_all_without_reading_a_note(self, work, embed, other, server):
         for note in work.iterdir():
@@ -399,11 +306,6 @@ class TestAnotherModel:
         assert sent() == []
         embed(reembed=True, work=work)
         assert is_made_by(pulled, with_ollama())
-
-    def test_another_prefix_is_another_space(self, work, embed, with_ollama):
-        (work / "new.md").write_text("new")
-        with pytest.raises(IndexUnavailableError, match="another version of bge-m3"):
-            embed(with_ollama(document_prefix="passage: "), work=work)
 
     def test_the_index_made_anew_still_says_whose_the_vectors_are(self, work, embed, other, server):
         with pytest.raises(IndexUnavailableError, match="bge-m3"):
@@ -465,11 +367,6 @@ class TestInterrupted:
         assert embed(work=work).embedding.made == CHUNKS - 2
         assert len(sent()) == CHUNKS - 2
 
-    def test_a_second_server_takes_over(self, work, embed, with_ollama, server):
-        with refused() as gone:
-            report = embed(with_ollama(urls=[gone, server.url], retries=1), work=work)
-        assert report.embedding.made == CHUNKS
-
 
 # Of each family; tests/clients/test_embedding.py has them all.
 FAULTS = ("status", "missing", "overflow", "garbage", "cut", "endless", "dimension", "nan", "fewer")
@@ -497,13 +394,6 @@ class TestFaults:
         assert counts(config) == (3, 3, 0, 0)
         assert is_made_by(server.models["bge-m3"], config)
 
-    def test_what_comes_right_at_the_second_try_costs_nothing(
-        self, work, embed, with_ollama, server
-    ):
-        config = with_ollama(retries=1, batch_tokens=4096)
-        server.fail("/api/embed", status=500, after=1)
-        assert embed(config, work=work).embedding.made == CHUNKS
-
     def test_a_poisoned_chunk_loses_no_other_and_is_tried_again_next_time(
         self, work, embed, with_ollama, server, sent
     ):
@@ -522,11 +412,6 @@ class TestFaults:
         server.heal()
         assert embed(config, work=work).embedding.made == 1
         assert counts(config) == (CHUNKS, CHUNKS, 0, 0)
-
-    def test_each_chunk_of_a_poisoned_text_is_named(self, write_notes, embed, server):
-        server.poison("vinegar")
-        work = write_notes("work", {"a/x.md": "# V\n\nvinegar", "b/x.md": "# V\n\nvinegar"})
-        assert sorted(embed(work=work).embedding.failed) == ["work/a/x.md:1", "work/b/x.md:1"]
 
     def test_a_text_longer_than_the_model_reads_is_embedded_in_parts(
         self, write_notes, embed, with_ollama, server
@@ -550,12 +435,6 @@ class TestAModelThatReadsEnglishOnly:
         found = facts(english)
         assert found and found.share == 1
 
-    def test_nor_ever_again(self, work, embed, english, server):
-        embed(english, work=work)
-        asked = len(server.requests())
-        assert embed(english, work=work).embedding is None
-        assert len(server.requests()) == asked
-
     def test_readers_learn_of_new_notes_that_it_cannot_read(
         self, write_notes, work, embed, english
     ):
@@ -564,24 +443,6 @@ class TestAModelThatReadsEnglishOnly:
         embed(english, work=work)
         found = facts(english)
         assert found and (found.unreadable, found.share) == (10, 1)
-
-    def test_an_interrupted_run_does_not_forget_them(
-        self, write_notes, work, embed, english, server
-    ):
-        write_notes("work", {f"{n}.md": f"# 茶{n}\n\n緑茶を淹れる。" for n in range(9)})
-        embed(english, work=work)
-        write_notes("work", {f"new {n}.md": f"new {n}" for n in range(9)})
-        server.fail("/api/embed", "drop", times=None, after=1)  # most notes are not come to
-        with pytest.raises(ConnectionError):
-            embed(english, work=work)
-        found = facts(english)
-        assert found and found.unreadable == 10
-
-    def test_all_japanese_is_no_trouble(self, write_notes, embed, english):
-        report = embed(english, work=write_notes("work", {"茶.md": NOTES["茶.md"]}))
-        assert (report.embedding.made, report.embedding.unreadable) == (0, 1)
-        found = facts(english)
-        assert found and found.share == 0
 
 
 class TestFilesThatAreHarmed:
@@ -633,12 +494,6 @@ class TestFilesThatAreHarmed:
         embed(work=work)
         assert sent() == []
         assert counts(with_ollama()) == (CHUNKS - 1, CHUNKS - 1, 0, 0)
-
-    def test_a_lost_shard_too_though_no_note_changed(self, work, embed, with_ollama):
-        directory = IndexDirectory(with_ollama().index_dir)
-        shutil.rmtree(directory.path / str(directory.current()) / "shard")
-        embed(reembed=True, work=work)
-        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
 
 
 @settings(
@@ -733,16 +588,6 @@ class TestSwitchingModels:
         report = embed(work=work)
         assert report.embedding.reused == CHUNKS
         assert is_made_by(server.models["bge-m3"], with_ollama())
-
-    def test_servers_with_different_versions_of_it_are_refused(self, work, embed, with_ollama):
-        other = Model("bge-m3", 32, digest="f" * 64)
-        with OllamaServer([other]) as second:
-            config = with_ollama()
-            urls = [config.ollama.url, second.url]
-            with pytest.raises(ModelError, match="different versions of bge-m3") as caught:
-                embed(with_ollama(urls=urls), work=work)
-            assert "ollama pull bge-m3" in caught.value.hint
-            assert not second.inputs()
 
 
 class TestTextsOnAnything:

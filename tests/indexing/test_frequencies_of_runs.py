@@ -14,7 +14,6 @@ from property_examples import IS_FULL
 from rag.config import StoreConfig
 from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.snapshots import IndexDirectory
-from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 
@@ -106,23 +105,6 @@ def test_an_index_brought_up_to_date_ranks_as_a_fresh_one(config, refresh, vault
     queries = [" ".join(chance.choices(WORDS, k=chance.randint(1, 4))) for _ in range(QUERIES)]
     pairs = zip(found(config, queries), found(fresh, queries), strict=True)
     assert all(one == pytest.approx(other, rel=1e-6) for one, other in pairs)
-    assert_true(config)
-
-
-def test_what_a_run_wrote_and_did_not_publish_counts_in_the_next(config, refresh, vault):
-    refresh(v=vault)
-    (vault / "new.md").write_text("an unheard of word")
-    with IndexRun(config) as run:
-        run.index_vault("v", vault)
-    refresh(v=vault)
-    assert_true(config)
-
-
-def test_a_removed_vault_counts_no_more(config, refresh, vault, write_notes):
-    refresh(v=vault, other=write_notes("other", {"a.md": "harbour and a solitary word"}))
-    with IndexRun(config) as run:
-        run.remove_vault("other")
-        run.publish()
     assert_true(config)
 
 

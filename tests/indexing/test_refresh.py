@@ -64,11 +64,6 @@ class TestNothingToDo:
         assert not refresh(work=work).published
         assert snapshot(config) == before
 
-    def test_it_counts_what_the_index_holds_all_the_same(self, work, refresh):
-        refresh(work=work)
-        report = refresh(work=work)
-        assert (report.notes, report.chunks, report.touched) == (2, 3, False)
-
     def test_it_does_not_import_haystack(self, work, refresh, config, age):
         age(work)
         refresh(work=work)
@@ -108,14 +103,6 @@ class TestFoldersThatAreAway:
         assert report.incomplete
         assert points(config) == before
 
-    def test_a_missing_folder_wipes_nothing(self, work, refresh, config, points):
-        refresh(work=work)
-        before = points(config)
-        work.rename(work.with_name("elsewhere"))
-        report = refresh(work=work)
-        assert (report.vaults["work"].kept, report.incomplete) == (2, True)
-        assert points(config) == before
-
     @pytest.mark.parametrize("empty", [True, False], ids=["empty", "missing"])
     def test_prune_believes_it(self, work, refresh, config, points, empty):
         refresh(work=work)
@@ -126,14 +113,6 @@ class TestFoldersThatAreAway:
         report = refresh(work=work, prune=True)
         assert report.vaults["work"].deleted == 2
         assert points(config) == {}
-
-    def test_the_other_vaults_go_on(self, work, refresh, write_notes, config, titles):
-        home = write_notes("home", {"h.md": "home"})
-        refresh(work=work, home=home)
-        work.rename(work.with_name("elsewhere"))
-        write_notes("home", {"new.md": "new"})
-        refresh(work=work, home=home)
-        assert titles(config) == {"a", "B", "h", "new"}
 
 
 class TestNotesThatCannotBeRead:
@@ -189,16 +168,6 @@ class TestNotesThatCannotBeRead:
         assert refresh(work=work).vaults["work"].failed
         assert snapshot(config) == before
 
-    def test_a_link_that_leads_nowhere_is_no_note(self, work, refresh):
-        (work / "dangling.md").symlink_to(work / "nowhere.md")
-        report = refresh(work=work)
-        assert (report.notes, report.incomplete) == (2, False)
-
-    def test_a_pipe_is_no_note(self, work, refresh):
-        os.mkfifo(work / "pipe.md")
-        report = refresh(work=work)
-        assert (report.notes, report.incomplete) == (2, False)
-
     def test_a_note_that_vanished_after_it_was_listed_is_passed_over(
         self, work, refresh, monkeypatch, titles, config
     ):
@@ -214,13 +183,6 @@ class TestNotesThatCannotBeRead:
         monkeypatch.setattr(module, "read_file", vanish)
         assert not refresh(work=work).incomplete
         assert titles(config) == {"B"}
-
-    def test_a_problem_is_recorded_with_the_note(self, refresh, write_notes, titles, config):
-        folder = write_notes("v", {"bad.md": "---\ntags: [\n---\ntext"})
-        report = refresh(v=folder)
-        assert "front matter" in report.vaults["v"].problems["bad.md"][0]
-        assert not report.incomplete
-        assert titles(config) == {"bad"}
 
 
 class TestKilledRuns:
@@ -292,14 +254,6 @@ class TestKilledRuns:
         assert refresh(work=many).notices == []
         assert points(config) == clean(work=many)
 
-    def test_a_run_killed_before_it_published_is_published_by_the_next(
-        self, many, kill, refresh, config, titles
-    ):
-        kill(many, "publish", 1)
-        report = refresh(work=many)
-        assert report.published
-        assert len(titles(config)) == 12
-
     def test_notes_that_changed_between_the_two_runs_are_right(
         self, many, kill, refresh, points, clean, config
     ):
@@ -330,12 +284,6 @@ class TestRebuilds:
         assert len(report.notices) == 1
         assert "settings" in report.notices[0]
         assert points(config) == clean(config=other, **both)
-
-    def test_other_ignore_patterns_need_no_rebuild(self, both, refresh, config, titles):
-        other = replace(config, index=IndexConfig(ignore=["a.md"]))
-        report = refresh(config=other, **both)
-        assert (report.notices, report.vaults["work"].deleted) == ([], 1)
-        assert titles(config) == {"B", "h"}
 
     @pytest.mark.parametrize("damage", ["all of it", "from the middle", "its tables"])
     def test_a_corrupted_manifest_rebuilds_and_says_so(self, both, refresh, config, points, damage):
@@ -374,14 +322,6 @@ class TestRebuilds:
         assert [lost in notice for notice in report.notices] == [True]
         assert points(config) == clean(**both)
 
-    def test_an_index_that_was_only_read_is_not_damaged(self, both, refresh, config, points):
-        (both["work"] / "new.md").write_text("new")
-        refresh(**both)
-        before = points(config)
-        report = refresh(**both)
-        assert (report.notices, report.published) == ([], False)
-        assert points(config) == before
-
     @pytest.mark.parametrize("changed", ["work", "home", ""])
     def test_a_shard_that_lost_points_rebuilds_and_says_so(
         self, both, refresh, config, points, clean, changed
@@ -413,38 +353,10 @@ class TestRebuilds:
             refresh(config=other, **both)
         assert points(config) == before
 
-    def test_it_is_published_when_the_vault_is_back(self, both, refresh, config, points, clean):
-        both["work"].rename(both["work"].with_name("away"))
-        other = replace(config, index=IndexConfig(chunk_size=5, chunk_overlap=0))
-        with pytest.raises(IndexingError):
-            refresh(config=other, **both)
-        both["work"].with_name("away").rename(both["work"])
-        refresh(config=other, home=both["home"])
-        assert points(config) == clean(config=other, **both)
-
-    def test_a_vault_that_was_removed_does_not_come_back_with_a_rebuild(self, both, config, titles):
-        with IndexRun(config, rebuild=True) as run:
-            run.index_vault("home", both["home"])
-            run.remove_vault("work")
-            run.publish()
-        assert titles(config) == {"h"}
-
 
 class TestTheLock:
     def test_a_second_writer_is_refused(self, config):
         with IndexRun(config), pytest.raises(LockedError, match=str(os.getpid())), IndexRun(config):
-            pass
-
-    def test_it_is_free_after_a_run(self, config):
-        with IndexRun(config):
-            pass
-        with IndexRun(config):
-            pass
-
-    def test_it_is_free_after_a_run_that_failed(self, config):
-        with pytest.raises(Killed), IndexRun(config):
-            raise Killed
-        with IndexRun(config):
             pass
 
 

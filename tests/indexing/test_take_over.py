@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +114,6 @@ def test_after_a_whole_run_nothing_is_written_anew(
     assert Machine(laptop).head().machine == Machine(laptop).id
 
 
-def test_it_says_whose_index_it_was(desk: RAGConfig, laptop: RAGConfig, folder: Path) -> None:
-    index(desk, folder)
-    name = Machine(desk).head().name
-    [notice] = index(laptop, folder, take_over=True).notices
-    assert notice == f"this machine writes the index now; {name} did before"
-    assert index(laptop, folder, take_over=True).notices == []
-
-
 def test_only_what_changed_is_written_by_the_successor(
     desk: RAGConfig,
     laptop: RAGConfig,
@@ -171,18 +162,6 @@ def test_elsewhere_nothing_is_registered_and_no_vault_removed(
     with pytest.raises(UsageError, match="writes this index"):
         remove_vault(laptop, "work")
     assert not (laptop.data_dir / "vaults.json").exists()
-
-
-def test_without_a_server_there_is_nothing_to_take_over(desk: RAGConfig, folder: Path) -> None:
-    with pytest.raises(UsageError, match="no other writer"):
-        index(replace(desk, store=StoreConfig()), folder, take_over=True)
-
-
-def test_an_index_that_nobody_wrote_is_taken_without_a_word(
-    laptop: RAGConfig, folder: Path
-) -> None:
-    assert index(laptop, folder, take_over=True).notices == []
-    assert index(laptop, folder, take_over=True).notices == []
 
 
 # -- after a run that did not end ------------------------------------------------------
@@ -267,10 +246,11 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(
 ) -> None:
     index(desk, folder)
 
-    def overtaken(*_: Any) -> None:
+    def overtaken() -> str:
         change(desk, machine="third", name="third")
+        return ""
 
-    monkeypatch.setattr("rag.indexing.server._go_on_from", overtaken)
+    monkeypatch.setattr("rag.indexing.server.moment", overtaken)
     with pytest.raises(LockedError, match="third is writing"):
         take_over(laptop, open_directory(laptop))
 

@@ -386,7 +386,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
         manifest, stored = store.manifest(), store.count_documents()
         expected = manifest.expected_points() if manifest else None
         facts = {"expected": expected, "found": stored}
-        # More on a server are no harm: see `QdrantServerDocumentStore.missing_points`.
+        # More on a server are no harm: those that no note has are deleted by the next run.
         surplus = stored - (expected or 0)
         if manifest is None or surplus < 0 or (surplus and not on_server):
             message = f"the store holds {plural(stored, 'chunk')}, the manifest names {expected}"

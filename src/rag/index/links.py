@@ -32,39 +32,6 @@ _NOTE = "notes.id, vault, path, title, aliases"
 _OTHER_FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}$")
 
 
-# -- names -----------------------------------------------------------------------------
-
-
-class NameTable:
-    """Titles, aliases and file names of the notes. Its writing methods are part of the manifest's
-    own transactions."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def put(self, identity: str, names: Iterable[str]) -> None:
-        """Record what a note is called, in the place of what it was before."""
-        self.drop(identity)
-        keys = {spelling_key(name): name for name in names}
-        self._db.executemany(
-            "INSERT INTO names VALUES (?, ?, ?)",
-            [(identity, key, name) for key, name in keys.items() if key],
-        )
-
-    def drop(self, identity: str) -> None:
-        """Forget the names of a note."""
-        self._db.execute("DELETE FROM names WHERE id = ?", (identity,))
-
-    def ids(self, *names: str) -> list[str]:
-        """Return the ids of the notes with one of some names, in order."""
-        marks = ", ".join("?" * len(names))
-        rows = self._db.execute(
-            f"SELECT DISTINCT id FROM names WHERE key IN ({marks}) ORDER BY id",
-            [spelling_key(name) for name in names],
-        )
-        return [identity for (identity,) in rows]
-
-
 def spelling_key(name: str) -> str:
     """Return what the spellings of a name have in common, with and without accents."""
     return fold_accents(name_key(name))
@@ -178,7 +145,8 @@ class Link(NamedTuple):
 
 
 class LinkTables:
-    """The links between notes. Its writing methods are part of the manifest's own transactions."""
+    """What notes are called (titles, aliases and file names), and the links between them. Its
+    writing methods are part of the manifest's own transactions."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -186,17 +154,32 @@ class LinkTables:
 
     # -- writing -----------------------------------------------------------------------
 
-    def put(self, identity: str, targets: Iterable[str]) -> None:
-        """Record what a note links to, in the place of what it did before."""
+    def put(self, identity: str, names: Iterable[str], targets: Iterable[str]) -> None:
+        """Record what a note is called and links to, in the place of what it was and did before."""
         self.drop(identity)
+        called = {spelling_key(name): name for name in names}
+        self._db.executemany(
+            "INSERT INTO names VALUES (?, ?, ?)",
+            [(identity, key, name) for key, name in called.items() if key],
+        )
         keys = {link_key(target) for target in targets}
         self._db.executemany("INSERT INTO links VALUES (?, ?)", [(key, identity) for key in keys])
 
     def drop(self, identity: str) -> None:
-        """Forget the links of a note."""
+        """Forget the names and links of a note."""
+        self._db.execute("DELETE FROM names WHERE id = ?", (identity,))
         self._db.execute("DELETE FROM links WHERE id = ?", (identity,))
 
     # -- reading -----------------------------------------------------------------------
+
+    def named(self, *names: str) -> list[str]:
+        """Return the ids of the notes with one of some names, in order."""
+        marks = ", ".join("?" * len(names))
+        rows = self._db.execute(
+            f"SELECT DISTINCT id FROM names WHERE key IN ({marks}) ORDER BY id",
+            [spelling_key(name) for name in names],
+        )
+        return [identity for (identity,) in rows]
 
     def resolve(self, target: str, vault: str, path: str) -> list[NamedNote]:
         """Return the notes that a link leads to: one; several when they answer equally; none.

@@ -3,9 +3,9 @@
 It lives in the writer's folder and is published with each snapshot, so that a reader's
 manifest and shard always belong together.
 
-A note is written in two steps: its row first names the chunks about to be written (`pending`),
-then, when the shard has them, says what they are. A run that was killed between the two finds
-the row and knows every chunk that may exist.
+A note's row is written when the store has its chunks. What a killed run wrote beyond its rows goes
+with its work folder; a server's points are written again, or deleted, by the next run, which the
+fact `UNFINISHED` tells of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rag.index import catalog as catalog_tables
 from rag.index import links as link_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
-from rag.index.links import LinkTables, NameTable
+from rag.index.links import LinkTables
 from rag.index.note_rows import (
     CHUNK,
     COLUMNS,
@@ -57,6 +57,7 @@ _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 # Raise it when points written by an older version would not be read right.
 SCHEMA_VERSION = 8
+UNFINISHED = "unfinished"  # a fact that is not empty while points are written and not published
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
@@ -185,12 +186,10 @@ class Manifest:
         revision, *totals = map(int, self.get("totals", "-1").split())
         return (totals[0], totals[1]) if revision == self.revision else self.totals()
 
-    def expected_points(self) -> int | None:
-        """Return how many points the shard must hold; `None` while a write is unfinished."""
-        pending, size = self._db.execute(
-            "SELECT total(pending), total(length(chunks)) FROM notes"
-        ).fetchone()
-        return None if pending else int(size) // CHUNK
+    def expected_points(self) -> int:
+        """Return how many points the shard must hold."""
+        size = self._db.execute("SELECT total(length(chunks)) FROM notes").fetchone()[0]
+        return int(size) // CHUNK
 
     # -- notes -------------------------------------------------------------------------
 
@@ -198,7 +197,7 @@ class Manifest:
         """Return by path what a file looked like: size, mtime_ns, and whether it must be read
         again whatever it looks like now."""
         rows = self._db.execute(
-            "SELECT path, size, mtime_ns, racy OR pending OR failed FROM notes WHERE vault = ?",
+            "SELECT path, size, mtime_ns, racy OR failed FROM notes WHERE vault = ?",
             (vault,),
         )
         return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
@@ -259,7 +258,7 @@ class Manifest:
         rows = self._db.execute(
             "SELECT vault, path, title, aliases, id FROM notes"
             f" WHERE length(chunks) > 0{among} ORDER BY vault, path",
-            [json.dumps(self.name_table.ids(*called))] if called else [],
+            [json.dumps(self.links.named(*called))] if called else [],
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
@@ -297,12 +296,7 @@ class Manifest:
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""
-        return self.name_table.ids(name)
-
-    @property
-    def name_table(self) -> NameTable:
-        """What the notes are called."""
-        return NameTable(self._db)
+        return self.links.named(name)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -321,13 +315,10 @@ class Manifest:
 
     # -- the writer's steps ------------------------------------------------------------
 
-    def begin_write(self, rows: Iterable[NoteRow]) -> None:
-        """Record, before the shard is written, every chunk these notes may have from now on."""
-        self._change(rows, pending=True)
-
     def commit_write(self, rows: Iterable[NoteRow]) -> None:
         """Record what the shard now holds of these notes."""
-        self._change(rows, pending=False)
+        with self._transaction():
+            self._store(rows)
 
     def refresh(self, rows: Sequence[NoteRow]) -> None:
         """Record that unchanged files need no second check, if there is something to publish or
@@ -340,14 +331,8 @@ class Manifest:
         """Drop notes whose chunks are gone from the shard."""
         with self._transaction():
             for path in paths:
-                self._forget_names(self.note_id(vault, path))
+                self._drop(self.note_id(vault, path))
                 self._db.execute("DELETE FROM notes WHERE vault = ? AND path = ?", (vault, path))
-
-    def distrust_points(self) -> None:
-        """Record that nobody knows what the points of any note hold: they are written again."""
-        with self._transaction():
-            self.set(**{UNEMBEDDED: "yes"})
-            self._db.execute("UPDATE notes SET pending = 1")
 
     def add_words(self, words: Collection[str]) -> None:
         """Add words to the vocabulary, those that are there already too."""
@@ -372,30 +357,22 @@ class Manifest:
         self.set(revision=str(number))
         return number
 
-    def _change(self, rows: Iterable[NoteRow], pending: bool) -> None:
-        with self._transaction():
-            if pending:
-                self.set(**{UNEMBEDDED: "yes"})
-            self._store(rows, pending)
-
-    def _store(self, rows: Iterable[NoteRow], pending: bool | None = None) -> None:
-        """Write rows and, of those that are not pending, what each note is called and has."""
+    def _store(self, rows: Iterable[NoteRow]) -> None:
+        """Write rows, and what each note is called and has."""
         marks = ", ".join("?" * len(COLUMNS))
         for row in rows:
-            row.pending = row.pending if pending is None else pending
             self._db.execute(f"REPLACE INTO notes VALUES ({marks})", to_row(row))
-            if not row.pending and row.chunks:
-                facts = [(TAGS, tag) for tag in row.tags]
-                for name, values in row.fields.items():
-                    facts += ((name, value) for value in values if name != TAGS)
-                self.name_table.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title))
-                self.catalogue.put(row.id, row.title, row.modified, facts)
-                self.links.put(row.id, row.links)
-            elif not row.pending:
-                self._forget_names(row.id)
+            if not row.chunks:
+                self._drop(row.id)
+                continue
+            facts = [(TAGS, tag) for tag in row.tags]
+            for name, values in row.fields.items():
+                facts += ((name, value) for value in values if name != TAGS)
+            self.catalogue.put(row.id, facts)
+            self.links.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title), row.links)
 
-    def _forget_names(self, identity: str) -> None:
-        self.name_table.drop(identity)
+    def _drop(self, identity: str) -> None:
+        """Forget what a note is called and has."""
         self.catalogue.drop(identity)
         self.links.drop(identity)
 
@@ -516,5 +493,5 @@ class ManifestCatalogue:
 
     def digest(self) -> str:
         """Return a hash of all names, to detect a changed index."""
-        parts = (self._manifest.revision, self._manifest.catalogue.size(), self.vaults())
+        parts = (self._manifest.revision, self._manifest.rows(), self.vaults())
         return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]

@@ -14,7 +14,7 @@ SCHEMA = """
 CREATE TABLE notes (
     vault TEXT NOT NULL, path TEXT NOT NULL, file BLOB NOT NULL,
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, racy INTEGER NOT NULL,
-    hash BLOB NOT NULL, chunks BLOB NOT NULL, pending INTEGER NOT NULL, failed INTEGER NOT NULL,
+    hash BLOB NOT NULL, chunks BLOB NOT NULL, failed INTEGER NOT NULL,
     id TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL,
     created TEXT NOT NULL, modified TEXT NOT NULL, links TEXT NOT NULL, lines INTEGER NOT NULL,
     problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
@@ -45,7 +45,6 @@ class NoteRow:
     racy: bool  # the file was so young when it was read that a later edit may show no new mtime
     hash: bytes
     chunks: list[ChunkKey] = field(default_factory=list)
-    pending: bool = False
     failed: bool = False  # it could not be read; chunks of an earlier reading are kept
     id: str = ""
     title: str = ""
@@ -96,7 +95,7 @@ def from_row(row: tuple[Any, ...]) -> NoteRow:
         ChunkKey(str(uuid.UUID(bytes=blob[at : at + 16])), blob[at + 16 : at + CHUNK])
         for at in range(0, len(blob), CHUNK)
     ]
-    for name in ("racy", "pending", "failed"):
+    for name in ("racy", "failed"):
         values[name] = bool(values[name])
     return NoteRow(**values)
 

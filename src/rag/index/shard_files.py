@@ -95,7 +95,15 @@ def find_damage(folder: Path, all_read: bool = False) -> list[str]:
     sums = _read_checksums(folder)
     if sums is None:
         return [SUMS]
-    return [name for name, facts in sums.items() if not _holds(folder / name, facts, all_read)]
+    damaged = []
+    for name, (size, written, checksum) in sums.items():
+        with suppress(OSError, ValueError, RecursionError):
+            facts = (folder / name).stat()
+            is_same = (facts.st_size, facts.st_mtime_ns) == (size, written)
+            if (is_same and not all_read) or _checksum(folder / name) == checksum:
+                continue
+        damaged.append(name)
+    return damaged
 
 
 def first_cut(folder: Path) -> str | None:
@@ -104,33 +112,23 @@ def first_cut(folder: Path) -> str | None:
     is cut short.
     """
     for name, (size, *_) in (_read_checksums(folder) or {}).items():
-        if name.endswith(SORTED):  # it is done without
-            continue
-        try:
+        with suppress(OSError):
             facts = os.stat(f"{folder}/{name}")  # noqa: PTH116
-        except OSError:
-            return name
-        if not S_ISREG(facts.st_mode) or (facts.st_size != size and not is_settings(name)):
+            if S_ISREG(facts.st_mode) and (facts.st_size == size or is_settings(name)):
+                continue
+        if not name.endswith(SORTED):  # it is done without
             return name
     return None
 
 
 def _read_checksums(folder: Path) -> dict[str, Facts] | None:
-    """Return the checksums of a snapshot; `None` where they are missing, damaged, or those of an
-    older program."""
-    with suppress(OSError, ValueError, TypeError):
+    """Return the checksums of a snapshot; `None` where they are missing or damaged."""
+    with suppress(OSError, ValueError):
         head, _, body = read_file(folder / SUMS).partition(b"\n")
         if head == b"%08x" % crc32(body):
-            return {name: (size, at, crc) for name, (size, at, crc) in json.loads(body).items()}
+            sums: dict[str, Facts] = json.loads(body)
+            return sums
     return None
-
-
-def _holds(path: Path, published: Facts, all_read: bool) -> bool:
-    with suppress(OSError, ValueError, RecursionError):
-        facts = path.stat()
-        is_same = (facts.st_size, facts.st_mtime_ns) == published[:2]
-        return (is_same and not all_read) or _checksum(path) == published[2]
-    return False
 
 
 def _checksum(file: str | Path) -> int:

@@ -32,8 +32,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import chain
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from stat import S_ISDIR
@@ -55,7 +54,6 @@ from rag.support.disk_space import (
     disk_in_view,
     disk_usage,
     files_below,
-    is_watched,
     require_room,
     size_on_disk,
 )
@@ -86,8 +84,7 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
 
     :param path: the folder of the index.
     """
-    inside = (Path(top, name) for top, *names in os.walk(path) for name in chain(*names))
-    for file in inside:
+    for file in path.rglob("*"):
         if not os.access(file, os.R_OK) and os.path.lexists(file):
             hint = f"`chmod -R u+rwX {quote(str(path))}` makes it readable, if it is yours."
             return IndexUnavailableError(f"{file} cannot be read", details, hint=hint)
@@ -235,7 +232,7 @@ class IndexDirectory:
         """
         if self._lock is None:
             self._make()
-            self._lock = lock_index(self.path / _LOCK, wait, brief)
+            self._lock = self._writer_lock(wait, brief)
             self.clear_unfinished()
         self._holders += 1
         try:
@@ -260,6 +257,31 @@ class IndexDirectory:
                 error.strerror or "",
                 hint="Name another with RAG_DATA_DIR.",
             ) from error
+
+    def _writer_lock(self, wait: bool, brief: bool) -> IO[bytes]:
+        """Return the locked file; parameters and errors are those of `writing`."""
+        until = time.monotonic() + _PATIENCE
+        with ExitStack() as stack:
+            lock = stack.enter_context((self.path / _LOCK).open("a+b"))
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                    break
+                except BlockingIOError:
+                    lock.seek(0)
+                    holder = lock.read(64).decode("ascii", "replace").strip()
+                    if not holder.endswith(_BRIEF) or time.monotonic() > until:
+                        holder = f" (process {holder.removesuffix(_BRIEF)})" if holder else ""
+                        raise LockedError(
+                            f"another process is writing the index{holder}",
+                            hint="Try again later, or wait for it with `rag index --wait`.",
+                        ) from None
+                time.sleep(_PAUSE)
+            lock.truncate(0)
+            lock.write(f"{os.getpid()}{_BRIEF if brief else ''}".encode())
+            lock.flush()
+            stack.pop_all()
+        return lock
 
     def newest(self) -> int:
         """Return the highest snapshot number in use, 0 when there is none."""
@@ -311,8 +333,9 @@ class IndexDirectory:
         :param points: how many points the shard holds; readers compare.
         :raises DiskFullError: when the disk has no room for it.
         """
-        if self.is_on_server:
-            self.import_files(number, points, self._copy_catalogue)
+        if self.is_on_server:  # which has what was written: `work/` stays
+            skip = lambda name: name == MARK or is_leftover(name)  # noqa: E731
+            self.import_files(number, points, lambda folder: copy_tree(self.work, folder, skip))
             return
         with disk_in_view(self.path, self.room_to_write):
             self._complete(self.work, number, points)
@@ -320,9 +343,7 @@ class IndexDirectory:
     def import_files(self, number: int, points: int, fill: Callable[[Path], None]) -> None:
         """Make files from elsewhere the current snapshot; `work/` stays as it is.
 
-        :param number: the snapshot's number, higher than any before.
-        :param points: how many points belong to it.
-        :param fill: writes the files into a folder.
+        :param fill: writes the files into a folder; the other parameters are those of `publish`.
         :raises DiskFullError: when the disk has no room for them.
         """
         staged = self.path / f".{_name(number)}.tmp"
@@ -331,9 +352,6 @@ class IndexDirectory:
             make_owned(staged)
             fill(staged)
             self._complete(staged, number, points)
-
-    def _copy_catalogue(self, target: Path) -> None:
-        copy_tree(self.work, target, lambda name: name == MARK or is_leftover(name))
 
     def _complete(self, staged: Path, number: int, points: int) -> None:
         """Make a folder the current snapshot, once all of it is on the disk; the one before stays
@@ -377,19 +395,11 @@ class IndexDirectory:
 
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""
-        self.clear_parts()
+        remove(self.parts)
         for staged in self.path.glob(".gen-*.tmp"):
             remove(staged)
         if not self._has_work and not self.is_on_server:
             remove(self.work)
-
-    def clear_parts(self) -> None:
-        """Remove the segments that no shard took in."""
-        remove(self.parts)
-
-    def make_parts(self) -> None:
-        """Make the folder for segments on their way into the shard."""
-        make_owned(self.parts)
 
     # -- room --------------------------------------------------------------------------
 
@@ -408,44 +418,12 @@ class IndexDirectory:
         return LITTLE + RESERVE + _GROWTH * size + merged + self.size_of_copy()
 
     def require_reserve(self, need: int = 0) -> None:
-        """Make sure that the engine can write `need` bytes, for which a full disk would end the
-        process, unless another process says so then.
+        """Make sure that the engine can write `need` bytes: a full disk would end the process.
 
         :raises DiskFullError: when it may not be able to.
         """
-        if not is_watched():
-            require_room(self.path, need + RESERVE)
+        require_room(self.path, need + RESERVE)
 
 
 def _name(number: int) -> str:
     return f"gen-{number}"
-
-
-def lock_index(path: Path, wait: bool = False, brief: bool = False) -> IO[bytes]:
-    """Be the one process that writes an index; return the file of the lock, held until it is
-    closed, by the process's end too. Parameters and errors are those of `IndexDirectory.writing`.
-    """
-    lock = path.open("a+b")
-    until = time.monotonic() + _PATIENCE
-    try:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-                break
-            except BlockingIOError:
-                lock.seek(0)
-                holder = lock.read(64).decode("ascii", "replace").strip()
-                if not holder.endswith(_BRIEF) or time.monotonic() > until:
-                    holder = f" (process {holder.removesuffix(_BRIEF)})" if holder else ""
-                    raise LockedError(
-                        f"another process is writing the index{holder}",
-                        hint="Try again later, or wait for it with `rag index --wait`.",
-                    ) from None
-            time.sleep(_PAUSE)
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}{_BRIEF if brief else ''}".encode())
-        lock.flush()
-    except BaseException:
-        lock.close()
-        raise
-    return lock

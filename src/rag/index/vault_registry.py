@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import permutations
@@ -13,9 +11,7 @@ from pathlib import Path
 from shlex import quote
 
 from rag.config import RAGConfig
-from rag.exceptions import RAGError, UsageError
-from rag.index.manifest import published_manifest
-from rag.index.snapshots import IndexDirectory
+from rag.exceptions import UsageError
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
@@ -31,8 +27,8 @@ _SHOWN = 5  # vaults, where none is near the one that was named
 class Registry:
     """The registered vaults, kept as JSON in the data folder; change it under the index lock.
 
-    `removed` names folders of `vaults_dir` that the user took out. `notice` says what is not known
-    any more where the file was damaged, and the vaults are those of the index.
+    `removed` names folders of `vaults_dir` that the user took out. `notice` says that the file was
+    damaged: then the vaults that are indexed stay.
     """
 
     file: Path
@@ -53,19 +49,10 @@ class Registry:
         except FileNotFoundError:
             return cls(file, {}, set())
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            indexed: dict[str, str] = {}
-            index = IndexDirectory.of(config)
-            with suppress(RAGError, sqlite3.Error), published_manifest(index) as manifest:
-                indexed = manifest.vaults()
-            roots, configured = {n: Path(root) for n, root in indexed.items()}, _folders(config)
-            vaults = {n: root for n, root in roots.items() if configured.get(n) != root}
-            names = ", ".join(sorted(vaults)) or "none"
-            notice = (
-                f"the list of vaults {file} was damaged: those of the index are taken ({names})"
-            )
-            if configured:
+            notice = f"the list of vaults {file} was damaged: those that are indexed stay"
+            if _folders(config):
                 notice += "; take out again, with `rag vault remove`, what you had taken out"
-            return cls(file, vaults, set(), notice)
+            return cls(file, {}, set(), notice)
 
     def save(self) -> None:
         """Write the registry, all of it or nothing."""

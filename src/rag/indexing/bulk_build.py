@@ -26,8 +26,9 @@ from rag.index.snapshots import IndexDirectory
 from rag.indexing.note_reader import NoteChunk, read_file
 from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.segments import build_segments
-from rag.support.disk_space import be_watched, disk_full
+from rag.support.disk_space import disk_full
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
+from rag.support.owned_folders import make_owned
 from rag.support.pipeline_parts import own_errors
 from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
@@ -106,7 +107,7 @@ def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -
     directory = IndexDirectory(note_batch.directory)
     words: set[str] = set()
     with own_errors(IndexingError, "the indexing pipeline failed"):
-        directory.make_parts()
+        make_owned(directory.parts)
         # A name of its own: a process that outlived another run must not meet this one.
         built = BuiltSegments(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
         batches = _read(note_batch, built, progress)
@@ -244,7 +245,6 @@ def _why_ended(code: int, directory: str) -> IndexingError:
 
 def work() -> None:
     """Be a worker: build batches until the standard input ends."""
-    be_watched()
     limit_arenas(1)
     gc.disable()  # indexing makes millions of short-lived lists and no circles among them
     encoder = DocumentEncoder()

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import chain
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from haystack import Document
 
@@ -38,9 +38,9 @@ from rag.text.token_estimate import count_tokens
 if TYPE_CHECKING:
     from rag.config import ModelsConfig
     from rag.index.snapshots import IndexDirectory
-    from rag.indexing.index_writer import IndexWriter
 
 Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
+Run = Any  # an `IndexRun`, whose module imports this one
 
 _LOCK = "embedding.lock"
 _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
@@ -60,7 +60,7 @@ class ChunkEmbedding:
     """
 
     def __init__(
-        self, run: IndexWriter, embeddings: EmbeddingProvider, space: Space, limit: int = 0
+        self, run: Run, embeddings: EmbeddingProvider, space: Space, limit: int = 0
     ) -> None:
         self.visit, self.embeddings = run, embeddings
         self.space, self.limit = space, limit
@@ -255,7 +255,7 @@ def alone(directory: IndexDirectory) -> Iterator[bool]:
 
 
 def embed_chunks(
-    run: IndexWriter,
+    run: Run,
     models: ModelsConfig,
     reembed: bool = False,
     progress: Progress | None = None,
@@ -284,9 +284,7 @@ def embed_chunks(
         return work.report
 
 
-def _embed_background(
-    run: IndexWriter, embeddings: EmbeddingProvider, space: Space, limit: int
-) -> None:
+def _embed_background(run: Run, embeddings: EmbeddingProvider, space: Space, limit: int) -> None:
     """Embed the texts against which nearness is measured, once for each model."""
     if not lacks_background(run.manifest, space, run.store.count_documents()):
         return

@@ -6,32 +6,274 @@ run begins with that; on a server, with what the manifest of the staging index k
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rag.clients.factory import embedding_provider, resolved
-from rag.config import ModelsConfig
-from rag.exceptions import ConnectionError, IndexingError, StoreConnectionError
+from rag.config import ModelsConfig, RAGConfig
+from rag.exceptions import (
+    ConnectionError,
+    IndexingError,
+    IndexUnavailableError,
+    StoreConnectionError,
+)
 from rag.index.background import lacks_background
-from rag.index.embedding_space import Embedded, maker, may_lack_embeddings, read_embedded
-from rag.index.manifest import UNEMBEDDED, Manifest
+from rag.index.embedding_space import (
+    Embedded,
+    Space,
+    maker,
+    may_lack_embeddings,
+    read_embedded,
+    record_embedded,
+)
+from rag.index.manifest import (
+    UNEMBEDDED,
+    UNFINISHED,
+    Manifest,
+    fingerprint,
+    keep_copied,
+    published_manifest,
+)
 from rag.index.note_rows import NoteRow
+from rag.index.snapshots import IndexDirectory
+from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.changes import Changes, find_changes, record_found
-from rag.indexing.index_writer import IndexWriter
 from rag.indexing.note_reader import NoteChunk, ReadNote, failed_row, read_file
-from rag.indexing.reports import Progress, VaultReport, unseen
+from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
+from rag.stores import open_directory
+from rag.support.disk_space import disk_in_view, is_of_full_disk
 from rag.support.memory_limits import give_back
+from rag.support.owned_folders import remove
+from rag.support.pipeline_parts import store_of
 from rag.vault.discovery import NoteFile, Scan
 
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+    from rag.stores.base.document_store import BaseDocumentStore
+
+T = TypeVar("T")
+
 _BATCH_CHUNKS = 1000
+_DAMAGE = (IndexUnavailableError, sqlite3.DatabaseError)  # what the engine and SQLite report
 
 
-class IndexRun(IndexWriter):
-    """One visit of the writer, which brings vaults up to date; parameters as for it."""
+class IndexRun:
+    """One visit of the writer, which brings vaults up to date. Use it as a context manager; it
+    holds the index's lock.
+
+    :param config: the settings.
+    :param directory: the index's folder.
+    :param pipeline: the pipeline that embeds and writes; made when first needed.
+    :param rebuild: forget what is there and read every note again.
+    :param wait: wait for another writer instead of failing.
+    :raises LockedError: when another process is writing.
+    """
+
+    manifest: Manifest  # of the staging index
+    _resources: ExitStack
+
+    def __init__(
+        self,
+        config: RAGConfig,
+        directory: IndexDirectory | None = None,
+        pipeline: Pipeline | None = None,
+        rebuild: bool = False,
+        wait: bool = False,
+    ) -> None:
+        self.config = config
+        self.directory = directory or open_directory(config)
+        self.report = RunReport()
+        self.is_open = False
+        self._users_pipeline = pipeline
+        self._rebuild, self._wait = rebuild, wait
+        self._is_on_server = bool(config.store.url)
+        self._requested: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
+        self._size = 0  # bytes of the notes that were to be written
+
+    # -- opening and closing -----------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        with self._disk_in_view():
+            self._open(self._rebuild, self._wait)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release everything; what was written stays."""
+        if self.is_open:
+            self.is_open = False
+            with self._disk_in_view():
+                self._resources.close()
+
+    def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
+        """Take the lock and read the manifest.
+
+        :param brief: see `IndexDirectory.writing`.
+        """
+        self._pipeline = self._users_pipeline
+        self._is_prepared = False
+        self._settled: set[str] = set()  # vaults that the staging index holds as they are now
+        self._vectors: VectorCache | None = None
+        self._without_vector = 0  # chunks written without an embedding
+        self._has_given_up = False  # whether the engine failed on what was there
+        with ExitStack() as stack:
+            stack.enter_context(self.directory.writing(wait, brief))
+            self.manifest = self._open_manifest(rebuild)
+            stack.callback(lambda: self.manifest.close())
+            # Whether a run was killed that may have written points of which no row tells.
+            self._is_unfinished = bool(self.manifest.get(UNFINISHED))
+            self.directory.sweep()  # after runs and searches that were killed
+            if self._pipeline is not None:
+                stack.callback(self.store.close)
+            self._resources = stack.pop_all()
+        self.is_open = True
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let other processes write the index; then wait until they have."""
+        if self._users_pipeline is not None:  # who may have its store open
+            yield
+            return
+        self.publish()  # or it would be lost
+        self.__exit__()
+        yield
+        self._open(rebuild=False, wait=True, brief=True)
+        self.prepare()
+
+    def _disk_in_view(self) -> AbstractContextManager[None]:
+        """Say of what fails on a full disk that the disk is full."""
+
+        def need() -> int:
+            self.directory.clear_unfinished()  # which no run goes on with
+            return self.directory.room_to_write(self._size)
+
+        return disk_in_view(self.directory.path, need)
+
+    def _attempt(self, step: Callable[[], T]) -> T:
+        """Take a step; where the engine or SQLite fails on what is there, make the index anew and
+        take it once more.
+
+        :raises DiskFullError: when the disk has no room for it.
+        """
+        with self._disk_in_view():
+            try:
+                return step()
+            except _DAMAGE as error:
+                is_full = is_of_full_disk(error, self.directory.path)
+                if is_full or self._is_on_server or self._has_given_up:
+                    raise
+                self._give_up(str(error))
+                return step()
+
+    # -- the manifest ------------------------------------------------------------------
+
+    def _open_manifest(self, rebuild: bool) -> Manifest:
+        """Open the manifest; make the index anew when it does not fit or is damaged."""
+        if rebuild:
+            self.directory.clear_work()
+        try:
+            manifest = Manifest.open_writer(self.directory, self._is_on_server)
+            made_by = manifest.get("fingerprint")
+        except _DAMAGE as error:
+            if is_of_full_disk(error, self.directory.path):
+                raise
+            return self._begin_rebuild(f"the index's manifest was damaged ({error})")
+        if not made_by:
+            self._begin(manifest)
+            return manifest
+        why = ""
+        if made_by != fingerprint(self.config):
+            why = "the settings or the program changed how notes are indexed"
+        elif not self._is_on_server and (damaged := self.directory.damage()):
+            why = f"the index was damaged ({damaged[0]})"
+        if not why:
+            return manifest
+        manifest.close()
+        return self._begin_rebuild(why)
+
+    def _begin(self, manifest: Manifest) -> None:
+        """A new manifest counts on from the snapshots there are, and is `anew` until it was
+        published: readers must not take an old snapshot for it."""
+        manifest.set(anew="yes")
+        manifest.raise_revision(at_least=self.directory.newest())
+        if embedded := self._published(read_embedded, None):
+            record_embedded(manifest, embedded)  # the vectors themselves are kept by text
+        self._published(lambda before: keep_copied(before, manifest), None)
+        manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
+
+    def _begin_rebuild(self, why: str) -> Manifest:
+        self.report.notices.append(f"{why}: the index is rebuilt")
+        self.directory.clear_work()
+        manifest = Manifest.open_writer(self.directory, self._is_on_server)
+        self._begin(manifest)
+        self._settled.clear()
+        return manifest
+
+    def _give_up(self, why: str) -> None:
+        """Leave what is there, and begin anew."""
+        self._has_given_up = True
+        if self._pipeline is not None:
+            with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
+                self.store.release()
+        self.manifest.close()
+        self.manifest = self._begin_rebuild(why)
+
+    def _published(self, read: Callable[[Manifest], T], default: T) -> T:
+        """Return what is read of the manifest that readers see; `default` where there is none or it
+        is damaged."""
+        with suppress(*_DAMAGE, ValueError), published_manifest(self.directory) as manifest:
+            return read(manifest)
+        return default
+
+    def vaults(self) -> dict[str, Path]:
+        """Return the folder of every vault in the index, of those yet to be restored too."""
+        roots = self.manifest.vaults()
+        if self.is_rebuilding:
+            published: dict[str, str] = self._published(Manifest.vaults, {})
+            roots = published | roots
+        return {name: Path(root) for name, root in roots.items()}
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether nothing of the staging index was published yet."""
+        return bool(self.manifest.get("anew"))
+
+    # -- the points --------------------------------------------------------------------
+
+    @property
+    def store(self) -> BaseDocumentStore:
+        """The store it writes to; `prepare` makes it."""
+        assert self._pipeline is not None
+        store: BaseDocumentStore = store_of(self._pipeline, "writer")
+        return store
+
+    def prepare(self) -> None:
+        """Load what writing needs and make sure that manifest and shard agree, once."""
+        if self._is_prepared:
+            return
+        if self._pipeline is None:
+            from rag.indexing.pipeline import create_indexing_pipeline
+            from rag.stores import get_document_store
+
+            store = get_document_store(self.config, self.directory)
+            self._pipeline = create_indexing_pipeline(store, self.config)
+            self._resources.callback(store.close)
+        self.store.begin_writing()
+        self._is_prepared = True
+        # What was published together fits together.
+        if (self._is_on_server or self.directory.has_work) and (missing := self._missing_points()):
+            self._give_up(missing)
+
+    def _missing_points(self) -> str:
+        """Return what is wrong with the store, "" where it holds all chunks. More are no harm:
+        those that no note has are deleted when a run is published."""
+        count, expected = self.store.count_documents(), self.manifest.expected_points()
+        return f"the index held {count} of {expected} chunks" if count < expected else ""
 
     # -- one vault ---------------------------------------------------------------------
 
@@ -123,12 +365,12 @@ class IndexRun(IndexWriter):
                 report.problems[file.path] = row.problems
             if before is None:
                 report.added += 1
-            elif before.pending or before.failed or before.hash != row.hash:
+            elif before.failed or before.hash != row.hash:
                 report.changed += 1
             else:
                 report.unchanged += 1
                 row.indexed_at = before.indexed_at
-                if before.chunks == row.chunks:
+                if before.chunks == row.chunks and not self._is_unfinished:
                     (looked_at if before.times == row.times else touched).append(row)
                     continue
             batch.append((read, before))
@@ -154,7 +396,7 @@ class IndexRun(IndexWriter):
         if not (changes.added and is_plain) or read_embedded(self.manifest) is not None:
             return False
         from rag.indexing.bulk_build import NoteBatch, build_all, split
-        from rag.stores.edge.segments import SegmentHome
+        from rag.stores.edge.segments import import_segments
 
         index, home = self.config.index, str(self.directory.path)
         batches = [
@@ -163,9 +405,7 @@ class IndexRun(IndexWriter):
         ]
         if not batches:
             return False
-        if self._home is None:
-            store: Any = self.store
-            self._home = SegmentHome(store)
+        store: Any = self.store
         self.manifest.set(**{UNEMBEDDED: "yes"})
         done = 0
 
@@ -179,8 +419,8 @@ class IndexRun(IndexWriter):
             # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
             with closing(build_all(batches, count)) as built:
                 for part in built:
-                    self._home.import_segments(part.folder)
-                    self._add_words(part.words)
+                    import_segments(store, part.folder)
+                    self.manifest.add_words(part.words)
                     self.manifest.commit_write(part.rows)
                     for file, why in part.failed:
                         self._record_failure(changes.vault, file, why, report)
@@ -189,8 +429,26 @@ class IndexRun(IndexWriter):
                     report.chunks_written += part.chunks
                     give_back()
         finally:
-            self.directory.clear_parts()
+            remove(self.directory.parts)
         return True
+
+    def _write_chunks(self, chunks: Sequence[NoteChunk]) -> None:
+        """Write chunks, with an embedding those whose text was embedded before.
+
+        :raises RAGError: what a part of ours raised, or an `IndexingError` for anything else.
+        """
+        from rag.indexing.pipeline import run_pipeline
+        from rag.support.pipeline_parts import own_errors
+
+        assert self._pipeline is not None
+        embedded = read_embedded(self.manifest)
+        key = embedded.space.key if embedded else ""
+        # Haystack copies all inputs but functions.
+        known = (lambda texts: self.vectors.get(key, texts)) if embedded else None
+        with own_errors(IndexingError, "the indexing pipeline failed"):
+            words, count = run_pipeline(self._pipeline, chunks, known)
+        self._without_vector += len(chunks) - count
+        self.manifest.add_words(words)
 
     def _record_failure(self, vault: str, file: NoteFile, why: str, report: VaultReport) -> None:
         """Record a note that cannot be read; its chunks stay. Without news the revision stays."""
@@ -202,37 +460,32 @@ class IndexRun(IndexWriter):
     def _write_batch(
         self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
     ) -> None:
-        """Write the changed chunks of some notes: intent, points, then the fact."""
+        """Write the changed chunks of some notes: points, then rows."""
         chunks: list[NoteChunk] = []
-        stale_ids: list[str] = []
-        intents: list[NoteRow] = []
-        for read, before in batch:
-            new = {key.id for key in read.row.chunks}
+        stale: list[str] = []
+        for note, before in batch:
             old = before.chunks if before else []
-            written = set() if before and before.pending else set(old)
-            wanted = {key.id for key in read.row.chunks if key not in written}
-            chunks += [chunk for chunk in read.chunks if chunk.id in wanted]
-            stale = [key for key in old if key.id not in new]
-            stale_ids += [key.id for key in stale]
-            intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
-        self.manifest.begin_write(intents)
+            written = set() if self._is_unfinished else set(old)
+            wanted = {key.id for key in note.row.chunks if key not in written}
+            chunks += [chunk for chunk in note.chunks if chunk.id in wanted]
+            stale += {key.id for key in old} - {key.id for key in note.row.chunks}
+        self.manifest.set(**{UNEMBEDDED: "yes"})
+        if self._is_on_server:
+            self.manifest.set(**{UNFINISHED: "yes"})
         for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
             self._write_chunks(chunks[start : start + _BATCH_CHUNKS])
-        self.store.delete_documents(stale_ids)
-        self.manifest.commit_write(read.row for read, _ in batch)
+        self.manifest.commit_write(note.row for note, _ in batch)
+        self.store.delete_documents(stale)  # last: points that no row has are deleted some day
         report.chunks_written += len(chunks)
 
     def _delete(self, changes: Changes, report: VaultReport) -> None:
         for start in range(0, len(changes.deleted), _BATCH_CHUNKS):
             paths = changes.deleted[start : start + _BATCH_CHUNKS]
             rows = [row for path in paths if (row := self.manifest.note(changes.vault, path))]
-            if not rows:
-                continue
-            # Half a deletion must not look like a whole note.
-            self.manifest.begin_write(rows)
-            self.store.delete_documents([key.id for row in rows for key in row.chunks])
-            self.manifest.forget(changes.vault, paths)
-            report.deleted += len(rows)
+            if rows:
+                self.manifest.forget(changes.vault, paths)
+                self.store.delete_documents([key.id for row in rows for key in row.chunks])
+                report.deleted += len(rows)
 
     # -- what readers see --------------------------------------------------------------
 
@@ -242,7 +495,7 @@ class IndexRun(IndexWriter):
         announced = self.directory.announced()
         if not self._is_on_server:
             return announced == self.directory.current() and not self.directory.has_work
-        if self.is_rebuilding or self._is_suspect or announced != f"gen-{self.manifest.revision}":
+        if self.is_rebuilding or announced != f"gen-{self.manifest.revision}":
             return False
         return self._is_prepared and self.store.is_shared
 
@@ -258,19 +511,18 @@ class IndexRun(IndexWriter):
         if self._is_published:
             return
         self.prepare()
-        expected = self.manifest.expected_points()
-        if self._home and expected is not None and (wrong := self.store.missing_points(expected)):
-            # No segment that the engine did not take for what it is.
-            raise IndexingError(wrong, hint="Run `rag index` again: the index is rebuilt.")
+        if not self._is_on_server and (missing := self._missing_points()):
+            # A segment that the engine did not take for what it is.
+            raise IndexingError(missing, hint="Run `rag index` again: the index is rebuilt.")
         number = self.manifest.raise_revision(at_least=self.directory.newest())
         now = datetime.now().astimezone().isoformat(timespec="seconds")
-        self.manifest.set(indexed_at=now, anew="")
+        self.manifest.set(**{"indexed_at": now, "anew": "", UNFINISHED: ""})
         self.manifest.keep_totals()
         self._count_embedded()
         self.manifest.close()  # its file is copied
         try:
             self.store.publish(number)
-            self._is_suspect = False
+            self._is_unfinished = False
         finally:
             self.manifest = Manifest.open_writer(self.directory, self._is_on_server)
         self.report.published = True
@@ -281,16 +533,13 @@ class IndexRun(IndexWriter):
 
         :raises IndexingError: when notes that readers see cannot be read any more.
         """
-        is_unfinished = self.manifest.expected_points() is None
-        if not (self.is_rebuilding or is_unfinished):
+        if not (self.is_rebuilding or self._is_unfinished):
             return
         roots = {vault: (root, False) for vault, root in self.vaults().items()}
         for vault, (root, prune) in (roots | self._requested).items():
             if vault not in self._settled:
                 self.index_vault(vault, root, prune)
-        # A server's points of notes that are half written and cannot be read are nobody's.
-        is_unknown = self._is_on_server and self.manifest.expected_points() is None
-        if self.is_rebuilding or is_unknown:
+        if self.is_rebuilding:
             self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:
@@ -316,6 +565,38 @@ class IndexRun(IndexWriter):
                 )
 
     # -- embeddings --------------------------------------------------------------------
+
+    @property
+    def vectors(self) -> VectorCache:
+        """The vectors of texts that were embedded before."""
+        if self._vectors is None:
+            self._vectors = VectorCache(self.directory.path / VECTORS)
+            self._resources.callback(self._vectors.close)
+        return self._vectors
+
+    def begin_space(self, space: Space) -> None:
+        """Make room for embeddings of a space; those of any other go."""
+        self._without_vector = 0
+        embedded = read_embedded(self.manifest)
+        if embedded is None or embedded.space != space:
+            # In this order: a run killed in between begins again, and never mixes two spaces.
+            self.manifest.set(**{UNEMBEDDED: "yes"})
+            record_embedded(self.manifest, None)
+            self.store.drop_embeddings()
+            record_embedded(self.manifest, Embedded(space))
+
+    def _count_embedded(self) -> None:
+        """Bring what the manifest says of the embeddings in step with the store."""
+        embedded = read_embedded(self.manifest)
+        if embedded is None:
+            return
+        chunks, done = self.store.count_documents(), self.store.count_embedded()
+        # What was written now and has none is not known to be unreadable.
+        unreadable = min(embedded.unreadable, max(0, chunks - done - self._without_vector))
+        now = replace(embedded, chunks=chunks, embedded=done, unreadable=unreadable)
+        record_embedded(self.manifest, now)
+        if chunks == done:  # notes were only deleted, or their texts known: nothing to ask
+            self.manifest.set(**{UNEMBEDDED: ""})
 
     @property
     def embedded(self) -> int:

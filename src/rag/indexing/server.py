@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
-from rag.index.frequencies import FREQUENCIES
 from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.reports import Progress, unseen
-from rag.stores.server.catalog import ChangedError, check_writer, open_catalog, refresh
+from rag.stores.server.catalog import FILES, ChangedError, check_writer, open_catalog, refresh
 from rag.stores.server.identity import Machine, ServerMark, moment
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ def take_over(
     """Let this machine write the configured index from now on.
 
     What it goes on from is the catalog on the server. A run that goes on elsewhere stops before its
-    next write. After one that did not end, the next run here writes all chunks again: nobody knows
-    which text each of them has.
+    next write. After one that did not end, or where the catalog is gone, the next run here writes
+    all chunks again: nobody knows which text each of them has.
 
     :param directory: its folder, up to date.
     :param wait: wait for another process of this machine that writes.
@@ -153,20 +153,20 @@ def take_over(
         if head is None:
             if mark is None or mark.machine in ("", machine.id):
                 return ""
-            # Its catalog is gone: go on from the snapshot here; nobody knows what followed it.
-            _go_on_from(directory, is_unfinished=True)
+            directory.clear_work()
             ServerMark(mark.index).write(directory.path)
             return mark.name
-        is_known = not head.version or (mark is not None and head.version in mark.known())
-        if head.machine == machine.id and is_known:
+        is_followed = not head.version or (mark is not None and head.version in mark.known())
+        if head.machine == machine.id and is_followed:
             return ""
         before = head.name
-        if rebuild:
-            directory.clear_work()
-        else:
-            if head.version:
-                refresh(config.store, directory)
-            _go_on_from(directory, head.unfinished)
+        if head.version and not rebuild:
+            refresh(config.store, directory)
+        directory.clear_work()
+        if not (rebuild or head.unfinished) and (name := directory.current()):
+            for file in FILES:
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(directory.path / name / file, directory.work / file)
         try:
             head = catalog.change(head, machine=machine.id, name=machine.name, since=moment())
         except ChangedError as error:
@@ -176,22 +176,3 @@ def take_over(
             ) from error
         head.mark(head.version).write(directory.path)
         return before
-
-
-def _go_on_from(directory: IndexDirectory, is_unfinished: bool) -> None:
-    """Make the staging index that of the current snapshot, which is the catalog's.
-
-    :param is_unfinished: whether points may have been written since that it does not know.
-    """
-    directory.clear_work()
-    name = directory.current()
-    if name is None:
-        return
-    for file in (MANIFEST, FREQUENCIES):
-        source = directory.path / name / file
-        is_known = file == MANIFEST or not is_unfinished
-        if source.exists() and is_known:
-            shutil.copyfile(source, directory.work / file)
-    if is_unfinished:
-        with Manifest.open_work(directory.work / MANIFEST) as manifest:
-            manifest.distrust_points()

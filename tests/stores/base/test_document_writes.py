@@ -53,22 +53,6 @@ def test_a_document_is_found_by_its_nearest_sentence(three: Store) -> None:
     assert three.score_among([query], ["b"]) == [{"b": pytest.approx(0.6, abs=1e-2)}]
 
 
-def test_it_gives_them_back_in_order(three: Store) -> None:
-    rows = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]
-    three.write_embeddings({"a": rows, "b": rows[:1]})
-    found = three.embeddings_of(["a", "b", "c", "nobody"])
-    assert found.keys() == {"a", "b"} and len(found["b"]) == 1
-    assert found["a"] == [pytest.approx(row, abs=1e-2) for row in rows]
-    [a] = [d for d in three.filter_documents() if d.id == "a"]
-    assert a.embedding == pytest.approx([0.664, 0.747], abs=1e-2), "the direction of their mean"
-
-
-def test_it_knows_which_documents_have_none(three: Store) -> None:
-    assert (three.count_embedded(), lacking(three)) == (0, ["a", "b", "c"])
-    three.write_embeddings({"a": [[1.0, 0.0]], "c": [[0.0, 1.0]]})
-    assert (three.count_embedded(), lacking(three)) == (2, ["b"])
-
-
 @pytest.mark.parametrize("bad", [[], [float("nan"), 1.0], [1.0, 2.0, 3.0]])
 def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(
     three: Store, bad: list[float]
@@ -121,10 +105,3 @@ def test_each_of_several_queries_finds_what_it_finds_alone(store: Store) -> None
     ]
     assert store.find_lists([]) == []
     assert store.find_lists([(nothing, 5)]) == [[]]
-
-
-def test_each_query_scores_documents_of_its_own(store: Store) -> None:
-    store.write_documents([doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[0.0, 1.0])])
-    words, nothing = SparseEmbedding([1], [2.0]), SparseEmbedding([], [])
-    asked = [(words, ["a"]), ([1.0, 0.0], ["a", "b"]), (nothing, ["a"]), (words, [])]
-    assert [set(scores) for scores in store.score_each(asked)] == [{"a"}, {"a", "b"}, set(), set()]

@@ -238,13 +238,6 @@ def test_an_operator_selects(store: QdrantEdgeDocumentStore, subtests: pytest.Su
     assert ids(store, None) == ids(store, {}) == IDS
 
 
-@pytest.mark.parametrize(("operator", "expected"), [("AND", IDS), ("OR", set()), ("NOT", set())])
-def test_no_conditions_are_all_true_and_none_true(
-    store: QdrantEdgeDocumentStore, operator: str, expected: set[str]
-) -> None:
-    assert ids(store, {"operator": operator, "conditions": []}) == expected
-
-
 @pytest.mark.parametrize(
     ("filters", "here", "haystack"),
     [
@@ -289,10 +282,6 @@ def deep(levels: int) -> dict[str, Any]:
 
 
 TOO_DEEP = deep(5000)
-
-
-def test_fifty_levels_of_not_are_no_trouble(store: QdrantEdgeDocumentStore) -> None:
-    assert ids(store, deep(50)) == {"full"}
 
 
 MALFORMED: list[Any] = [

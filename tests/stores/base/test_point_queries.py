@@ -16,8 +16,6 @@ from rag.stores.base.scored_chunk import Candidate
 
 Store = QdrantEdgeDocumentStore
 
-WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
-
 
 def doc(name: str, *weights: tuple[int, float], **meta: Any) -> Document:
     """`doc("a", (1, 0.5), vault="work")`: weighs .5 in dimension 1; no weights, no vector."""
@@ -59,25 +57,7 @@ def test_a_candidate_names_its_note_and_its_section(store: Store) -> None:
     assert candidate.score > 0
 
 
-def test_candidates_are_filtered_before_they_are_cut(store: Store) -> None:
-    store.write_documents(
-        [doc(str(n), (1, 9.0 - n), vault="home" if n < 3 else "work") for n in range(6)]
-    )
-    assert ids(store.find_candidates(query(d1=1.0), WORK, top_k=2)) == ["3", "4"]
-
-
-def test_no_candidates_at_all_cannot_be_asked_for(store: Store) -> None:
-    with pytest.raises(ValueError, match="top_k must be at least 1"):
-        store.find_candidates(query(d1=1.0), top_k=0)
-
-
 # -- documents by id -------------------------------------------------------------------
-
-
-def test_documents_come_in_the_order_asked_and_unknown_ids_are_passed_over(store: Store) -> None:
-    uuid_name = str(uuid.uuid4())
-    store.write_documents([doc("a"), doc("b"), doc(uuid_name)])
-    assert ids(store.get_documents([uuid_name, "gone", "b", "a"])) == [uuid_name, "b", "a"]
 
 
 # -- all that hold a word --------------------------------------------------------------
@@ -86,15 +66,6 @@ def test_documents_come_in_the_order_asked_and_unknown_ids_are_passed_over(store
 def holding(store: Store, dimension: int) -> list[Document]:
     """Return all documents whose sparse vector has a dimension."""
     return store.get_documents([*(store.points_with([dimension], 10_000) or {})])
-
-
-def test_all_documents_with_a_dimension_are_found(store: Store) -> None:
-    store.write_documents(
-        [doc(str(n), (1 if n % 2 else 2, 1.0), (3, 1.0)) for n in range(250)] + [doc("bare")]
-    )
-    assert set(ids(holding(store, 1))) == {str(n) for n in range(1, 250, 2)}
-    assert len(holding(store, 3)) == 250
-    assert holding(store, 4) == []
 
 
 def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
@@ -176,13 +147,6 @@ def test_the_notes_created_last_come_first(store: Store) -> None:
     assert ids(store.newest()) == ["evening", "morning", "day", "old", "ancient"]
 
 
-def test_the_newest_are_filtered_before_they_are_cut(store: Store) -> None:
-    store.write_documents(
-        [doc(str(n), created=f"202{n}-01-01", vault="home" if n > 3 else "work") for n in range(6)]
-    )
-    assert ids(store.newest(WORK, top_k=2)) == ["3", "2"]
-
-
 def test_documents_without_a_date_are_listed_after_the_others(store: Store) -> None:
     store.write_documents([doc("dated", created="2025-01-01"), doc("bare"), doc("no", created="")])
     assert ids(store.newest()) == ["dated", "bare", "no"]
@@ -228,10 +192,3 @@ def test_a_published_index_answers_as_the_working_copy_does(store: Store) -> Non
     store.close()
     with type(store).from_dict(store.to_dict()) as reader:
         assert answers(reader) == before
-
-
-def test_of_an_index_that_was_never_written_there_is_nothing_to_find(store: Store) -> None:
-    assert store.find_candidates(query(d1=1.0)) == []
-    assert store.get_documents(["a"]) == []
-    assert holding(store, 1) == []
-    assert store.newest() == []

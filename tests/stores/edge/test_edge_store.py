@@ -15,14 +15,12 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
-from rag.config import load_config
 from rag.exceptions import IndexUnavailableError
 from rag.index.snapshots import SHARD
 from rag.stores import (
     COLLECTION_NAME,
     QdrantEdgeDocumentStore,
     get_collection_stats,
-    get_document_store,
 )
 from rag.support.disk_space import copy_tree
 
@@ -59,12 +57,6 @@ def test_an_id_that_is_there_fails_and_nothing_of_the_call_is_written(
     assert contents(store) == {"a": "old"}
 
 
-def test_writing_nothing_makes_nothing(store: Store, path: str) -> None:
-    assert store.write_documents([]) == 0
-    store.delete_documents([])
-    assert not Path(path).exists()
-
-
 def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Store) -> None:
     names = {f"note {n}" for n in range(2500)}
     assert store.write_documents([doc(name) for name in names]) == 2500
@@ -73,13 +65,6 @@ def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Sto
 
 
 # -- ids, booleans, blobs --------------------------------------------------------------
-
-
-def test_two_spellings_of_a_uuid_are_two_documents(store: Store) -> None:
-    name = "0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11"
-    names = {name, name.upper(), name.replace("-", ""), f"{{{name}}}", f"urn:uuid:{name}"}
-    store.write_documents([doc(n) for n in names])
-    assert set(contents(store)) == names
 
 
 def test_booleans_come_back_as_booleans_and_can_be_selected(store: Store) -> None:
@@ -105,14 +90,6 @@ def test_any_json_in_meta_comes_back(store: Store) -> None:
 
 
 # -- embeddings ------------------------------------------------------------------------
-
-
-def test_the_dimension_is_that_of_the_first_embedding(store: Store) -> None:
-    assert store.embedding_dim is None
-    store.write_documents([doc("plain")])
-    assert store.embedding_dim is None
-    store.write_documents([doc("a", embedding=[1.0, 2.0, 2.0])])
-    assert store.embedding_dim == 3
 
 
 @pytest.mark.parametrize("first", [[doc("first", embedding=[1.0, 2.0])], []])
@@ -238,28 +215,6 @@ def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
         assert contents(reader) == {"a": "old"}
         store.publish()
         assert contents(reader) == {"a": "new", "b": "text"}
-
-
-def test_what_was_not_published_is_lost(path: str) -> None:
-    with Store(path) as writer:
-        writer.write_documents([doc("a")])
-    with Store(path) as reader:
-        assert reader.count_documents() == 0
-    with Store(path) as writer:
-        writer.begin_writing()
-        assert writer.count_documents() == 0
-
-
-@pytest.mark.usefixtures("slow_shards")
-def test_close_may_be_called_twice_and_the_store_used_again(store: Store) -> None:
-    store.close()
-    store.write_documents([doc("a")])
-    store.publish()
-    store.close()
-    store.close()
-    assert store.count_documents() == 1
-    store.close()
-    assert store.write_documents([doc("b")]) == 1
 
 
 # -- damage ----------------------------------------------------------------------------
@@ -404,13 +359,6 @@ def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
         },
     }
     assert Store.from_dict(data).to_dict() == data
-
-
-def test_the_configured_store_is_in_the_index_folder_and_opens_nothing() -> None:
-    config = load_config()
-    store = get_document_store(config)
-    assert store.path == str(config.index_dir) == get_document_store().path
-    assert not config.index_dir.exists()
 
 
 def test_collection_stats_tell_of_documents_and_embeddings(store: Store) -> None:

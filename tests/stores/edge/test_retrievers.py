@@ -70,13 +70,6 @@ def test_an_argument_that_cannot_be_meant_is_refused(
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_top_k_given_to_run_wins(retriever: Any, store: QdrantEdgeDocumentStore) -> None:
-    made = retriever(store, top_k=1)
-    assert names(made.run(**QUERIES[retriever])) == ["near"]
-    assert names(made.run(**QUERIES[retriever], top_k=2)) == ["near", "middle"]
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
 @pytest.mark.parametrize(
     ("policy", "expected"), [("replace", ["middle", "far"]), ("merge", ["far"])]
 )

@@ -14,8 +14,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
 from rag.stores.edge import segments as segment_builder
-from rag.stores.edge.segments import SegmentHome, build_segments
-from rag.stores.edge.shard import edge_point
+from rag.stores.edge.segments import build_segments, import_segments
 from rag.text.bm25 import SparseVector
 
 Store = QdrantEdgeDocumentStore
@@ -45,15 +44,10 @@ def store(path: str) -> Iterator[Store]:
         yield store
 
 
-@pytest.fixture
-def home(store: Store) -> SegmentHome:
-    return SegmentHome(store)
-
-
-def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) -> None:
+def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> None:
     store.write_documents([doc(100, "written")])
-    home.import_segments(build(tmp_path / "one", range(10)))
-    home.import_segments(build(tmp_path / "two", range(10, 20)))
+    import_segments(store, build(tmp_path / "one", range(10)))
+    import_segments(store, build(tmp_path / "two", range(10, 20)))
     assert store.count_documents() == 21
     assert len(store.query_sparse(WORD, top_k=99)) == 21
     vault = {"field": "meta.vault", "operator": "==", "value": "v"}
@@ -61,9 +55,9 @@ def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) 
 
 
 @pytest.mark.parametrize("operations", [1, 5, 90])
-def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, operations) -> None:
+def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations) -> None:
     """The engine passes over operations older than the point."""
-    home.import_segments(build(tmp_path / "one", range(operations), size=1))
+    import_segments(store, build(tmp_path / "one", range(operations), size=1))
     store.write_documents([doc(0, "changed")], DuplicatePolicy.OVERWRITE)
     store.delete_documents([key(operations - 1)] if operations > 1 else [])
     store.publish()
@@ -74,21 +68,10 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, oper
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        SegmentHome(store).import_segments(build(tmp_path / "one", range(30), size=1))
+        import_segments(store, build(tmp_path / "one", range(30), size=1))
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
-
-
-@pytest.mark.parametrize(
-    "meta", [{"title": "half \ud800"}, {"tags": ["\udfff"]}], ids=["title", "tags"]
-)
-def test_text_that_is_no_unicode_is_refused_in_the_same_words(meta) -> None:
-    with pytest.raises(ValueError) as chunk:
-        edge_point(chunk_point(key(1), "text", meta, SparseVector([], [])))
-    with pytest.raises(ValueError) as document:
-        to_point(Document(id=key(1), content="text", meta=meta))
-    assert str(chunk.value) == str(document.value)
 
 
 def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
@@ -101,22 +84,12 @@ def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
     assert point == other
 
 
-def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) -> None:
-    large = SparseVector([*range(400)], [1.0] * 400)
-    build_segments(tmp_path / "p", [[chunk_point(key(n), "x", {}, large) for n in range(800)]])
-    [built] = [s.parent.name for s in (tmp_path / "p").glob("segments/*/id_tracker.mappings")]
-    home.import_segments(tmp_path / "p")
-    store.publish()
-    snapshot = Path(store.directory.path) / (store.directory.current() or "")
-    assert (snapshot / "shard/segments" / built / "id_tracker.mappings").exists()
-
-
-def test_many_points_are_written_out_in_between(store, home, tmp_path, monkeypatch) -> None:
+def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(segment_builder, "_MOST_POINTS", 1000)
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
     build_segments(tmp_path / "p", [points[at : at + 500] for at in range(0, 2300, 500)])
-    home.import_segments(tmp_path / "p")
+    import_segments(store, tmp_path / "p")
     store.publish()
     assert store.count_documents() == 2300
     assert {d.id for d in store.filter_documents()} == {key(n) for n in range(2300)}

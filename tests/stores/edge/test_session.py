@@ -1,7 +1,6 @@
 """`ShardPoints`: which shard a store reads or writes, and the manifest that belongs to it."""
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -53,18 +52,6 @@ def test_a_store_that_read_and_now_writes_has_no_manifest(
     assert made(reader) is None
 
 
-def test_the_manifest_may_be_read_by_another_thread_than_the_one_that_opened_it(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    assert made(reader) == "first"
-    found: list[str | None] = []
-    thread = threading.Thread(target=lambda: found.append(made(reader)))
-    thread.start()
-    thread.join()
-    assert found == ["first"]
-
-
 def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
     store: Store, reader: Store, publish: Publish
 ) -> None:
@@ -103,19 +90,6 @@ def test_a_closed_reader_holds_no_file(store: Store, path: str, publish: Publish
 
 
 @needs_proc
-def test_a_reader_that_follows_many_generations_holds_the_files_of_one(
-    store: Store, reader: Store, path: str, publish: Publish
-) -> None:
-    held = []
-    for snapshot in ("first", "second", "third", "fourth"):
-        publish(store, snapshot)
-        store.close()
-        assert made(reader) == snapshot
-        held.append(len(open_files(path)))
-    assert len(set(held)) == 1
-
-
-@needs_proc
 @pytest.mark.parametrize("file", ["points", "shard", "shard/segments"])
 def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
     store: Store, path: str, publish: Publish, file: str
@@ -130,51 +104,7 @@ def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
     assert open_files(path) == []
 
 
-class BrokenShard:
-    """Stands for a shard whose disk is full: the engine cannot be made to fail on purpose."""
-
-    def flush(self) -> None:
-        raise RuntimeError("No space left on device")
-
-    def close(self) -> None:
-        pass
-
-
-@needs_proc
-def test_a_writer_that_cannot_flush_holds_no_file(
-    store: Store, path: str, publish: Publish
-) -> None:
-    publish(store, "first")
-    store.close()
-    assert store.count_documents() == 0
-    store.begin_writing()
-    store._work = BrokenShard()  # type: ignore[assignment]
-    with pytest.raises(IndexUnavailableError, match="flush"):
-        store.close()
-    assert open_files(path) == []
-    store.close()
-    assert made(store) == "first"
-
-
 # -- what is read ----------------------------------------------------------------------
-
-
-def test_there_is_something_to_read_once_a_generation_is_published_or_one_writes(
-    store: Store, reader: Store
-) -> None:
-    assert not store.is_readable
-    store.begin_writing()
-    assert store.is_readable
-    assert not reader.is_readable
-    store.publish()
-    assert reader.is_readable
-
-
-def test_the_lock_alone_hides_no_snapshot_from_its_holder(store: Store, publish: Publish) -> None:
-    store.write_documents([doc("a")])
-    publish(store, "first")
-    assert store.count_documents() == 1
-    assert made(store) is None  # a writer's own is not here yet
 
 
 # -- staying with one snapshot -------------------------------------------------------
@@ -193,19 +123,6 @@ def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
         assert (Path(store.path) / "gen-1").exists()
     assert (reader.count_documents(), made(reader)) == (1, "second")
     assert reader.snapshot_name() == "gen-2"
-
-
-def test_pins_within_pins_hold_until_the_last_is_let_go(
-    store: Store, reader: Store, publish: Publish
-) -> None:
-    publish(store, "first")
-    with reader.pinned():
-        with suppress(ZeroDivisionError), reader.pinned():
-            assert made(reader) == "first"
-            publish(store, "second")
-            raise ZeroDivisionError
-        assert made(reader) == "first"
-    assert made(reader) == "second"
 
 
 @pytest.fixture

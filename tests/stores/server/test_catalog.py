@@ -17,7 +17,7 @@ from qdrant_client import models
 from qdrant_server import QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, UsageError
-from rag.stores.server.catalog import FILES, FORMAT, Catalog, ChangedError, Head
+from rag.stores.server.catalog import FILES, Catalog, ChangedError, Head
 from rag.stores.server.rest import RestClient
 
 NAME = "notes.catalog"
@@ -180,21 +180,6 @@ def test_a_head_of_another_kind_is_said_to_be_damaged(
         catalog.head()
 
 
-def test_the_name_of_a_machine_is_one_line_without_control_characters(
-    catalog: Catalog, server: QdrantServer
-) -> None:
-    server.engine.set_payload(NAME, {"name": "des\x1b[31mk\n" + "x" * 1000}, [0])
-    head = catalog.head()
-    assert head is not None and len(head.name) <= 200
-    assert "\x1b" not in head.name and "\n" not in head.name
-
-
-def test_a_later_format_is_not_read(catalog: Catalog, server: QdrantServer) -> None:
-    server.engine.set_payload(NAME, {"format": FORMAT + 1, "index": {"of": "another kind"}}, [0])
-    with pytest.raises(IndexUnavailableError, match="another version of rag"):
-        catalog.head()
-
-
 def test_a_collection_of_others_is_not_made_a_catalog(
     server: QdrantServer, open_catalog: Callable[[], Catalog]
 ) -> None:
@@ -224,11 +209,3 @@ def test_a_head_that_another_machine_took_is_not_changed(
         late.change(before, **late.send(before, tmp_path, "late"))
     assert caught.value.head == taken == catalog.head()
     assert read() == OLD
-
-
-def test_who_comes_second_finds_the_head_of_the_first(
-    open_catalog: Callable[[], Catalog],
-) -> None:
-    first, second = open_catalog(), open_catalog()
-    made = first.create(Head("the index", machine="first"))
-    assert second.create(Head("another", machine="second")) == made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import socket
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Any
 
@@ -91,12 +90,6 @@ def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
     assert laptop.notes() == {"a", "b"}
 
 
-def test_a_machine_has_one_id_whoever_asks_first(desk: Machine) -> None:
-    with ThreadPoolExecutor(8) as threads:
-        ids = {*threads.map(lambda machine: machine.id, [desk] * 40)}
-    assert len(ids) == 1
-
-
 # -- a folder that is behind -----------------------------------------------------------
 
 
@@ -118,15 +111,6 @@ def test_of_two_copies_of_a_folder_the_one_that_is_behind_is_refused(
         copy.write("c")
     assert writes(server, since) == [] and desk.head() == head
     desk.write("a", "b", "c")
-
-
-def test_a_folder_that_was_deleted_is_made_anew(desk: Machine, server: QdrantServer) -> None:
-    desk.write("a")
-    shutil.rmtree(desk.folder)
-    assert desk.notes() == {"a"}
-    desk.write("b")
-    desk.write("b", "c")
-    assert desk.notes() == {"b", "c"}
 
 
 # -- a run that was taken over ---------------------------------------------------------

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from qdrant_client import models
 from machines import Machine
 from qdrant_server import QdrantServer
 from rag.exceptions import (
-    DiskFullError,
     IndexUnavailableError,
     StoreConnectionError,
     UsageError,
 )
-from rag.index.snapshots import CURRENT, MANIFEST, SERVER, IndexDirectory
+from rag.index.snapshots import CURRENT, MANIFEST, IndexDirectory
 from rag.stores import QdrantServerDocumentStore
 from rag.stores.server.catalog import FORMAT, Catalog
 
@@ -155,30 +153,6 @@ def test_wherever_fetching_loses_the_server_the_next_command_fetches_it(
 # -- the folder of an index ------------------------------------------------------------
 
 
-def test_another_index_at_the_same_address_takes_its_place(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
-    desk.write("a")
-    for name in ("obsidian_knowledge", NAME):
-        server.engine.delete_collection(name)
-    laptop.write("b")
-    assert desk.notes() == {"b"}
-    with pytest.raises(UsageError, match="writes this index"):
-        desk.write("c")
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"[" * 100_000, b"[]", b'{"index": 5, "version": [1]}']
-)
-def test_garbage_in_the_mark_of_a_folder_is_no_hindrance(
-    content: bytes, desk: Machine, laptop: Machine
-) -> None:
-    desk.write("a")
-    laptop.notes()
-    (laptop.folder / SERVER).write_bytes(content)
-    assert laptop.notes() == {"a"}
-
-
 # -- what is damaged here --------------------------------------------------------------
 
 
@@ -231,17 +205,6 @@ def laptop_store(machine: Machine) -> QdrantServerDocumentStore:
     return QdrantServerDocumentStore(str(machine.folder), config.store, IndexDirectory.of(config))
 
 
-def test_an_unanswered_question_whether_there_is_a_newer_one_is_soon_given_up(
-    desk: Machine, laptop: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag.stores.server.catalog._ASKING", 0.2)
-    desk.write("a")
-    server.fail("hang")
-    slow = Machine(replace(laptop.config, store=replace(laptop.config.store, timeout=60)))
-    with pytest.raises(StoreConnectionError, match="took too long"):
-        slow.directory()
-
-
 def test_another_format_is_not_fetched(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
@@ -256,21 +219,6 @@ def test_another_format_is_not_fetched(
         laptop.notes()
     with pytest.raises(IndexUnavailableError, match="another version of rag"):
         desk.write("b")
-
-
-def test_a_full_disk_is_said_to_be_full(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk.write("a")
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("rag.stores.server.catalog.Catalog.fetch", full)
-    with pytest.raises(DiskFullError):
-        laptop.directory()
-    monkeypatch.undo()
-    assert laptop.notes() == {"a"}
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), UsageError("no")])

@@ -145,12 +145,3 @@ def test_a_key_that_the_server_repeats_is_not(
     server.fail("status", 401, '{"status": {"error": "key s3cret is wrong"}}')
     with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:
         assert failure(store, Store.begin_writing).details == "key … is wrong"
-
-
-def test_a_failed_beginning_lets_go_of_the_lock(server: QdrantServer, tmp_path: Path) -> None:
-    with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:
-        server.fail("status", 500)
-        failure(store, Store.begin_writing)
-        server.fail("")
-        with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as other:
-            other.begin_writing()

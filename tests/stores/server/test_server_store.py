@@ -121,14 +121,6 @@ def test_binary_quantization_is_scored_again_by_the_vectors(
     assert "binary" in server.created["obsidian_knowledge"]["quantization_config"]
 
 
-def test_answers_are_asked_for_as_they_are(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
-    with open_server() as store:  # a compressed one is 40 ms late
-        store.write_documents([doc(IDS[1])])
-    assert {headers["Accept-Encoding"] for *_, headers in server.requests} == {"identity"}
-
-
 def test_many_or_large_documents_go_in_requests_that_a_server_takes(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:
@@ -219,41 +211,7 @@ def test_a_key_is_not_sent_to_another_machine_in_the_clear(
     assert "s3cret" not in str(caught.value) + caught.value.hint
 
 
-def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("QDRANT_API_KEY", "s3\ncret")
-    store = Store(str(tmp_path / "index"), StoreConfig(url="http://127.0.0.1:1"))
-    with pytest.raises(ConfigError, match="QDRANT_API_KEY") as caught:
-        store.begin_writing()
-    assert "cret" not in str(caught.value)
-
-
-def test_the_size_of_embeddings_is_asked_once_for_each_pinned_snapshot(
-    open_server: Callable[..., Store], server: QdrantServer
-) -> None:
-    with open_server() as store:
-        store.write_documents([doc("a", [0.6, 0.8])])
-        store.publish()
-    reader, before = open_server(), len(server.requests)
-    with reader.pinned():
-        assert [reader.embedding_dim for _ in range(3)] == [2, 2, 2]
-    asked = "GET /collections/obsidian_knowledge"
-    assert server.paths()[before:].count(asked) == 1
-    with reader.pinned():
-        assert reader.embedding_dim == 2
-    assert server.paths()[before:].count(asked) == 2
-
-
 # -- serialising -----------------------------------------------------------------------
-
-
-def test_it_is_made_anew_from_its_serialised_form(open_server: Callable[..., Store]) -> None:
-    store = open_server(collection="notes", quantization="scalar")
-    data = store.to_dict()
-    assert data["type"] == "rag.stores.server.document_store.QdrantServerDocumentStore"
-    again = Store.from_dict(data)
-    assert (again.path, again.settings) == (store.path, store.settings)
 
 
 def test_components_are_given_the_store_that_they_were_made_with(
@@ -275,10 +233,3 @@ def test_the_configuration_decides_which_store_it_is(tmp_path: Path) -> None:
     assert isinstance(get_document_store(one), Store)
     assert one.index_dir == same.index_dir
     assert len({config.index_dir for config in (embedded, one, two)}) == 3
-
-
-def test_half_a_character_is_refused_by_the_name_of_its_document(
-    open_server: Callable[..., Store],
-) -> None:
-    with pytest.raises(ValueError, match="document mine cannot be stored"):
-        open_server().write_documents([Document(id="mine", content="half: \ud800")])

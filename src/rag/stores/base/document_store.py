@@ -1,4 +1,5 @@
-"""A Haystack document store over the points of an index.
+"""A Haystack document store over the points of an index, with the manifest and the document
+frequencies beside them: one writer, any number of readers.
 
 Haystack, which takes half a second to import, is imported when documents are made: a front-end
 begins to open the index before.
@@ -6,29 +7,36 @@ begins to open the index before.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
 from rag.exceptions import UsageError
-from rag.index.snapshots import IndexDirectory
-from rag.stores.base.batch import DocumentBatch
+from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
+from rag.stores.base.batch import DocumentBatch, NotCopied
 from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
-from rag.stores.base.index_points import IndexPoints
 from rag.stores.base.points import (
     DENSE,
+    SPARSE,
     Fields,
     Filter,
     Point,
     PointQuery,
     dense_vector,
     point_id,
+    sparse_vector,
     to_document,
     to_point,
+    weight,
 )
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, Query, to_candidate
+from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
 if TYPE_CHECKING:
@@ -71,10 +79,12 @@ def _off_the_event_loop(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class BaseDocumentStore(IndexPoints):
-    """The documents of an index, with one writer and any number of readers.
+class BaseDocumentStore(NotCopied, ABC):
+    """The documents of an index. The embedded engine and a server answer alike: both are asked for
+    points.
 
-    The embedded engine and a server answer alike: both are asked for points.
+    What is read is the current snapshot, or, once writing has begun, what is written. Where nothing
+    was ever written there are no documents.
 
     :param directory: the folder of the index's files.
     :param similarity: how embeddings are compared.
@@ -83,13 +93,16 @@ class BaseDocumentStore(IndexPoints):
     collection_name: str
 
     def __init__(self, directory: IndexDirectory, similarity: str) -> None:
-        super().__init__(directory)
+        self.directory = directory
         self.path, self.similarity = str(directory.path), similarity
+        self.counts = ChunkCounts(self)
+        self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
+        self._writing: ExitStack | None = None
+        self._snapshot: IndexSnapshot | None = None
+        self._manifest: Manifest | None = None
+        self._frequencies: Frequencies | None = None
+        self._pins = 0
         self._sample: tuple[int, list[str]] = (-1, [])  # by the revision of the index
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        # It stands for files, locks and connections; Haystack copies component inputs.
-        return self
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -109,13 +122,246 @@ class BaseDocumentStore(IndexPoints):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def missing_points(self, expected: int) -> str:
-        """Return what is wrong with an index that should hold so many points, or "".
+    # -- opening and closing -----------------------------------------------------------
 
-        More of them are no harm: those that no note has are deleted when a run is published.
+    def begin_writing(self, wait: bool = False) -> None:
+        """Become the one writer of the index, until `close`.
+
+        :raises LockedError: when another process of this machine is.
+        :raises UsageError: when a server's collection holds what this index did not write.
+        :raises ConnectionError: when a server does not answer.
         """
-        count = self.count_points()
-        return f"the index held {count} of {expected} chunks" if count < expected else ""
+        with self.mutex:
+            if self._writing is not None:
+                return
+            self._close_reader()  # a writer reads what it writes
+            with ExitStack() as stack:
+                stack.enter_context(self.directory.writing(wait))
+                self._prepare_writing()
+                self._writing = stack.pop_all()
+
+    def _prepare_writing(self) -> None:
+        """Make ready what is written to; the lock is held."""
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is anything to read: a snapshot, or what this writer writes."""
+        return self._writing is not None or self.directory.current() is not None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all who read the index can see the current snapshot."""
+        return True
+
+    @property
+    def reads_work(self) -> bool:
+        """Whether what is read is what this writer writes."""
+        return self._writing is not None
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Go on reading the snapshot that is current now, whatever is published meanwhile."""
+        with self.mutex:
+            if not self._pins and self._writing is None:
+                self._hold()
+            self._pins += 1
+        try:
+            yield
+        finally:
+            with self.mutex:
+                self._pins -= 1
+
+    def _hold(self) -> IndexSnapshot | None:
+        """Return the snapshot to read: the current one, or that which is pinned."""
+        if not (self._pins and self._snapshot):
+            current = self.directory.current()
+            if current is None:
+                return None
+            if self._snapshot is None or self._snapshot.name != current:
+                self._close_reader()
+                self._snapshot = self.directory.open_current()
+        return self._snapshot
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest of the snapshot being read; `None` when there is none: the index was
+        made without one, or is being written here."""
+        with self.mutex:
+            snapshot = None if self._writing is not None else self._hold()
+            if snapshot and self._manifest is None and (snapshot.path / MANIFEST).exists():
+                self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
+            return self._manifest
+
+    def snapshot_name(self) -> str | None:
+        """Return the name of the snapshot being read; `None` when there is none."""
+        with self.mutex:
+            snapshot = None if self._writing is not None else self._hold()
+            return snapshot.name if snapshot else None
+
+    def frequencies(self) -> Frequencies:
+        """Return the document frequencies of the snapshot being read.
+
+        :raises IndexUnavailableError: when they are missing or damaged.
+        """
+        with self.mutex:
+            snapshot = self._hold()
+            if snapshot is None:
+                return Frequencies.empty()
+            if self._frequencies is None:
+                try:
+                    self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
+                except (OSError, ValueError) as error:
+                    raise damaged_index(self.directory.path, str(error)) from error
+            return self._frequencies
+
+    def publish(self, number: int | None = None) -> None:
+        """Make what was written what readers see.
+
+        :param number: the snapshot's number; by default the next one.
+        :raises IndexingError: when the disk has no room, or a server holds less.
+        """
+        with self.mutex:
+            self.begin_writing()
+            self.counts.write()
+            self._publish(number or self.directory.newest() + 1)
+
+    @abstractmethod
+    def _publish(self, number: int) -> None:
+        """Make the staging index the current snapshot, of that number."""
+
+    def close_work(self) -> None:
+        """Flush and close the staging index; the lock is kept."""
+
+    def release(self) -> None:
+        """Release the staging index, which may then be removed; the lock is kept."""
+        try:
+            self.close_work()
+        finally:
+            self.counts.forget()
+
+    def close(self) -> None:
+        """Release files and connections; unpublished writes are lost, save those on a server."""
+        with self.mutex, ExitStack() as stack:
+            if self._writing is not None:
+                stack.enter_context(self._writing)
+            stack.callback(self._close_reader)
+            stack.callback(self._close_points)
+            self._writing = None
+            self.release()
+
+    @abstractmethod
+    def _close_points(self) -> None:
+        """Close what holds the points."""
+
+    def _close_reader(self) -> None:
+        for opened in (self._manifest, self._frequencies, self._snapshot):
+            if opened is not None:
+                opened.close()
+        self._manifest = self._frequencies = self._snapshot = None
+
+    # -- reading points ----------------------------------------------------------------
+
+    @abstractmethod
+    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+        """Return the hits of each query, the order of equal scores left open."""
+
+    @abstractmethod
+    def scroll(
+        self,
+        limit: int,
+        offset: str | None = None,
+        where: Filter | None = None,
+        *,
+        fields: Fields = True,
+        vectors: bool = False,
+        is_newest: bool = False,
+    ) -> tuple[list[Point], str | None]:
+        """Return `limit` points in order of id, and the offset of the next, `None` at the end.
+
+        :param is_newest: those that were created last instead, and no offset.
+        """
+
+    def point_pages(
+        self, size: int, offset: str | None = None, where: Filter | None = None, **how: Any
+    ) -> Iterator[tuple[list[Point], str | None]]:
+        """Yield what `scroll` returns, until the end."""
+        while True:
+            points, offset = self.scroll(size, offset, where, **how)
+            yield points, offset
+            if offset is None:
+                return
+
+    @abstractmethod
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
+    ) -> list[Point]:
+        """Return those of some points that there are.
+
+        :param vectors: the spaces whose vectors are read too; there must be such.
+        """
+
+    @abstractmethod
+    def count_points(self, where: Filter | None = None) -> int:
+        """Return how many points a filter selects."""
+
+    @property
+    @abstractmethod
+    def embedding_dim(self) -> int | None:
+        """The size of the embeddings, or `None` when the index holds none."""
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        """Make ready for queries with these dimensions of the lexical space.
+
+        The embedded engine opens an index for those that a query has, and again for others: who
+        is going to ask several queries says so, and it is opened once for all.
+        """
+
+    @abstractmethod
+    def holds_points(self) -> bool:
+        """Return whether there is a staging index that may hold points."""
+
+    # -- writing points ----------------------------------------------------------------
+
+    @abstractmethod
+    def reserve(self, size: int) -> None:
+        """Become the writer, and make sure that so many bytes can be written.
+
+        :raises LockedError: when another process is writing.
+        :raises IndexingError: when there is no room.
+        """
+
+    @abstractmethod
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Write points, over those of the same id."""
+
+    @abstractmethod
+    def delete_points(self, ids: Sequence[str]) -> None:
+        """Delete points; unknown ids are passed over."""
+
+    @abstractmethod
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
+        """Give points, by id, the embeddings of their sentences; all else of them stays."""
+
+    @abstractmethod
+    def add_dense_space(self, size: int) -> None:
+        """Make room for embeddings of that size, any number a point."""
+
+    @abstractmethod
+    def drop_dense_space(self) -> None:
+        """Forget all embeddings, and their size."""
+
+    def fit_dense_space(self, embeddings: Iterable[Sequence[float]]) -> None:
+        """Make room for embeddings, or check their size: a wrong one would leave half written.
+
+        :raises ValueError: when they are not all of the size that the index holds.
+        """
+        sizes = {len(embedding) for embedding in embeddings}
+        if not sizes:
+            return
+        size = self.embedding_dim
+        if size is None and len(sizes) == 1:
+            self.add_dense_space(sizes.pop())
+        elif sizes != {size}:
+            raise ValueError(f"embeddings of {sorted(sizes)} dimensions; the index holds {size}")
 
     # -- the DocumentStore protocol ----------------------------------------------------
 
@@ -151,7 +397,10 @@ class BaseDocumentStore(IndexPoints):
         with self.mutex:
             points = [to_point(document) for document in self._allowed(documents, policy)]
             if points:
-                self.write_points(points)
+                self.reserve(sum(map(weight, points)))
+                self.fit_dense_space(row for point in points for row in point.embeddings or ())
+                with self.counts.changing([point.id for point in points], points):
+                    self.upsert(points)
         return len(points)
 
     def _allowed(
@@ -180,8 +429,9 @@ class BaseDocumentStore(IndexPoints):
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
-        if document_ids:
-            self.delete_points([*map(point_id, document_ids)])
+        if ids := [*map(point_id, document_ids)]:
+            with self.mutex, self.counts.changing(ids):
+                self.delete_points(ids)
 
     count_documents_async = _off_the_event_loop(count_documents)
     filter_documents_async = _off_the_event_loop(filter_documents)
@@ -263,7 +513,7 @@ class BaseDocumentStore(IndexPoints):
     ) -> list[list[Point]]:
         """Return the hits of each query, as many as stand beside it; of one by no words, none."""
         asked = {
-            at: self.counts.query_for(query, limit, where, fields)
+            at: PointQuery(self.counts.weighed(query), limit, where, fields)
             for at, (query, limit, where) in enumerate(queries)
             if isinstance(query, list) or query.indices
         }
@@ -413,6 +663,120 @@ class BaseDocumentStore(IndexPoints):
             self.reserve(0)
             if self.embedding_dim is not None:
                 self.drop_dense_space()
+
+
+class ChunkCounts:
+    """The document frequencies of a store: kept with every write, multiplied into every query.
+
+    A writer's are in a file of the staging index, which is removed when they are read and written
+    again at the end: where a writer was killed there is none, and all points are counted.
+    """
+
+    def __init__(self, store: BaseDocumentStore) -> None:
+        self._store = store
+        self._staged: Frequencies | None = None  # of what is written, without `_changes`
+        self._changes = FrequencyChanges()
+        self._is_begun = False  # without `_staged` the points are counted then
+
+    # -- reading -----------------------------------------------------------------------
+
+    def weighed(self, query: Query) -> SparseVector | list[float]:
+        """Return a query's vector; the weights of words are multiplied by their IDF."""
+        if isinstance(query, list):
+            return dense_vector(query)
+        with self._store.mutex:
+            return self._in_use().weigh(sparse_vector(query))
+
+    def rarity(self, dimension: int) -> float:
+        """Return the inverse document frequency of a dimension, 0 or more."""
+        with self._store.mutex:
+            return self._in_use().idf(dimension)
+
+    def holds(self, dimension: int) -> bool:
+        """Return whether any chunk has a dimension."""
+        with self._store.mutex:
+            return self._in_use().holds(dimension)
+
+    def _in_use(self) -> Frequencies:
+        return self.now() if self._store.reads_work else self._store.frequencies()
+
+    def now(self) -> Frequencies:
+        """Return those of what is being written."""
+        self._begin()
+        if self._staged is not None and self._changes:
+            try:
+                self._staged = self._changes.applied_to(self._staged)
+            except ValueError:
+                self._staged = None
+        self._changes = FrequencyChanges()
+        if self._staged is None:
+            self._staged = Frequencies.empty()
+            for points, _ in self._store.point_pages(_PAGE, fields=False, vectors=True):
+                changes = FrequencyChanges()
+                changes.add(_sparse_vectors(points))
+                self._staged = changes.applied_to(self._staged)
+        return self._staged
+
+    # -- writing -----------------------------------------------------------------------
+
+    @contextmanager
+    def changing(self, ids: Sequence[str], written: Sequence[Point] = ()) -> Iterator[None]:
+        """Count no more the points of some ids, which are deleted or written over meanwhile.
+
+        :param written: the points that take their places.
+        """
+        self._begin()
+        replaced: list[Point] = []
+        if self._staged is not None and (self._staged.chunks or self._changes):
+            replaced = self._store.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
+        try:
+            yield
+        except BaseException:  # some of it may have been done
+            self._staged = None
+            raise
+        self._changes.remove(_sparse_vectors(replaced))
+        self._changes.add(_sparse_vectors({point.id: point for point in written}.values()))
+
+    def add(self, frequencies: Frequencies) -> None:
+        """Count the points of segments that are moved in."""
+        self._begin()
+        if self._staged is not None:
+            self._staged = self.now().changed(frequencies.chunks, *frequencies.counts())
+
+    def take(self, frequencies: Frequencies) -> None:
+        """Take over the counts of another store, whose points are those that will be published."""
+        self._begin()
+        self._staged, self._changes = Frequencies.empty(), FrequencyChanges()
+        self.add(frequencies)
+
+    def _begin(self) -> None:
+        """Read the file, and remove it: from now on it would not be true."""
+        if self._is_begun:
+            return
+        self._store.begin_writing()
+        file = self._store.directory.begin_work() / FREQUENCIES
+        try:
+            self._staged = Frequencies.open(file)
+        except (OSError, ValueError):
+            self._staged = None if self._store.holds_points() else Frequencies.empty()
+        file.unlink(missing_ok=True)
+        self._is_begun = True
+
+    def write(self) -> None:
+        """Write the file; what is written next is counted from it."""
+        content = self.now().to_bytes()
+        self.forget()
+        replace_durably(self._store.directory.begin_work() / FREQUENCIES, content)
+
+    def forget(self) -> None:
+        """Read the file when it is asked next."""
+        if self._staged is not None:
+            self._staged.close()
+        self._staged, self._changes, self._is_begun = None, FrequencyChanges(), False
+
+
+def _sparse_vectors(points: Iterable[Point]) -> Iterator[SparseVector]:
+    return (point.sparse for point in points if point.sparse is not None)
 
 
 def _any_of(dimensions: Sequence[int]) -> SparseVector:

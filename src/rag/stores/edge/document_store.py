@@ -30,6 +30,7 @@ from rag.support.regular_files import read_file
 from rag.text.bm25 import SparseVector
 
 _BATCH = 1000
+_Change = qe.UpdateOperation
 _DISTANCES = {
     "cosine": qe.Distance.Cosine,
     "dot_product": qe.Distance.Dot,
@@ -39,9 +40,6 @@ _DISTANCES = {
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
 # reopening as points come keeps the writer's memory low.
 _MERGE_EVERY = 8_000
-# To open a shard for all words takes four times as long as for those of a query; who has asked as
-# often as this will go on asking.
-_NARROW = 3
 
 
 class QdrantEdgeDocumentStore(BaseDocumentStore):
@@ -82,10 +80,10 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         self.is_quantized = is_quantized
         self._work: qe.EdgeShard | None = None
         self._unmerged = 0
-        # The snapshot's shard, as often as it was opened; the last is read. Closing one takes
-        # longer than reading, so that those before it stay as long as the snapshot does.
+        # The snapshot's shard: opened for the words of a query, and for all when others are asked
+        # for. The last is read; to close one takes longer than reading, so that both stay.
         self._readers: list[qe.EdgeShard] = []
-        self._dimensions: frozenset[int] | None = frozenset()  # of the last one; None: all
+        self._dimensions: frozenset[int] | None = None  # of the last one; `None` for all
 
     def to_dict(self) -> dict[str, Any]:
         from haystack import default_to_dict
@@ -110,18 +108,25 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 path, points = work / SHARD, work / POINTS
                 self._work = load_shard(path) if path.exists() else create_shard(path)
                 if points.exists():  # as the former snapshot had it
-                    with guard("count"):
-                        self._expect(self._work, int(read_file(points)))
+                    self._expect(self._work, int(read_file(points)))
                     points.unlink()
             return self._work
 
-    def _count_written(self, points: int) -> None:
-        """Merge when enough points were written."""
-        self._unmerged += points
-        if self._unmerged >= _MERGE_EVERY:
-            merge(self.work(), self._unmerged)
-            self._unmerged = 0
-            self.close_work()
+    def _change(self, what: str, operation: qe.UpdateOperation, points: int = 0) -> None:
+        """Change the staging shard; merge when enough points were written.
+
+        :param points: how many are written.
+        """
+        with self.mutex, guard(what):
+            self.work().update(operation)
+            self._unmerged += points
+            if self._unmerged >= _MERGE_EVERY:
+                self._merge()
+                self.close_work()
+
+    def _merge(self) -> None:
+        merge(self.work(), self._unmerged)
+        self._unmerged = 0
 
     def close_work(self) -> None:
         with self.mutex:
@@ -136,11 +141,8 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
 
         :raises StoreError: when it cannot.
         """
-        shard = self.work()
-        merge(shard, self._unmerged)
-        self._unmerged = 0
-        with guard("count"):
-            points = shard.info().points_count
+        self._merge()
+        points = self.count_points()
         self.close_work()
         path = self.directory.work / SHARD
         self.directory.require_reserve()
@@ -166,31 +168,31 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         :param dimensions: those of the lexical space that it will be asked for, all of them.
         """
         with self.mutex, guard(what):
-            if self._work is not None or self.reads_work:
+            if self.reads_work:
                 yield self.work()
             elif snapshot := self._hold():
                 missing = self._dimensions is not None and not dimensions <= self._dimensions
                 if missing or not self._readers:
-                    self._open_reader(snapshot, dimensions)
+                    self._open_reader(snapshot, None if missing else dimensions)
                 yield self._readers[-1]
             else:
                 yield None
 
-    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int]) -> None:
-        """Open a snapshot's shard: for the dimensions asked for at first, then for all."""
-        shard, tables = snapshot.path / SHARD, {}
-        if len(self._readers) < _NARROW:
-            dimensions = dimensions.union(self._dimensions or ())
-            tables = small_tables(shard, dimensions)
+    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
+        """Open a snapshot's shard.
+
+        :param dimensions: those that it is opened for; all where there are none.
+        """
+        shard = snapshot.path / SHARD
         try:
             if name := first_cut(snapshot.path):
                 raise ValueError(f"{snapshot.name}/{name}")
+            tables = {} if dimensions is None else small_tables(shard, dimensions)
             with openable(shard, tables) as folder:
                 is_narrow = tables and folder != shard.absolute()
-                self._dimensions = dimensions if is_narrow else None
                 self._readers.append(load_shard(folder))
-            with guard("count"):
-                self._expect(self._readers[-1], snapshot.points)
+            self._dimensions = dimensions if is_narrow else None
+            self._expect(self._readers[-1], snapshot.points)
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
@@ -204,21 +206,19 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
 
         :raises IndexUnavailableError: when it holds fewer points, or more.
         """
-        count = shard.info().points_count
+        with guard("count"):
+            count = shard.info().points_count
         if count != points:
             raise damaged_index(self.directory.path, f"{count} of {points} points")
 
     def _close_points(self) -> None:
-        try:
-            self.close_work()
-        finally:
-            if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
-                self._readers = []
+        if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
+            self._readers = []
 
     def _close_reader(self) -> None:
         for reader in self._readers:
             reader.close()
-        self._readers, self._dimensions = [], frozenset()
+        self._readers, self._dimensions = [], None
         super()._close_reader()
 
     # -- reading points ----------------------------------------------------------------
@@ -291,34 +291,27 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
 
     def upsert(self, points: Sequence[Point]) -> None:
         converted = [edge_point(point) for point in points]
-        with self.mutex, guard("write documents"):
-            for start in range(0, len(converted), _BATCH):
-                batch = converted[start : start + _BATCH]
-                self.work().update(qe.UpdateOperation.upsert_points(batch))
-                self._count_written(len(batch))
+        for start in range(0, len(converted), _BATCH):
+            batch = converted[start : start + _BATCH]
+            self._change("write documents", _Change.upsert_points(batch), len(batch))
 
-    def _delete(self, ids: Sequence[str]) -> None:
-        with self.mutex, guard("delete documents"):
-            self.work().update(qe.UpdateOperation.delete_points([*ids]))
+    def delete_points(self, ids: Sequence[str]) -> None:
+        self._change("delete documents", _Change.delete_points([*ids]))
 
     def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
         changes = [qe.PointVectors(key, {DENSE: rows}) for key, rows in vectors.items()]
-        with self.mutex, guard("write embeddings"):
-            self.work().update(qe.UpdateOperation.update_vectors(changes))
-            self._count_written(len(changes))
+        self._change("write embeddings", _Change.update_vectors(changes), len(changes))
 
     def add_dense_space(self, size: int) -> None:
         kind = qe.VectorStorageDatatype.Turbo8 if self.is_quantized else None  # .001 off at most
         nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
-        create = qe.UpdateOperation.create_dense_vector
-        with guard("add the embedding space"):
-            space = create(DENSE, size, _DISTANCES[self.similarity], nearest, kind)
-            self.work().update(space)
+        distance = _DISTANCES[self.similarity]
+        space = _Change.create_dense_vector(DENSE, size, distance, nearest, kind)
+        self._change("add the embedding space", space)
 
     def drop_dense_space(self) -> None:
         with self.mutex:
-            with guard("drop the embedding space"):
-                self.work().update(qe.UpdateOperation.delete_vector_name(DENSE))
+            self._change("drop the embedding space", _Change.delete_vector_name(DENSE))
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
 
@@ -347,10 +340,8 @@ def _request(query: PointQuery) -> qe.QueryRequest:
 
 def edge_filter(where: Filter | None) -> qe.Filter | None:
     """Return a filter in JSON as the engine takes it."""
-    return None if where is None else _filter(where)
-
-
-def _filter(where: Filter) -> qe.Filter:
+    if where is None:
+        return None
     lists: dict[str, Any] = {how: [*map(_condition, parts)] for how, parts in where.items()}
     return qe.Filter(**lists)
 
@@ -373,4 +364,4 @@ def _condition(condition: dict[str, Any]) -> Any:
             is_of_dates = any(isinstance(bound, str) for bound in bounds.values())
             kind = qe.RangeDateTime if is_of_dates else qe.RangeFloat
             return qe.FieldCondition(path, range=kind(**bounds))
-    return _filter(condition)
+    return edge_filter(condition)

@@ -33,7 +33,6 @@ from rag.support.disk_space import copy_file, disk_full, free_room
 
 _POSTINGS = "inverted_index_config.json"
 _PLACE = (1 << 32) - 1
-_NO_DIMENSIONS = b'{"map": {}}'
 _LARGE = 1 << 18  # bytes of a table that are worth it: some 13,000 dimensions, parsed in 2 ms
 # The holes that the engine touches as it opens an index: 22 MB where there is a segment of points
 # that are not merged yet.
@@ -92,20 +91,6 @@ def _select(table: Path, dimensions: Collection[int]) -> bytes:
             near = {d: pairs[place] for d, place in at.items() if place < expected}
             places = {d: pair & _PLACE for d, pair in near.items() if pair >> 32 == d}
     return json.dumps({"map": places}).encode()
-
-
-@contextmanager
-def without_tables(shard: Path) -> Iterator[None]:
-    """Have the large tables of a shard replaced by empty ones, while nobody else reads it."""
-    whole = {Path(table): Path(f"{table}.tmp") for table in small_tables(shard, ())}
-    for table, aside in whole.items():
-        table.rename(aside)
-        table.write_bytes(_NO_DIMENSIONS)
-    try:
-        yield
-    finally:
-        for table, aside in whole.items():
-            aside.replace(table)
 
 
 @contextmanager

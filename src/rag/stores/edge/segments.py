@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,40 +61,24 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     (folder / FREQUENCIES).write_bytes(changes.applied_to(counts).to_bytes())
 
 
-class SegmentHome:
-    """Takes segments into the staging shard of a store."""
+def import_segments(store: QdrantEdgeDocumentStore, folder: Path) -> None:
+    """Move what `build_segments` wrote into the staging shard of a store; the folder goes.
 
-    def __init__(self, store: QdrantEdgeDocumentStore) -> None:
-        self.store = store
-        self._counted = 0
-
-    def import_segments(self, folder: Path) -> None:
-        """Move what `build_segments` wrote into the staging shard; the folder goes.
-
-        No point of it may be there already. The caller has recorded which points are coming.
-        """
-        store = self.store
-        with store.mutex:
-            store.counts.add(folder / FREQUENCIES)
-            # The one without points, for more to come, would have the others merged with it.
-            segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(_POINTS))]
-            self._count_to(max(map(_last_operation, segments), default=0))
-            store.close_work()
-            for segment in segments:
-                segment.rename(store.directory.work / SHARD / SEGMENTS / segment.name)
-        shutil.rmtree(folder)
-
-    def _count_to(self, number: int) -> None:
-        """Make the staging shard's operations go by higher numbers than `number`.
-
-        A point knows the number of the operation that wrote it, and the engine passes over
-        operations of lower numbers: a later change of an imported point would be lost.
-        """
-        nothing = qe.UpdateOperation.delete_points([_NOBODY])
-        with guard("write documents"):
-            for _ in range(number - self._counted):
-                self.store.work().update(nothing)
-        self._counted = max(self._counted, number)
+    No point of it may be there already.
+    """
+    with store.mutex:
+        with closing(Frequencies.open(folder / FREQUENCIES)) as frequencies:
+            store.counts.add(frequencies)
+        # The one without points, for more to come, would have the others merged with it.
+        segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(_POINTS))]
+        # A point knows the number of the operation that wrote it, and the engine passes over
+        # operations of lower numbers: a later change of an imported point would be lost.
+        for _ in range(max(map(_last_operation, segments), default=0)):
+            store.delete_points([_NOBODY])
+        store.close_work()
+        for segment in segments:
+            segment.rename(store.directory.work / SHARD / SEGMENTS / segment.name)
+    shutil.rmtree(folder)
 
 
 def _last_operation(segment: Path) -> int:

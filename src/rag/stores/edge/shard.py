@@ -11,7 +11,6 @@ import qdrant_edge as qe
 
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, RAGError
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
-from rag.stores.edge.narrow_shard import without_tables
 from rag.support.disk_space import is_of_full_disk
 
 # Fields that filters select by; without an index a filter reads every payload.
@@ -136,11 +135,10 @@ def check_points(path: Path, expected: int) -> None:
 
     :raises StoreError: when it does not.
     """
-    with without_tables(path):
-        shard = load_shard(path)
-        with guard("read the new index"):
-            points = shard.info().points_count
-            shard.close()
+    shard = load_shard(path)
+    with guard("read the new index"):
+        points = shard.info().points_count
+        shard.close()
     if points != expected:
         details = f"{points} of {expected} points"
         raise StoreError("the new index cannot be read", details, hint=REBUILD_INDEX)

@@ -48,8 +48,6 @@ _WAITED = {"wait": "true"}
 _ORDERED = {**_WAITED, "ordering": "medium"}
 _PAUSES = (0.2, 1.0)  # seconds before a change is sent again
 _ASKING = 3.0  # seconds to find out whether there is a newer catalog
-_WAITING = 10.0  # seconds for another process that fetches it
-_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -356,13 +354,21 @@ def written_elsewhere(head: Head) -> UsageError:
 def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
     """Make the catalog on the server the current snapshot here, unless it is already.
 
+    While a run writes here, or where nothing can be written, that which is here must do.
+
     :raises StoreConnectionError: when the server does not answer.
     :raises IndexUnavailableError: when another version of the program wrote it.
     """
     with open_catalog(settings) as catalog:
         head = catalog.head(min(settings.timeout, _ASKING))
-        if head is not None and head.version and not _is_current(head, directory):
-            _fetch(catalog, head, directory)
+        if head is None or not head.version or _is_current(head, directory):
+            return
+        try:
+            with directory.writing(brief=True):  # other processes that fetch it wait
+                _fetch(catalog, head, directory)
+        except (LockedError, UsageError, OSError):
+            if directory.current() is None:
+                raise
 
 
 def _is_current(head: Head, directory: IndexDirectory) -> bool:
@@ -376,45 +382,27 @@ def _is_current(head: Head, directory: IndexDirectory) -> bool:
 
 
 def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
-    """Make a catalog, or a newer one, the current snapshot. While another process of this machine
-    does, or where nothing can be written, that which is here must do; a first one is waited for."""
-    until = time.monotonic() + _WAITING
-    while True:
-        try:
-            with directory.writing():
-                return _fetch_newest(catalog, head, directory)
-        except (LockedError, UsageError, OSError) as error:
-            if directory.current() is not None:
-                return None
-            if not isinstance(error, LockedError) or time.monotonic() >= until:
-                raise
-        time.sleep(0.05)
-
-
-def _fetch_newest(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
-    for _ in range(_TRIES):  # each turn means that a newer one was published meanwhile
-        if _is_current(head, directory):
-            return
-        if head.format != FORMAT:
-            raise catalog.other_version()
-        mark = ServerMark.read(directory.path)
-        if mark is None:  # without it a folder without points is none
-            mark = ServerMark(head.index)
-            mark.write(directory.path)
-        # What is staged here goes on from a catalog only if it was published from here.
-        is_mine = head.version in mark.known() or not (directory.work / MANIFEST).exists()
-        number = max(directory.newest() + 1, head.revision)
-        try:
-            directory.import_files(number, head.points, partial(catalog.fetch, head))
-        except KeyError:
-            now = catalog.head()
-            if now is None or now.version == head.version:
-                break
-            head = now
-        else:
-            head.mark(head.version if is_mine else mark.work).write(directory.path)
-            return
-    raise IndexUnavailableError(
-        "the catalog of the index on the server lacks a part",
-        hint=f"Index again on {head.name}: that writes what is missing.",
-    )
+    """Make a catalog, or a newer one, the current snapshot; the lock is held."""
+    if _is_current(head, directory):
+        return
+    if head.format != FORMAT:
+        raise catalog.other_version()
+    mark = ServerMark.read(directory.path)
+    if mark is None:  # without it a folder without points is none
+        mark = ServerMark(head.index)
+        mark.write(directory.path)
+    # What is staged here goes on from a catalog only if it was published from here.
+    is_mine = head.version in mark.known() or not (directory.work / MANIFEST).exists()
+    number = max(directory.newest() + 1, head.revision)
+    try:
+        directory.import_files(number, head.points, partial(catalog.fetch, head))
+    except KeyError:
+        newer = catalog.head()
+        if newer is None or newer.version == head.version:
+            raise IndexUnavailableError(
+                "the catalog of the index on the server lacks a part",
+                hint=f"Index again on {head.name}: that writes what is missing.",
+            ) from None
+        _fetch(catalog, newer, directory)  # it was published meanwhile
+        return
+    head.mark(head.version if is_mine else mark.work).write(directory.path)

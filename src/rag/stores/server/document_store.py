@@ -232,20 +232,27 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         if not path.exists():
             return None
         with Manifest.open_work(path) as manifest:
-            return manifest.expected_points() or 0
+            return manifest.expected_points()
 
     def holds_points(self) -> bool:
         return self.count_points() > 0
 
-    def unknown_points(self) -> list[str]:
-        """Return the ids of the points of an index that was rebuilt since."""
+    def publish(self, number: int | None = None) -> None:
+        with self.mutex:
+            self.begin_writing()
+            self._delete_unknown_points()
+            super().publish(number)
+
+    def _delete_unknown_points(self) -> None:
+        """Delete the points of a run that was killed, and of an index that was rebuilt since: those
+        that no note of the manifest has."""
         expected = self._expected()
         if expected is None or self.count_points() <= expected:
-            return []
+            return
         with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
             named = {key.id for note in manifest.notes() for key in note.chunks}
-        pages = self.point_pages(_PAGE, fields=False)
-        return [point.id for points, _ in pages for point in points if point.id not in named]
+        for points, _ in self.point_pages(_PAGE, fields=False):
+            self.delete_documents([point.id for point in points if point.id not in named])
 
     def _close_points(self) -> None:
         self._head = None
@@ -413,7 +420,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         for request in _requests(to_json({"id": key, "vector": v}) for key, v in changes):
             self._write("PUT", "/points/vectors", request)
 
-    def _delete(self, ids: Sequence[str]) -> None:
+    def delete_points(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), _PAGE):
             self._write("POST", "/points/delete", {"points": [*ids[start : start + _PAGE]]})
 

@@ -167,18 +167,19 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
     url = settings.addresses[asked_last(_base_urls(settings))]
     details = brief(f"{type(error).__name__}: {error}")
     hint = "Check store.url, and that the server runs."
-    if isinstance(error, httpx.HTTPStatusError):
-        return _refusal(error.response.status_code, error.response.content, url, settings)
-    if isinstance(error, (httpx.ConnectError, httpx.ProxyError, httpx.ConnectTimeout)):
-        url = ", ".join(settings.addresses)
-        message = f"no Qdrant server answers at {url}"
-    elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        message, hint = f"{url} took too long to answer", "Raise store.timeout."
-    elif isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
-        message, hint = f"{url} broke the connection", "See the server's log."
-    else:
-        message = f"{url} answered with something that is not Qdrant's"
-        hint = "Check store.url: is another program, or a proxy, at this address?"
+    match error:
+        case httpx.HTTPStatusError():
+            return _refusal(error.response.status_code, error.response.content, url, settings)
+        case httpx.ConnectError() | httpx.ProxyError() | httpx.ConnectTimeout():
+            url = ", ".join(settings.addresses)
+            message = f"no Qdrant server answers at {url}"
+        case httpx.TimeoutException() | TimeoutError():
+            message, hint = f"{url} took too long to answer", "Raise store.timeout."
+        case httpx.HTTPError() | httpx.StreamError() | OSError():
+            message, hint = f"{url} broke the connection", "See the server's log."
+        case _:
+            message = f"{url} answered with something that is not Qdrant's"
+            hint = "Check store.url: is another program, or a proxy, at this address?"
     return StoreConnectionError(message, url, details=details, hint=hint)
 
 
@@ -190,6 +191,7 @@ def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RA
         message = f"the collection {collection} at {url} lacks a chunk"
         return StoreError(message, details, hint=INDEX_MISSING)
     message = f"{url} answered with error {status}"
+    hint = "See the server's log; its disk or memory may be full."
     if status in (401, 403):
         message = f"{url} does not accept the API key"
         hint = f"Check the key in the environment variable {settings.api_key_env}."
@@ -201,8 +203,6 @@ def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RA
         message, hint = f"{url} is busy", "Try again later."
     elif status == 413:
         hint = "Raise service.max_request_size_mb of the server."
-    else:
-        hint = "See the server's log; its disk or memory may be full."
     return StoreConnectionError(message, url, details=details, hint=hint)
 
 
