@@ -13,6 +13,7 @@ import pytest
 from qdrant_server import QdrantServer
 from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.index.embedding_space import Embedded, Space, record_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
 from rag.indexing.server import copy_to_server
@@ -56,6 +57,7 @@ def embed(config: RAGConfig, size: int) -> None:
         store.write_embeddings({d.id: [[1.0] + [0.0] * (size - 1)] for d in store.all_documents()})
         with Manifest.open_work(store.directory.begin_work() / MANIFEST) as manifest:
             number = manifest.raise_revision(at_least=store.directory.newest())
+            record_embedded(manifest, Embedded(Space("m", "", size, ""), len(NOTES), len(NOTES)))
         store.publish(number)
 
 

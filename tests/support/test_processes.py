@@ -20,7 +20,7 @@ def is_program(monkeypatch):
 
 def test_what_it_says_comes_back_in_order():
     side = SideProcess(lambda say: (say("one"), say({"two": 2})))
-    assert [side.hear(), side.hear()] == ["one", {"two": 2}]
+    assert [side.hear(5), side.hear(5)] == ["one", {"two": 2}]
     side.join()
 
 
@@ -30,7 +30,7 @@ def test_one_that_fails_has_ended_without_a_word(capfd):
 
     side = SideProcess(fail)
     with pytest.raises(EOFError):
-        side.hear()
+        side.hear(5)
     side.join()
     assert capfd.readouterr() == ("", "")
 

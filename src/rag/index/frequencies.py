@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 import struct
-from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from mmap import ACCESS_READ, mmap
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 FREQUENCIES = "frequencies"  # the name of the file
 _HEAD = struct.Struct("=8sQQ")
 _MARK = b"ragfreq2"
-_MOST_HELD = 1 << 20  # dimensions of chunks that are not summed up yet
+_INDICES = attrgetter("indices")
 
 
 class Frequencies:
@@ -129,23 +130,19 @@ class Frequencies:
         """Return the counts after a change.
 
         :param chunks: how many more chunks there are.
-        :param dimensions: each once, in order; how many chunks more have it is in `changes`.
+        :param dimensions: each once; how many chunks more have it is in `changes`.
         :raises ValueError: when fewer than no chunk would have one.
         """
         import numpy as np
 
         own, counts = self.counts()
-        places = np.searchsorted(own, dimensions)
-        is_new = np.ones(len(dimensions), bool)
-        inside = places < len(own)
-        is_new[inside] = own[places[inside]] != dimensions[inside]
-        counts[places[~is_new]] += changes[~is_new]
-        own = np.insert(own, places[is_new], dimensions[is_new])
-        counts = np.insert(counts, places[is_new], changes[is_new])
-        if self.chunks + chunks < 0 or (counts < 0).any():
+        own, places = np.unique(np.concatenate([own, dimensions]), return_inverse=True)
+        sums = np.zeros(len(own), np.int64)
+        np.add.at(sums, places, np.concatenate([counts, changes]))
+        if self.chunks + chunks < 0 or (sums < 0).any():
             raise ValueError("the frequencies do not fit the chunks")
-        own, counts = own[counts > 0], counts[counts > 0].astype(np.uint32)
-        return Frequencies(self.chunks + chunks, own.data, counts.data)
+        own, sums = own[sums > 0], sums[sums > 0].astype(np.uint32)
+        return Frequencies(self.chunks + chunks, own.data, sums.data)
 
 
 class FrequencyChanges:
@@ -153,58 +150,30 @@ class FrequencyChanges:
 
     def __init__(self) -> None:
         self.chunks = 0
-        self._added, self._removed = array("I"), array("I")  # as they come
-        self._summed: tuple[Array, Array] | None = None  # of those before
+        self._counts: Counter[int] = Counter()  # by dimension
 
     def __bool__(self) -> bool:
-        return bool(self.chunks or self._added or self._removed or self._summed)
+        return bool(self.chunks or self._counts)
 
     def add(self, vectors: Iterable[SparseVector]) -> None:
         """Count chunks that there are from now on."""
-        self.chunks += self._take(vectors, self._added)
+        for vector in filter(_INDICES, vectors):
+            self._counts.update(vector.indices)
+            self.chunks += 1
 
     def remove(self, vectors: Iterable[SparseVector]) -> None:
         """Count chunks no more."""
-        self.chunks -= self._take(vectors, self._removed)
+        for vector in filter(_INDICES, vectors):
+            self._counts.subtract(vector.indices)
+            self.chunks -= 1
 
     def applied_to(self, before: Frequencies) -> Frequencies:
         """Return the counts of an index after these changes.
 
         :raises ValueError: as for `Frequencies.changed`.
         """
-        return before.changed(self.chunks, *self._sum())
-
-    def _take(self, vectors: Iterable[SparseVector], occurrences: array[int]) -> int:
-        """Hold the dimensions of chunks; return how many chunks have any."""
-        chunks = 0
-        for vector in vectors:
-            if vector.indices:
-                occurrences.fromlist(vector.indices)
-                chunks += 1
-        if len(occurrences) > _MOST_HELD:
-            self._summed = self._sum()
-            del self._added[:], self._removed[:]
-        return chunks
-
-    def _sum(self) -> tuple[Array, Array]:
-        """Return the dimensions in order, and how many more chunks have each."""
         import numpy as np
 
-        # Copies: an array that somebody looks at cannot grow.
-        added, more = np.unique(np.array(self._added, np.uint32), return_counts=True)
-        removed, fewer = np.unique(np.array(self._removed, np.uint32), return_counts=True)
-        dimensions, changes = [added, removed], [more, -fewer]
-        if self._summed is not None:
-            dimensions.append(self._summed[0])
-            changes.append(self._summed[1])
-        return _sums(dimensions, changes)
-
-
-def _sums(dimensions: list[Array], numbers: list[Array]) -> tuple[Array, Array]:
-    """Add up numbers by their dimensions, which are returned in order."""
-    import numpy as np
-
-    unique, places = np.unique(np.concatenate(dimensions), return_inverse=True)
-    sums = np.zeros(len(unique), np.int64)
-    np.add.at(sums, places, np.concatenate(numbers))
-    return unique, sums
+        dimensions = np.fromiter(self._counts.keys(), np.uint32, len(self._counts))
+        changes = np.fromiter(self._counts.values(), np.int64, len(self._counts))
+        return before.changed(self.chunks, dimensions, changes)

@@ -35,7 +35,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
-from stat import S_ISDIR
 from typing import IO, TYPE_CHECKING
 
 from rag.exceptions import (
@@ -74,7 +73,6 @@ _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
 _MANY = 300_000  # bytes of changed notes, so many that segments are merged
-_OF_A_SNAPSHOT = frozenset({MARK, SUMS})  # files of one snapshot, not of the next
 _BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
 
 
@@ -161,23 +159,17 @@ class IndexDirectory:
 
     def is_whole(self, name: str) -> bool:
         """Return whether the files that a snapshot cannot do without are there, and not empty."""
-        parts = [MANIFEST]
-        if not self.is_on_server:
-            parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
+        parts = [] if self.is_on_server else [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         with suppress(OSError, ValueError):
             int(read_file(self.path / name / POINTS))
-            facts = [(self.path / name / part).stat() for part in parts]
-            return all(S_ISDIR(part.st_mode) or part.st_size for part in facts)
+            return all((self.path / name / part).stat().st_size for part in (MANIFEST, *parts))
         return False
 
-    def damage(self, all_read: bool = False) -> list[str]:
+    def damage(self) -> list[str]:
         """Return what is damaged: what a reader has reported, and files of the current snapshot
-        that do not hold what was published.
-
-        :param all_read: read every file, whatever its size and time.
-        """
+        that do not hold what was published, as far as their size or time tells."""
         name = self.current()
-        damaged = find_damage(self.path / name, all_read) if name else []
+        damaged = find_damage(self.path / name) if name else []
         if (self.path / DAMAGED).exists():
             with suppress(OSError):
                 damaged += [read_file(self.path / DAMAGED).decode("utf-8", "replace")]
@@ -207,15 +199,11 @@ class IndexDirectory:
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
 
     def _reader_lock(self, name: str) -> IO[bytes]:
-        """Open what a reader locks; nothing where it is missing and may not be made.
-
-        Who may not write it may lock it none the less. On a disk that is read only nobody removes
-        a snapshot.
-        """
-        path = self.path / f"{name}.lock"
+        """Open what a reader locks. Who may not write it may lock it none the less; where it is
+        missing and may not be made, as on a disk that is read only, nobody removes a snapshot."""
         for mode in ("ab", "rb"):
             with suppress(OSError):
-                return open(path, mode, opener=without_waiting)
+                return open(self.path / f"{name}.lock", mode, opener=without_waiting)
         return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
@@ -313,7 +301,7 @@ class IndexDirectory:
                     copy_tree(
                         self.path / name,
                         self.work,
-                        lambda name: name in _OF_A_SNAPSHOT or is_leftover(name),
+                        lambda name: name in (MARK, SUMS) or is_leftover(name),
                         # Of the frequencies a new file comes in the place of the old one.
                         lambda path: is_fixed(path) or path.endswith(f"/{FREQUENCIES}"),
                     )
@@ -379,19 +367,12 @@ class IndexDirectory:
                     shutil.rmtree(left)
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return
-        for old in self.path.glob("gen-*"):
-            name = old.name.removesuffix(".lock")
-            if name == current:
-                continue
+        for name in {old.name.removesuffix(".lock") for old in self.path.glob("gen-*")} - {current}:
             lock_file = self.path / f"{name}.lock"
-            with lock_file.open("ab") as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
+            with suppress(BlockingIOError), lock_file.open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 remove(self.path / name)
-                with suppress(FileNotFoundError):
-                    lock_file.unlink()
+                lock_file.unlink(missing_ok=True)
 
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import gc
 import signal
 import tempfile
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from math import ceil
-from multiprocessing.connection import wait
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
 
 from rag.config import IndexConfig
 from rag.exceptions import INDEX_AGAIN, IndexingError
@@ -122,10 +123,10 @@ def _read(
 ) -> Iterator[list[NoteChunk]]:
     """Yield the chunks of a note batch, those of some notes at a time; fill in `built`."""
     chunks: list[NoteChunk] = []
-    reported = 0
-    for done, file in enumerate(note_batch.files, 1):
+    of, done = note_batch, 0
+    for file in of.files:
+        done += 1
         try:
-            of = note_batch
             note = read_file(of.root, of.vault, file, of.config, of.copied)
         except FileNotFoundError:
             continue
@@ -137,11 +138,11 @@ def _read(
         chunks += note.chunks
         if len(chunks) >= _BATCH_CHUNKS:
             yield chunks
-            progress(done - reported)
-            chunks, reported = [], done
+            progress(done)
+            chunks, done = [], 0
     if chunks:
         yield chunks
-    progress(len(note_batch.files) - reported)
+    progress(done)
 
 
 def _points(
@@ -177,12 +178,26 @@ def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[Bui
     """
     count = min(_affordable(), len(batches), _MOST_PROCESSES)
     with ExitStack() as stack:
-        workers: list[PythonProcess] = []
+        threads = stack.enter_context(ThreadPoolExecutor(_MOST_PROCESSES))
+        idle, workers, telling = SimpleQueue[PythonProcess](), 0, Lock()
         with suppress(OSError):  # the system allows no more
-            while 1 < count > len(workers) and may_start():
-                workers.append(stack.enter_context(PythonProcess(__name__, work.__name__)))
+            while 1 < count > workers and may_start():
+                idle.put(stack.enter_context(PythonProcess(__name__, work.__name__)))
+                workers += 1
+
+        def tell(done: int) -> None:
+            with telling:
+                progress(done)
+
+        def order(batch: NoteBatch) -> BuiltSegments:
+            worker = idle.get()
+            try:
+                return _ordered(worker, batch, tell)
+            finally:
+                idle.put(worker)
+
         if workers:
-            yield from _collect(workers, batches, progress)
+            yield from threads.map(order, batches)
             return
     encoder = DocumentEncoder()
     for batch in batches:
@@ -198,38 +213,18 @@ def _affordable() -> int:
     return max(1, count)
 
 
-def _collect(
-    workers: Sequence[PythonProcess], batches: Sequence[NoteBatch], progress: Progress
-) -> Generator[BuiltSegments]:
-    waiting = deque(range(len(batches)))
-    building: dict[PythonProcess, int] = {}  # the number of the batch that each is at
-    outcomes: dict[int, BuiltSegments | BaseException] = {}
-
-    def give(worker: PythonProcess) -> None:
-        if waiting:
-            building[worker] = waiting.popleft()
-            worker.order(batches[building[worker]])
-
-    for worker in workers:
-        give(worker)
-    for number in range(len(batches)):
-        while number not in outcomes:
-            ready = wait([worker.answers for worker in building])
-            for worker in [worker for worker in building if worker.answers in ready]:
-                try:
-                    answer = worker.answer()
-                except EOFError as error:  # it ended before, or it cannot be trusted
-                    answer = _why_ended(worker.kill(), batches[number].directory)
-                    answer.__cause__ = error
-                if isinstance(answer, int):
-                    progress(answer)
-                else:
-                    outcomes[building.pop(worker)] = answer
-                    give(worker)
-        outcome = outcomes.pop(number)
-        if isinstance(outcome, BaseException):
-            raise outcome
-        yield outcome
+def _ordered(worker: PythonProcess, batch: NoteBatch, progress: Progress) -> BuiltSegments:
+    """Have a process build a batch."""
+    try:
+        worker.order(batch)
+        while isinstance(answer := worker.answer(), int):
+            progress(answer)
+    except EOFError as error:  # it ended before, or it cannot be trusted
+        raise _why_ended(worker.kill(), batch.directory) from error
+    if isinstance(answer, BaseException):
+        raise answer
+    built: BuiltSegments = answer
+    return built
 
 
 def _why_ended(code: int, directory: str) -> IndexingError:

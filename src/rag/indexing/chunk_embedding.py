@@ -8,7 +8,7 @@ and published, those of the notes that were modified last first.
 from __future__ import annotations
 
 import fcntl
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -22,12 +22,7 @@ from haystack import Document
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
 from rag.exceptions import ConnectionError
-from rag.index.background import (
-    Background,
-    background_texts,
-    lacks_background,
-    record_background,
-)
+from rag.index.background import Background, background_texts, lacks_background, record_background
 from rag.index.embedding_space import Space, other_model, read_embedded, record_embedded
 from rag.index.manifest import UNEMBEDDED, Manifest
 from rag.index.vector_cache import VECTORS, VectorCache
@@ -65,8 +60,7 @@ class ChunkEmbedding:
         self.visit, self.embeddings = run, embeddings
         self.space, self.limit = space, limit
         self.report = EmbeddingReport()
-        self._settled: set[str] = set()  # chunks that were embedded, or cannot be
-        self._waiting: deque[str] | None = None  # chunks; `None` where nobody has looked
+        self._settled: set[str] = set()  # chunks that cannot be embedded
         self._made: dict[str, list[float]] = {}  # the vectors of the last round, by text
         self._uncounted: set[str] = set()  # texts of it whose chunks are not written yet
         self._total = 0
@@ -84,7 +78,6 @@ class ChunkEmbedding:
         length, cost, error = _FIRST / 2, 0.0, None
         while texts := self._next_texts():
             if error or monotonic() >= until:
-                self._give_back(texts)
                 break
             length, started = max(min(2 * length, _ROUND), _SHARE * cost), monotonic()
             if self.report.made or self.report.reused:
@@ -94,7 +87,7 @@ class ChunkEmbedding:
             error = self._round(texts, min(monotonic() + length, until), show)
         if error:
             raise error
-        self.report.left = len(self._waiting or ())
+        self.report.left = len(self._lacking()) if texts else 0
         self.report.is_complete = not self.report.left
         show(self._done, self._total)
 
@@ -128,21 +121,20 @@ class ChunkEmbedding:
         report = self.report
         return report.made + report.reused + report.unreadable + len(report.failed)
 
+    def _lacking(self) -> list[str]:
+        """Return the ids of the chunks that lack an embedding and may get one, the newest first."""
+        lacking = self.visit.store.without_embedding() - self._settled
+        return [i for i in self.visit.manifest.chunks_newest_first() if i in lacking]
+
     def _next_texts(self) -> Texts:
         """Give chunks whose texts have vectors these; return the next texts that a model is to
         embed, each with the chunks that have it."""
-        texts: Texts = {}
-        while not texts:
-            if self._waiting is None:  # the newest first
-                self.visit.prepare()
-                lacking = self.visit.store.without_embedding() - self._settled
-                ids = self.visit.manifest.chunks_newest_first()
-                self._waiting = deque(chunk_id for chunk_id in ids if chunk_id in lacking)
-                self._total = self._done + len(self._waiting)
-            if not self._waiting:
+        self.visit.prepare()
+        chunk_ids, texts = self._lacking(), Texts()
+        self._total = self._done + len(chunk_ids)
+        for start in range(0, len(chunk_ids), _CHUNKS):
+            if texts := self._write(chunk_ids[start : start + _CHUNKS]):
                 break
-            count = min(_CHUNKS, len(self._waiting))
-            texts = self._write([self._waiting.popleft() for _ in range(count)])
         return texts
 
     def _write(self, chunk_ids: Sequence[str]) -> Texts:
@@ -153,15 +145,15 @@ class ChunkEmbedding:
         needed = dict.fromkeys(chain.from_iterable(texts.values()))
         vectors = self.visit.vectors.get(self.space.key, needed.keys() - self._made.keys())
         vectors |= self._made
-        for chunk_id in write_vectors(self.visit.store, texts, vectors):
+        written = write_vectors(self.visit.store, texts, vectors)
+        for chunk_id in written:
             fresh = self._uncounted.intersection(texts[chunk_id])
             self._uncounted -= fresh
             self.report.made += bool(fresh)
             self.report.reused += not fresh
-            self._settled.add(chunk_id)
         lacking: Texts = {}
         for chunk in chunks:
-            if chunk.id in self._settled:
+            if chunk.id in written:
                 continue
             whole = "\n".join(texts[chunk.id])
             if not whole or not self.embeddings.reads_script(whole, mostly=True):
@@ -173,22 +165,14 @@ class ChunkEmbedding:
                     lacking.setdefault(text, []).append(chunk)
         return lacking
 
-    def _give_back(self, texts: Texts) -> None:
-        """Leave the chunks of texts to another round, or to the next run."""
-        assert self._waiting is not None
-        chunk_ids = dict.fromkeys(chunk.id for chunks in texts.values() for chunk in chunks)
-        self._waiting.extendleft(reversed([i for i in chunk_ids if i not in self._settled]))
-
     def _round(self, texts: Texts, until: float, show: Progress) -> ConnectionError | None:
         """Embed texts for a while.
 
         :returns: what kept the model from going on.
         """
-        self._made = {}
-        failed: dict[str, str] = {}
+        self._made, failed = {}, dict[str, str]()
         untried = Counter(chunk.id for chunks in texts.values() for chunk in chunks)
         started, error = monotonic(), None
-        revision = self.visit.manifest.revision
         path = self.visit.directory.path / VECTORS
         with self.visit.paused():
             show(self._done, self._total)  # before the model is at work
@@ -212,10 +196,6 @@ class ChunkEmbedding:
         for text, why in failed.items():
             self._settled |= {chunk.id for chunk in texts[text]}
             self.report.failed |= {_place(chunk): why for chunk in texts[text]}
-        if self.visit.manifest.revision == revision:
-            self._give_back(texts)
-        else:  # another process has written meanwhile
-            self._waiting = None
         return error
 
     def _batches(self, texts: list[str], until: float) -> Iterator[tuple[EmbeddedTexts, list[str]]]:

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
-from multiprocessing.connection import Connection, Pipe
-from typing import IO, Any, NoReturn
+from multiprocessing.connection import Connection
+from typing import IO, Any
 
 from rag.support.process_exit import is_program
 
@@ -25,7 +25,6 @@ _NICE = 10
 _IDLE = 3 << 13  # the class of I/O that waits for all others (linux/ioprio.h)
 _IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _PR_SET_PDEATHSIG = 1
-_LOOK = 0.5  # seconds between two looks for a signal
 
 
 def processors() -> int:
@@ -56,76 +55,57 @@ def may_fork() -> bool:
 
 class SideProcess:
     """A process, forked from this one, that does some work and ends with it; `join` must be called.
+    What it prints goes nowhere.
 
     :param work: is given a function that tells this process something that can be pickled.
-    :param is_quiet: what it prints goes nowhere.
     :raises OSError: when there is no memory, or there are too many processes.
     """
 
-    def __init__(self, work: Callable[[Say], object], is_quiet: bool = True) -> None:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()  # or both would write what is left
-        self._messages, sender = Pipe(duplex=False)
-        parent = os.getpid()
-        try:
-            self._number = os.fork()
-        except OSError:
-            self._messages.close()
-            sender.close()
-            raise
-        if self._number == 0:
-            self._messages.close()
-            _run(work, sender.send, parent, is_quiet)
-        sender.close()
+    def __init__(self, work: Callable[[Say], object]) -> None:
+        from multiprocessing import get_context
 
-    def hear(self) -> Any:
-        """Return the next that it says; it is waited for.
+        context = get_context("fork")
+        self._messages, sender = context.Pipe(duplex=False)
+        self._process = context.Process(target=_run, args=(work, sender.send, os.getpid()))
+        try:
+            self._process.start()
+        finally:
+            sender.close()
+
+    def hear(self, seconds: float) -> Any:
+        """Return the next that it says.
 
         :raises EOFError: when it has ended.
+        :raises TimeoutError: when it says nothing in time.
         """
-        while not self._messages.poll(_LOOK):
-            pass  # a signal that comes just before a read is seen after it: so none lasts long
+        if not self._messages.poll(seconds):
+            raise TimeoutError
         try:
             return self._messages.recv()
         except OSError as error:  # it ended in the middle
             raise EOFError from error
 
-    def says_something(self, seconds: float) -> bool:
-        """Wait until it says something or has ended, and return whether it does in time."""
-        return self._messages.poll(seconds)
-
-    def signal(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
-        with suppress(ProcessLookupError):
-            os.kill(self._number, number)
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
 
     def join(self) -> int:
         """Wait until it has ended; return its exit code, negative for a signal."""
-        code = os.waitstatus_to_exitcode(os.waitpid(self._number, 0)[1])
+        self._process.join()
         self._messages.close()
-        return code
+        return self._process.exitcode or 0
 
 
-def _run(work: Callable[[Say], object], say: Say, parent: int, is_quiet: bool) -> NoReturn:
-    def interrupt(*_: object) -> None:
-        # A terminal tells both processes of Ctrl-C, and the other one may tell this one again.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
+def _run(work: Callable[[Say], object], say: Say, parent: int) -> None:
+    _end_with(parent)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):  # whoever reads the output of the other must see its end
+        os.dup2(nowhere, number)
+    gc.disable()  # it ends before that pays
     try:
-        _end_with(parent)
-        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-            signal.signal(signal.SIGINT, interrupt)
-        if is_quiet:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            for number in range(3):  # whoever reads the output of the other must see its end
-                os.dup2(nowhere, number)
-            gc.disable()  # it ends before that pays
         work(say)
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
     finally:
-        os._exit(0)
+        os._exit(0)  # without a word of what went wrong
 
 
 def _end_with(parent: int) -> None:

@@ -1,6 +1,5 @@
 """`QdrantEdgeDocumentStore` beyond what Haystack's conformance suite asks."""
 
-import asyncio
 import os
 import shutil
 import threading
@@ -328,20 +327,6 @@ def test_a_store_may_be_used_from_any_thread(store: Store) -> None:
         thread.join()
     assert failures == []
     assert store.count_documents() == 41
-
-
-def test_the_async_twins_do_what_the_others_do(store: Store) -> None:
-    async def use() -> None:
-        assert await store.write_documents_async([doc("a"), doc("b")]) == 2
-        with pytest.raises(DuplicateDocumentError):
-            await store.write_documents_async([doc("a")])
-        await store.write_documents_async([doc("a", "new")], DuplicatePolicy.OVERWRITE)
-        only_a = {"field": "id", "operator": "==", "value": "a"}
-        assert [d.content for d in await store.filter_documents_async(only_a)] == ["new"]
-        await store.delete_documents_async(["a"])
-        assert await store.count_documents_async() == 1
-
-    asyncio.run(use())
 
 
 # -- its address -----------------------------------------------------------------------

@@ -206,7 +206,7 @@ def test_a_damaged_second_form_is_passed_over(
     assert opened == ["shard"]
 
 
-@pytest.mark.parametrize("what", ["tempfile.TemporaryDirectory", "os.symlink"])
+@pytest.mark.parametrize("what", ["rag.stores.edge.narrow_shard.TemporaryDirectory", "os.symlink"])
 def test_where_no_such_folder_can_be_made_the_shard_is_opened_whole(
     index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:

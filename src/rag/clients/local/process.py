@@ -84,14 +84,14 @@ class ModelProcess:
         except OSError as error:
             raise self._error(f"failed ({error})") from error
         try:
-            if not process.says_something(self.seconds):
-                process.signal(signal.SIGKILL)
-                raise self._error(f"did not answer in {self.seconds:g} s")
             with suppress(EOFError):
-                result = process.hear()
+                result = process.hear(self.seconds)
                 if isinstance(result, Exception):
                     raise self._error(f"failed ({result})")
                 return result
+        except TimeoutError:
+            process.kill()
+            raise self._error(f"did not answer in {self.seconds:g} s") from None
         finally:
             code = process.join()
         raise self._ended(code)

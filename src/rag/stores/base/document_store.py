@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import wraps
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,18 +64,6 @@ def own_store(store: object) -> BaseDocumentStore:
         f"{kind.__module__}.{kind.__qualname__} is no store that rag can index or search",
         hint="Make one with rag.stores.get_document_store(config).",
     )
-
-
-def _off_the_event_loop(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the asynchronous form of a method: the same, in a thread."""
-
-    @wraps(method)
-    async def call(*arguments: Any, **named: Any) -> Any:
-        import asyncio  # takes 15 ms, and most programs have no event loop
-
-        return await asyncio.to_thread(method, *arguments, **named)
-
-    return call
 
 
 class BaseDocumentStore(NotCopied, ABC):
@@ -432,11 +419,6 @@ class BaseDocumentStore(NotCopied, ABC):
         if ids := [*map(point_id, document_ids)]:
             with self.mutex, self.counts.changing(ids):
                 self.delete_points(ids)
-
-    count_documents_async = _off_the_event_loop(count_documents)
-    filter_documents_async = _off_the_event_loop(filter_documents)
-    write_documents_async = _off_the_event_loop(write_documents)
-    delete_documents_async = _off_the_event_loop(delete_documents)
 
     # -- retrieval and ranking ---------------------------------------------------------
 

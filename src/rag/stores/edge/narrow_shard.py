@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rag.exceptions import UsageError
 from rag.index.shard_files import CONFIG, SORTED, TABLE
@@ -106,25 +106,32 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
     shard = shard.absolute()
     is_ours = all(os.access(path, os.W_OK) for path in (shard, shard / CONFIG) if path.exists())
     is_writable = is_ours and free_room(shard) >= _HOLES
-    if is_writable and not tables:
+    is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
+    places = _places() if not is_writable else (MEMORY,) if tables else ()
+    for place in places:
+        with suppress(OSError), ExitStack() as stack:
+            folder = stack.enter_context(
+                TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
+            )
+            _mirror(str(shard), folder, tables, is_linked)
+            if free_room(folder) < _HOLES:
+                continue
+            kept = stack.pop_all()
+            break
+    else:
+        if not is_ours:
+            raise UsageError(
+                f"the index at {shard.parent} may not be written, and there is no room for a copy"
+                " of what the engine must write",
+                hint="Make its folder writable, free some room in /tmp, or copy the index and name"
+                " the copy with RAG_DATA_DIR.",
+            )
+        if not is_writable:
+            raise disk_full(shard.parent, _HOLES)
         yield shard
         return
-    is_linked = _is_apart(shard, tables) if is_writable else _is_only_read
-    for place in (MEMORY,) if is_writable else _places():
-        if folder := _make_folder(place, shard, tables, is_linked):
-            with folder:
-                yield Path(folder.name)
-            return
-    if not is_ours:
-        raise UsageError(
-            f"the index at {shard.parent} may not be written, and there is no room for a copy of"
-            " what the engine must write",
-            hint="Make its folder writable, free some room in /tmp, or copy the index and name the"
-            " copy with RAG_DATA_DIR.",
-        )
-    if not is_writable:
-        raise disk_full(shard.parent, _HOLES)
-    yield shard
+    with kept:
+        yield Path(folder)
 
 
 def _places() -> Iterator[str]:
@@ -132,20 +139,6 @@ def _places() -> Iterator[str]:
     links takes many milliseconds on a disk."""
     named = (os.environ.get(name) for name in ("XDG_RUNTIME_DIR", "TMPDIR"))
     yield from filter(None, (MEMORY, *named, "/tmp", "/var/tmp"))
-
-
-def _make_folder(
-    place: str, shard: Path, tables: Mapping[str, bytes], is_linked: IsLinked
-) -> tempfile.TemporaryDirectory[str] | None:
-    """Return a folder in `place` that stands for the shard, `None` where there is no room."""
-    with suppress(OSError):
-        folder = tempfile.TemporaryDirectory(prefix=LINKED, dir=place, ignore_cleanup_errors=True)
-        with suppress(OSError):
-            _mirror(str(shard), folder.name, tables, is_linked)
-            if free_room(folder.name) >= _HOLES:
-                return folder
-        folder.cleanup()
-    return None
 
 
 def _mirror(source: str, target: str, tables: Mapping[str, bytes], is_linked: IsLinked) -> None:

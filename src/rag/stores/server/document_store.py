@@ -16,6 +16,7 @@ from rag.exceptions import (
     StoreConnectionError,
     UsageError,
 )
+from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.document_store import BaseDocumentStore
@@ -93,7 +94,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         self._catalog = Catalog(self._rest)
         self._head: Head | None = None  # of the catalog, where this machine writes
         self._refreshed = -_FRESH
-        self._description: Json | None = None  # of the collection, while a snapshot is pinned
 
     def to_dict(self) -> dict[str, Any]:
         from haystack import default_to_dict
@@ -261,12 +261,8 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     # -- the collection ----------------------------------------------------------------
 
     def _describe(self) -> Json | None:
-        """Return the description of the collection, `None` when there is none; a reader asks once
-        for each pinned snapshot."""
-        if self._description and not self.reads_work:
-            return self._description
+        """Return the description of the collection, `None` when there is none."""
         description: Json | None = self._ask("GET", "", allowed=404)
-        self._description = description if self._pins else None
         return description
 
     def _complete_collection(self, description: Json | None) -> None:
@@ -293,6 +289,9 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     @property
     def embedding_dim(self) -> int | None:
+        if manifest := self.manifest():  # it tells without a request
+            embedded = read_embedded(manifest)
+            return embedded.space.dimension if embedded and embedded.embedded else None
         with self._reading() as is_there:
             description = self._describe() if is_there else None
             params = description["config"]["params"] if description else {}
@@ -320,16 +319,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     @property
     def is_readable(self) -> bool:
         return self.reads_work or self._hold() is not None
-
-    @contextmanager
-    def pinned(self) -> Iterator[None]:
-        try:
-            with super().pinned():
-                yield
-        finally:
-            with self.mutex:
-                if not self._pins:
-                    self._description = None
 
     def _hold(self) -> IndexSnapshot | None:
         """Return the snapshot to read, once the server was asked whether there is a newer one."""

@@ -69,19 +69,19 @@ class Machine:
 
         :raises OSError: when the folder cannot be written.
         """
-        folder, name = _home_of(directory), socket.gethostname()[:_LONGEST_NAME]
-        if not _machine_id(folder):
+        folder, name = directory.home or directory.path, socket.gethostname()[:_LONGEST_NAME]
+        if not _machine_id(directory):
             claim_data_folder(folder)
             with changing(folder):  # another process may be faster
-                if not _machine_id(folder):
+                if not _machine_id(directory):
                     replace_durably(folder / _MACHINE, json.dumps({"id": new_id()}).encode())
-        return cls(_machine_id(folder), name or "a machine without a name")
+        return cls(_machine_id(directory), name or "a machine without a name")
 
 
 def is_written_here(directory: IndexDirectory) -> bool:
     """Return whether this machine writes an index, as far as that is known here."""
     mark = ServerMark.read(directory.path)
-    return mark is None or mark.machine in ("", _machine_id(_home_of(directory)))
+    return mark is None or mark.machine in ("", _machine_id(directory))
 
 
 def new_id() -> str:
@@ -94,13 +94,8 @@ def moment() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def _home_of(directory: IndexDirectory) -> Path:
-    """Return the folder that knows which machine this is."""
-    return directory.home or directory.path
-
-
-def _machine_id(folder: Path) -> str:
-    return _texts(folder / _MACHINE, "id").get("id", "")
+def _machine_id(directory: IndexDirectory) -> str:
+    return _texts((directory.home or directory.path) / _MACHINE, "id").get("id", "")
 
 
 def _texts(file: Path, *names: str) -> dict[str, str]:
