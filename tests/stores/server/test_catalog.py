@@ -89,8 +89,7 @@ def read(open_catalog: Callable[[], Catalog], tmp_path: Path) -> Callable[..., F
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are sent in parts of some 30,000 bytes."""
-    monkeypatch.setattr("rag.stores.server.catalog._READ", 1000)
-    monkeypatch.setattr("rag.stores.server.catalog._PART", 1)
+    monkeypatch.setattr("rag.stores.server.catalog._PART", 30_000)
 
 
 def stored(server: QdrantServer) -> set[Any]:
@@ -105,7 +104,7 @@ def test_large_files_go_in_several_requests(
     since = len(server.requests)
     head = publish(catalog, LARGE)
     sent = server.paths()[since:].count(f"PUT /collections/{NAME}/points")
-    assert sent == head.parts[FILES[0]] > 3
+    assert sent == head.parts > 3
     assert read() == LARGE
 
 
@@ -123,7 +122,7 @@ def test_what_killed_runs_left_and_points_of_others_go_with_the_next_catalog(
     server.engine.upsert(NAME, [models.PointStruct(id=5, vector={}, payload={"n": 5})])
     publish(catalog, NEW)
     assert read() == NEW
-    assert len(stored(server)) == 1 + 2 + 2  # the head, these parts, those before
+    assert len(stored(server)) == 1 + 1 + 1  # the head, this part, the one before
 
 
 def test_a_reader_that_began_before_can_end(
@@ -164,8 +163,6 @@ def test_a_damaged_part_is_said_to_be_one(
         {"index": 5},
         {"version": 7},
         {"parts": "abc"},
-        {"parts": {"../elsewhere": 1}},
-        {"parts": {FILES[0]: "1"}},
         {"revision": -1},
         {"revision": True},
         {"unfinished": "yes"},

@@ -13,14 +13,17 @@ fetches the catalog whenever the head names another version than it has.
 
 from __future__ import annotations
 
+import shutil
 import time
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from gzip import BadGzipFile
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -34,13 +37,12 @@ from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.rest import RestClient
 from rag.support.http_transport import brief
 
-FORMAT = 3
+FORMAT = 4
 FILES = (MANIFEST, FREQUENCIES)
 TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
 _HEAD = 0  # the id of its point
 _PARTS = UUID("5a3f6f0e-6d0b-4f0e-9d7e-2a4f3f1c8b52")
 _PART = 3_000_000  # compressed bytes of a part; a server takes 32 MB a request
-_READ = 1 << 20
 _LEVEL = 4  # of compression: half the time of zlib's default, 3 % more bytes
 _WAITED = {"wait": "true"}
 # Through one copy, the same for all who write, unless it is known to be gone. ("strong" would fail
@@ -58,7 +60,7 @@ class Head:
     :param machine: the id of the one that writes; `name` is its name, `since` when it began.
     :param version: that of the catalog; "" before the first was published.
     :param before: the version before.
-    :param parts: of how many parts each file is made; `parts_before` those of the version before.
+    :param parts: of how many parts it is made.
     :param points: how many points belong to it.
     :param revision: of its manifest.
     :param published: when, as ISO text.
@@ -72,8 +74,7 @@ class Head:
     format: int = FORMAT
     version: str = ""
     before: str = ""
-    parts: Mapping[str, int] = field(default_factory=dict)
-    parts_before: Mapping[str, int] = field(default_factory=dict)
+    parts: int = 0
     points: int = 0
     revision: int = 0
     published: str = ""
@@ -85,14 +86,13 @@ class Head:
 
         :raises ValueError: when it is none.
         """
+        if payload.get("format") != FORMAT:  # an older program counted parts otherwise
+            payload = {**payload, "parts": 0}
         plain = asdict(cls(""))
         values = {name: payload.get(name, value) for name, value in plain.items()}
         wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
         if wrong or not 0 <= values["revision"] < 1 << 53:
             raise ValueError(f"wrong in its head: {', '.join(wrong) or 'revision'}")
-        for parts in (values["parts"], values["parts_before"]):
-            if not {*parts} <= {*FILES} or not all(type(n) is int for n in parts.values()):
-                raise ValueError("wrong in its head: the files")
         return cls(**values | {"name": brief(values["name"])})
 
     def mark(self, work: str) -> ServerMark:
@@ -102,15 +102,6 @@ class Head:
         """
         owner = {"machine": self.machine, "name": self.name, "since": self.since}
         return ServerMark(self.index, self.version, work, **owner)
-
-    def part_ids(self) -> list[str]:
-        """Return the ids of the points of this version of the catalog, and of the one before."""
-        return [
-            part_id(version, name, number)
-            for version, parts in ((self.version, self.parts), (self.before, self.parts_before))
-            for name, count in parts.items()
-            for number in range(count)
-        ]
 
 
 class ChangedError(Exception):
@@ -237,33 +228,35 @@ class Catalog:
 
     def is_whole(self, head: Head) -> bool:
         """Return whether the server has all parts of a catalog."""
-        ids = replace(head, parts_before={}).part_ids()
-        return head.format == FORMAT and self._count({"must": [{"has_id": ids}]}) == len(ids)
+        ours = {"must": [{"key": "version", "match": {"value": head.version}}]}
+        return head.format == FORMAT and self._count(ours) == head.parts + 1  # and the head
 
     def send(self, head: Head, folder: Path, version: str) -> dict[str, Any]:
         """Send the files in a folder; return what the head says once they are the catalog."""
-        paths = [folder / name for name in FILES]
-        parts = {path.name: self._send(version, path) for path in paths if path.exists()}
-        before = {"before": head.version, "parts_before": head.parts}
-        return {"version": version, "parts": parts, **before}
+        import tarfile
+
+        number = 0
+        with TemporaryFile() as packed:
+            with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=_LEVEL) as archive:
+                for path in (folder / name for name in FILES):
+                    if path.exists():
+                        archive.add(path, path.name)
+            packed.seek(0)
+            while content := packed.read(_PART):
+                payload = {"version": version, "part": b64encode(content).decode("ascii")}
+                point = {"id": part_id(version, number), "vector": {}, "payload": payload}
+                path = f"{self._path}/points"
+                self._client.request("PUT", path, {"points": [point]}, params=_WAITED)
+                number += 1
+        return {"version": version, "parts": number, "before": head.version}
 
     def sweep(self, head: Head) -> None:
-        """Delete all parts but those of a head, which is the catalog's: whoever is refused to
-        change it may have no right to delete."""
-        kept = {"must_not": [{"has_id": [_HEAD, *head.part_ids()]}]}
+        """Delete all parts but those of a head, which is the catalog's, and of the one before:
+        whoever is refused to change it may have no right to delete."""
+        kept = {"key": "version", "match": {"any": [head.version, head.before]}}
+        body = {"filter": {"must_not": [{"has_id": [_HEAD]}, kept]}}
         with suppress(httpx.HTTPError):  # the next time will do
-            path = f"{self._path}/points/delete"
-            self._client.request("POST", path, {"filter": kept}, params=_WAITED)
-
-    def _send(self, version: str, path: Path) -> int:
-        """Send a file; return in how many parts."""
-        for number, content in enumerate(_compressed(path)):
-            data = b64encode(content).decode("ascii")
-            identity = part_id(version, path.name, number)
-            point = {"id": identity, "vector": {}, "payload": {"part": data}}
-            body = {"points": [point]}
-            self._client.request("PUT", f"{self._path}/points", body, params=_WAITED)
-        return number + 1
+            self._client.request("POST", f"{self._path}/points/delete", body, params=_WAITED)
 
     def fetch(self, head: Head, folder: Path) -> None:
         """Write the files of a catalog into a folder.
@@ -271,39 +264,31 @@ class Catalog:
         :raises KeyError: when the server lacks a part.
         :raises IndexUnavailableError: when one is damaged.
         """
-        for name, count in head.parts.items():
-            inflate = zlib.decompressobj()
-            with (folder / name).open("wb") as file:
-                for number in range(count):
-                    payload = self._payload(part_id(head.version, name, number))
-                    if payload is None:
-                        raise KeyError(name)
-                    try:
-                        content = b64decode(str(payload.get("part")), validate=True)
-                        while content:  # a little may hold more than fits in memory
-                            file.write(inflate.decompress(content, _READ))
-                            content = inflate.unconsumed_tail
-                    except (ValueError, zlib.error) as error:
-                        raise self._damaged(error) from error
-            if not inflate.eof:
-                raise self._damaged(f"{name} ends too early")
+        import tarfile
+
+        with TemporaryFile() as packed:
+            for number in range(head.parts):
+                payload = self._payload(part_id(head.version, number))
+                if payload is None:
+                    raise KeyError(number)
+                try:
+                    packed.write(b64decode(str(payload.get("part")), validate=True))
+                except ValueError as error:
+                    raise self._damaged(error) from error
+            packed.seek(0)
+            try:
+                with tarfile.open(fileobj=packed, mode="r:gz") as archive:
+                    for file in archive:
+                        if file.name in FILES and (content := archive.extractfile(file)):
+                            with content, (folder / file.name).open("wb") as target:
+                                shutil.copyfileobj(content, target)
+            except (ValueError, EOFError, tarfile.TarError, zlib.error, BadGzipFile) as error:
+                raise self._damaged(error) from error
 
 
-def part_id(version: str, name: str, number: int) -> str:
-    """Return the id of the point that holds a part of a file."""
-    return str(uuid5(_PARTS, f"{version}/{name}/{number}"))
-
-
-def _compressed(path: Path) -> Iterator[bytes]:
-    """Yield a file, compressed, in parts: at least one."""
-    deflate, held = zlib.compressobj(_LEVEL), b""
-    with path.open("rb") as file:
-        while content := file.read(_READ):
-            held += deflate.compress(content)
-            if len(held) >= _PART:
-                yield held
-                held = b""
-    yield held + deflate.flush()
+def part_id(version: str, number: int) -> str:
+    """Return the id of the point that holds a part of a catalog."""
+    return str(uuid5(_PARTS, f"{version}/{number}"))
 
 
 @contextmanager
