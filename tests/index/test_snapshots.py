@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from property_examples import examples
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
-from rag.support.disk_space import copy_file, disk_usage
+from rag.support.disk_space import disk_usage
 from rag.support.owned_folders import make_owned
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -186,15 +183,6 @@ def test_the_next_snapshot_begins_as_the_current_one_and_shares_what_never_chang
         assert not any(same_files(index).values())
 
 
-def test_pages_that_still_grow_are_copied(index: IndexDirectory) -> None:
-    with index.writing():
-        lay_merged(index)
-        (index.work / SHARD / "segments/two/id_tracker.mappings").unlink()
-        index.publish(1, points=1)
-        index.begin_work()
-        assert not same_files(index)["payload_storage/page_0.dat"]
-
-
 def test_what_a_killed_writer_changed_is_forgotten(index: IndexDirectory) -> None:
     publish(index, 1, "first")
     with index.writing():
@@ -223,14 +211,6 @@ def test_what_a_killed_writer_left_half_copied_is_swept(index: IndexDirectory) -
     (half / SHARD).mkdir()
     publish(index, 2)
     assert not half.exists()
-
-
-def test_a_generation_that_was_never_announced_is_swept(index: IndexDirectory) -> None:
-    publish(index, 1)
-    shutil.copytree(index.path / "gen-1", index.path / "gen-2")
-    assert index.current() == "gen-1"
-    publish(index, 3)
-    assert snapshots(index) == ["gen-3"]
 
 
 # -- what readers meet -----------------------------------------------------------------
@@ -301,28 +281,6 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
 
 
 # -- sparse copies ---------------------------------------------------------------------
-
-
-PARTS = st.lists(
-    st.tuples(st.integers(0, 200_000), st.sampled_from([b"data", b"\0", None])), max_size=6
-)
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(parts=PARTS)
-def test_a_copy_has_the_same_bytes_and_takes_no_more_room(
-    parts: list[tuple[int, bytes | None]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("copy")
-    with (folder / "source").open("wb") as out:
-        for size, piece in parts:
-            out.write(piece * size) if piece else out.seek(size, os.SEEK_CUR)
-        out.truncate(out.tell())
-    copy_file(folder / "source", folder / "target")
-    assert (folder / "target").read_bytes() == (folder / "source").read_bytes()
-    data = sum(size * 4 for size, piece in parts if piece == b"data")
-    assert (folder / "target").stat().st_blocks * 512 <= data + (len(parts) + 1) * (64 << 10)
-    shutil.rmtree(folder)
 
 
 def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(

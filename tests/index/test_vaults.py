@@ -45,17 +45,6 @@ class TestRegistered:
         assert register(path, "work") == "work"
         assert configured_vaults(config) == {"work": path}
 
-    def test_a_folder_registered_twice_is_one_vault(self, register, folder, config):
-        path = folder("notes")
-        register(path)
-        assert register(path / ".." / "notes") == "notes"
-        assert len(configured_vaults(config)) == 1
-
-    def test_a_folder_keeps_its_name_when_none_is_given(self, register, folder):
-        path = folder("notes")
-        register(path, "work")
-        assert register(path) == "work"
-
     def test_two_folders_cannot_have_one_name(self, register, folder):
         register(folder("a/notes"))
         with pytest.raises(UsageError, match="exists already") as raised:
@@ -82,10 +71,6 @@ class TestRegistered:
         path.mkdir()
         with pytest.raises(UsageError, match="UTF-8"):
             register(path)
-
-    def test_names_are_kept_in_nfc(self, register, folder, config):
-        assert register(folder(f"x/{NFD}")) == NFC
-        assert list(configured_vaults(config)) == [NFC]
 
     def test_a_removed_vault_is_gone_and_its_folder_is_not(self, register, folder, config):
         path = folder("notes")

@@ -105,20 +105,6 @@ def test_what_is_changed_or_deleted_later_is_so_in_the_index(
     assert points(config) == points(fresh)
 
 
-def test_notes_added_later_join_those_that_are_there(
-    vault, config, refresh, points, tmp_path, cut
-) -> None:
-    cut(1200, 1)
-    refresh(v=vault)
-    for number in range(20):
-        (vault / f"new {number}.md").write_text(f"# New {number}\n\n{'delta ' * 40}")
-    report = refresh(v=vault)
-    assert (report.vaults["v"].added, report.notes) == (20, 60)
-    fresh = replace(config, data_dir=tmp_path / "fresh")
-    refresh(fresh, v=vault)
-    assert points(config) == points(fresh)
-
-
 def test_a_small_run_starts_no_process(vault, refresh, monkeypatch) -> None:
     monkeypatch.setattr(portions, "PythonProcess", None)
     assert refresh(v=vault).notes == 40
@@ -147,19 +133,6 @@ def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
 
 
 # -- what goes wrong -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_notes_that_cannot_be_read_are_told_and_the_others_indexed(
-    vault, refresh, cut, processes
-) -> None:
-    cut(1200, processes)
-    (vault / "05.md").unlink()
-    os.mkfifo(vault / "fifo.md")  # no note
-    original = (vault / "06.md").read_text()
-    (vault / "06.md").write_text(original.replace("title: Note 6", "title: Note: 6"))
-    report = refresh(v=vault).vaults["v"]
-    assert (report.added, [*report.problems]) == (39, ["06.md"])
 
 
 def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(

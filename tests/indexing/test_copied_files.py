@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
@@ -41,21 +39,6 @@ def test_few_files_and_files_of_several_times_are_no_copy(times: list[int]) -> N
 def test_what_was_found_stays_when_most_files_were_edited() -> None:
     found = spans_of_copies([1, 2, 3, 4, 5])
     assert spans_of_copies([1, 2, *range(MINUTE * 5, MINUTE * 50, MINUTE * 9)], found) == found
-
-
-def test_a_second_copy_is_another_minute() -> None:
-    first = spans_of_copies([1, 2, 3, 4, 5])
-    again = [9 * MINUTE + n for n in range(5)]
-    assert spans_of_copies(again, first) == (*first, (9 * MINUTE, 10 * MINUTE))
-
-
-@given(st.lists(st.integers(0, 20 * MINUTE), max_size=12))
-def test_what_is_found_once_is_found_again_and_nothing_else(times: list[int]) -> None:
-    found = spans_of_copies(times)
-    assert spans_of_copies(times, found) == found
-    for first, last in found:
-        count = sum(first <= time <= last for time in times)
-        assert count >= 5 and 2 * count > len(times)
 
 
 def test_a_time_outside_the_minutes_is_a_notes_own() -> None:
@@ -110,27 +93,3 @@ def test_it_stays_so_whatever_is_edited_later(clone, refresh, config, rebuild) -
     assert dates(config, "n0.md", "n4.md", "n5.md") == [
         *(("2026-03-05", "2026-03-05"), ("2026-03-09", "2026-03-09"), ("", ""))
     ]
-
-
-def test_notes_that_were_taken_for_others_are_read_again(clone, refresh, config) -> None:
-    more = sorted(clone.iterdir())[4:]
-    texts = {file: file.read_text() for file in more}
-    for file in more:
-        file.unlink()
-    refresh(work=clone)
-    assert dates(config, "n1.md") == [("2026-03-01", "2026-03-01")]
-    for file, text in texts.items():
-        file.write_text(text)
-        touch(file, CLONED)
-    report = refresh(work=clone)
-    assert dates(config, "n1.md") == [("", "")]
-    assert report.vaults["work"].changed == 0
-    assert not refresh(work=clone).published
-
-
-def test_large_vaults_are_read_alike(write_notes, refresh, config) -> None:
-    folder = write_notes("work", {f"n{i}.md": f"word{i} " * 20_000 for i in range(12)})
-    for file in folder.iterdir():
-        touch(file, CLONED)
-    refresh(work=folder)
-    assert dates(config, "n1.md") == [("", "")]

@@ -12,7 +12,7 @@ import pytest
 
 from qdrant_server import QdrantServer
 from rag.config import RAGConfig, StoreConfig
-from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.embedding_space import Embedded, Space, record_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
@@ -133,13 +133,6 @@ def test_vectors_of_another_size_take_the_place_of_the_old(
         assert (store.embedding_dim, store.count_embedded()) == (6, 12)
 
 
-@pytest.mark.usefixtures("small_pages")
-def test_it_tells_how_far_it_is(remote: RAGConfig, folder: Path) -> None:
-    told: list[tuple[int, int]] = []
-    copy_to_server(remote, lambda done, total: told.append((done, total)))
-    assert told == [(0, 12), (3, 12), (6, 12), (9, 12), (12, 12)]
-
-
 def stop(done: int, total: int) -> None:
     """Press Ctrl-C when half the points are copied."""
     if done == 6:
@@ -167,22 +160,10 @@ def test_after_a_copy_broken_off_rag_index_writes_all_that_it_overwrote(
     assert copy_to_server(remote).chunks == 12
 
 
-def test_a_damaged_working_copy_is_no_hindrance(remote: RAGConfig, folder: Path) -> None:
-    copy_to_server(remote)
-    (remote.index_dir / "work" / MANIFEST).write_bytes(b"no manifest" * 1000)
-    assert copy_to_server(remote).chunks == 12
-
-
 def test_without_a_server_it_says_how_to_name_one(config: RAGConfig) -> None:
     with pytest.raises(UsageError, match="no server is configured") as caught:
         copy_to_server(config)
     assert "RAG_STORE__URL" in caught.value.hint
-
-
-def test_without_an_index_there_is_nothing_to_copy(remote: RAGConfig, server: QdrantServer) -> None:
-    with pytest.raises(IndexUnavailableError, match="no embedded index"):
-        copy_to_server(remote)
-    assert server.requests == []
 
 
 def test_an_index_of_another_version_is_not_copied(
@@ -191,12 +172,3 @@ def test_an_index_of_another_version_is_not_copied(
     monkeypatch.setattr("rag.index.manifest.SCHEMA_VERSION", 99)
     with pytest.raises(IndexUnavailableError, match="another version"):
         copy_to_server(remote)
-
-
-def test_while_another_process_writes_the_copy_waits_its_turn(
-    remote: RAGConfig, folder: Path
-) -> None:
-    with get_document_store(remote) as store:
-        store.begin_writing()
-        with pytest.raises(LockedError):
-            copy_to_server(remote)

@@ -6,11 +6,9 @@ import math
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,10 +24,9 @@ from rag.index import background
 from rag.index.background import background_texts, read_background
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.manifest import UNEMBEDDED, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS
 from rag.indexing.run import IndexRun
-from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 from rag.support.vector_digest import TEXTS
 
@@ -141,10 +138,6 @@ class TestTheFirstTime:
         assert (told[0], told[-1]) == ((0, CHUNKS), (CHUNKS, CHUNKS))
         assert told == sorted(told)
 
-    def test_the_document_prefix_is_sent_but_no_query_prefix(self, work, embed, with_ollama, sent):
-        embed(with_ollama(document_prefix="doc: ", query_prefix="query: "), work=work)
-        assert all(text.startswith("doc: ") for text in sent())
-
     def test_without_the_model_the_words_are_published(
         self, work, embed, with_ollama, server, titles
     ):
@@ -195,15 +188,6 @@ class TestOnlyWhatIsNew:
         assert sent() == ["Kettle\nDescaling\nUse lemon juice."]
         assert (report.embedding.made, counts(with_ollama())[:2]) == (1, (CHUNKS, CHUNKS))
 
-    def test_a_section_put_before_others_moves_them_and_is_all_that_is_sent(
-        self, work, embed, with_ollama, sent
-    ):
-        moved = "# Kettle\n\nNew.\n\n## Before\n\nFirst.\n\n## Descaling\n\nUse vinegar.\n"
-        (work / "kettle.md").write_text(moved)
-        embed(work=work)
-        assert sent() == ["Kettle\nBefore\nFirst.", "Kettle\nNew."]
-        assert counts(with_ollama())[1] == CHUNKS + 1
-
     @pytest.mark.parametrize("target", ["moved/kettle.md", "boiler.md"])
     def test_nothing_of_a_renamed_note(self, work, embed, with_ollama, server, target):
         asked = len(server.requests())
@@ -222,27 +206,6 @@ class TestOnlyWhatIsNew:
         assert after.keys() == before.keys()
         assert all(after[key] == pytest.approx(before[key], abs=1e-2) for key in before)
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
-
-    def test_nothing_of_an_index_of_a_former_layout(self, work, embed, with_ollama, server):
-        asked = len(server.requests())
-        directory = IndexDirectory(with_ollama().index_dir)
-        path = directory.path / str(directory.current()) / MANIFEST
-        with closing(sqlite3.connect(path)) as manifest, manifest:
-            manifest.execute("UPDATE meta SET value = replace(value, 'schema', 'former')")
-        report = embed(work=work)
-        assert "changed how notes are indexed: the index is rebuilt" in report.notices[0]
-        assert len(server.requests()) == asked
-        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
-
-    def test_nothing_when_notes_are_only_deleted_though_the_server_is_gone(
-        self, work, embed, with_ollama
-    ):
-        (work / "tea.md").unlink()
-        with refused() as url:
-            report = embed(with_ollama(url=url), work=work)
-        assert (report.published, report.embedding) == (True, None)
-        assert counts(with_ollama()) == (CHUNKS - 1, CHUNKS - 1, 0, 0)
-        assert not is_marked(with_ollama())
 
     def test_known_vectors_come_in_with_the_words_when_no_embedding_is_wanted(
         self, work, refresh, with_ollama
@@ -435,15 +398,6 @@ class TestAModelThatReadsEnglishOnly:
         found = facts(english)
         assert found and found.share == 1
 
-    def test_readers_learn_of_new_notes_that_it_cannot_read(
-        self, write_notes, work, embed, english
-    ):
-        embed(english, work=work)
-        write_notes("work", {f"{n}.md": f"# 茶{n}\n\n緑茶を淹れる。" for n in range(9)})
-        embed(english, work=work)
-        found = facts(english)
-        assert found and (found.unreadable, found.share) == (10, 1)
-
 
 class TestFilesThatAreHarmed:
     @pytest.fixture(autouse=True)
@@ -469,22 +423,6 @@ class TestFilesThatAreHarmed:
             cache.write_bytes(changed.get(harm, b""))
         report = embed(rebuild=True, work=work)
         assert (report.embedding.made, len(sent())) == (CHUNKS, CHUNKS)
-        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
-
-    def test_vectors_lost_from_the_store_are_noticed_and_come_back_from_the_kept_ones(
-        self, work, embed, with_ollama, sent
-    ):
-        with get_document_store(with_ollama()) as store:
-            store.begin_writing()
-            store.drop_embeddings()
-            store.publish()
-            response = search(create_search_pipeline(store, with_ollama()), "kettle")
-        with get_document_store(with_ollama()) as store:
-            response = search(create_search_pipeline(store, with_ollama()), "kettle")
-        assert (response.mode, response.total > 0) == ("lexical", True)
-        assert "lost its embeddings" in response.notices[0] and "--embed" in response.notices[0]
-        report = embed(reembed=True, work=work)
-        assert (report.embedding.reused, report.published, sent()) == (CHUNKS, True, [])
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
 
     def test_a_lost_snapshot_is_made_again_with_its_vectors(self, work, embed, with_ollama, sent):
@@ -606,15 +544,3 @@ class TestTextsOnAnything:
         assert made is not None and made.passages.shape[0] == len(background_texts().passages)
         embed(config, work=work)
         assert sent() == []
-
-    def test_an_index_of_an_older_program_gets_them_and_nothing_is_embedded_anew(
-        self, work, embed, with_ollama, monkeypatch
-    ) -> None:
-        config = with_ollama()
-        with monkeypatch.context() as older:
-            older.setattr(background, "_FEW", 10**6)
-            embed(config, work=work)
-        report = embed(config, work=work)
-        assert report.embedding is not None and report.embedding.made == 0
-        with published_manifest(IndexDirectory(config.index_dir)) as manifest:
-            assert read_background(manifest) is not None

@@ -19,9 +19,7 @@ from property_examples import examples
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, LockedError
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
-from rag.indexing import note_reader
 from rag.indexing.pipeline import create_indexing_pipeline
-from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 
@@ -168,22 +166,6 @@ class TestNotesThatCannotBeRead:
         assert refresh(work=work).vaults["work"].failed
         assert snapshot(config) == before
 
-    def test_a_note_that_vanished_after_it_was_listed_is_passed_over(
-        self, work, refresh, monkeypatch, titles, config
-    ):
-        import rag.indexing.run as module
-
-        read = module.read_file
-
-        def vanish(root, vault, file, *settings):
-            if file.path == "a.md":
-                (work / "a.md").unlink(missing_ok=True)
-            return read(root, vault, file, *settings)
-
-        monkeypatch.setattr(module, "read_file", vanish)
-        assert not refresh(work=work).incomplete
-        assert titles(config) == {"B"}
-
 
 class TestKilledRuns:
     """A kill is played by an exception that nothing of ours catches, then a fresh run."""
@@ -221,20 +203,6 @@ class TestKilledRuns:
                     index.publish()
 
         return run
-
-    @pytest.mark.sampled
-    @pytest.mark.parametrize(
-        ("where", "call"),
-        [("run", 1), ("run", 3), ("delete_documents", 1), ("delete_documents", 2), ("publish", 1)],
-    )
-    def test_a_first_run_is_completed(
-        self, many, kill, refresh, points, clean, config, where, call
-    ):
-        kill(many, where, call)
-        assert snapshot(config) is None
-        report = refresh(work=many)
-        assert (report.published, report.notices) == (True, [])
-        assert points(config) == clean(work=many)
 
     @pytest.mark.sampled
     @pytest.mark.parametrize(
@@ -308,18 +276,6 @@ class TestRebuilds:
         (both["work"] / "new.md").write_text("new")
         report = refresh(**both)
         assert ["rebuilt" in notice for notice in report.notices] == [True]
-        assert points(config) == clean(**both)
-
-    @pytest.mark.parametrize("lost", ["tracker.dat", "page_0.dat", "status.dat"])
-    def test_what_readers_lost_is_written_anew_though_no_note_changed(
-        self, both, refresh, config, points, clean, lost
-    ):
-        shard = config.index_dir / str(IndexDirectory(config.index_dir).current()) / SHARD
-        for file in shard.rglob(lost):
-            os.truncate(file, 10)
-        report = refresh(**both)
-        assert report.published
-        assert [lost in notice for notice in report.notices] == [True]
         assert points(config) == clean(**both)
 
     @pytest.mark.parametrize("changed", ["work", "home", ""])
@@ -422,14 +378,3 @@ def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(
         fresh = RAGConfig(data_dir=Path(base) / "fresh")
         refresh(config=fresh, v=folder)
         assert points(grown) == points(fresh)
-
-
-def test_many_files_written_just_before_are_read_a_second_time_once(
-    write_notes: Callable[..., Path],
-    refresh: Callable[..., RunReport],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder = write_notes("work", {f"{n}.md": f"note {n}" for n in range(320)})
-    refresh(work=folder)
-    monkeypatch.setattr(note_reader, "_RACY_NS", 0)  # as if some seconds had passed
-    assert [refresh(work=folder).published for _ in range(2)] == [True, False]

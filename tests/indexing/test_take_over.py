@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,12 @@ from rag.app.requests import SyncRequest
 from rag.app.sync import sync
 from rag.app.vaults import remove_vault
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
-from rag.exceptions import IndexingError, LockedError, StoreConnectionError, UsageError
-from rag.index.snapshots import MANIFEST
+from rag.exceptions import IndexingError, LockedError, UsageError
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.indexing.server import take_over
 from rag.stores import open_directory
 from rag.stores.server.catalog import Catalog
-from rag.stores.server.identity import ServerMark
 from rag.stores.server.rest import RestClient
 
 WRITE = "PUT /collections/obsidian_knowledge/points"
@@ -219,25 +217,6 @@ def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(
     assert Machine(laptop).head().unfinished
 
 
-def test_wherever_the_server_fails_the_next_try_takes_over(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, server: QdrantServer
-) -> None:
-    index(desk, folder)
-    machine = Machine(laptop).id
-    for number in range(20):
-        server.fail("hangup", after=number)
-        done = False
-        with suppress(StoreConnectionError):
-            take_over(laptop, open_directory(laptop))
-            done = True
-        server.fail("")
-        assert Machine(laptop).head().machine == machine or not done
-        if done:
-            break
-    assert number > 3
-    assert not index(laptop, folder).touched
-
-
 # -- while a run goes on ---------------------------------------------------------------
 
 
@@ -271,18 +250,3 @@ def test_the_run_that_was_taken_over_stops(
         with pytest.raises(LockedError, match="has taken over"):
             run.index_vault("work", folder)
     assert points(laptop) == before
-
-
-def test_the_staging_index_of_the_former_owner_is_not_gone_on_with(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, age: Any, points: Callable[[RAGConfig], Any]
-) -> None:
-    index(desk, folder)
-    edit(folder, age)
-    index(laptop, folder, take_over=True)
-    (folder / "note 3.md").unlink()
-    index(laptop, folder, prune=True)
-    index(desk, folder, take_over=True)
-    mark = ServerMark.read(desk.index_dir)
-    assert mark is not None and mark.work == mark.version
-    assert points(desk) == points(laptop) and len(points(desk)) == 11
-    assert (desk.index_dir / "work" / MANIFEST).exists()

@@ -11,7 +11,7 @@ import pytest
 
 from rag.context import FactFile, MemoryEntry
 from rag.qa.sessions import Turn, new_session
-from rag.support.durable_files import replace_durably, sync_folder, sync_tree
+from rag.support.durable_files import replace_durably, sync_tree
 
 
 @pytest.fixture
@@ -82,13 +82,6 @@ class TestReplacing:
             replace_durably(tmp_path / "list", b"new")
         assert (tmp_path / "list").read_bytes() == b"old"
 
-    def test_a_link_in_the_way_is_not_followed(self, tmp_path: Path) -> None:
-        (tmp_path / "mine").write_bytes(b"mine")
-        (tmp_path / ".list.tmp").symlink_to(tmp_path / "mine")
-        replace_durably(tmp_path / "list", b"new")
-        assert (tmp_path / "mine").read_bytes() == b"mine"
-        assert (tmp_path / "list").read_bytes() == b"new"
-
 
 class TestSyncing:
     def test_a_tree_is_synced_to_the_last_file_and_folder(
@@ -111,9 +104,3 @@ class TestSyncing:
         failing(errno.EIO)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             sync_tree(tmp_path)
-
-    def test_a_file_system_without_such_a_call_needs_none(
-        self, tmp_path: Path, failing: Callable[[int], None]
-    ) -> None:
-        failing(errno.EINVAL)
-        sync_folder(tmp_path)

@@ -58,17 +58,6 @@ def test_what_a_full_disk_causes_is_said_to_be_the_disk(tmp_path: Path, error: E
     assert raised.value.exit_code == 5
 
 
-def test_a_database_that_got_no_room_is_not_damaged(tmp_path: Path) -> None:
-    with (
-        pytest.raises(DiskFullError),
-        room.disk_in_view(tmp_path),
-        sqlite3.connect(tmp_path / "db") as db,
-    ):
-        db.execute("PRAGMA max_page_count = 2")
-        db.execute("CREATE TABLE t (x)")
-        db.execute("INSERT INTO t VALUES (zeroblob(100000))")
-
-
 @pytest.mark.parametrize(
     ("error", "is_disk"),
     [

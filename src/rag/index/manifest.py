@@ -142,9 +142,14 @@ class Manifest:
 
     # -- facts about the whole ---------------------------------------------------------
 
-    def get(self, key: str, default: str = "") -> str:
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    def _value(self, query: str, *values: Any, default: Any = "") -> Any:
+        """Return the one value that a query selects."""
+        row = self._db.execute(query, values).fetchone()
         return row[0] if row else default
+
+    def get(self, key: str, default: str = "") -> str:
+        value: str = self._value("SELECT value FROM meta WHERE key = ?", key, default=default)
+        return value
 
     def set(self, **facts: str) -> None:
         if news := {key: value for key, value in facts.items() if self.get(key) != value}:
@@ -161,15 +166,13 @@ class Manifest:
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return the number of notes and chunks by vault."""
-        rows = self._db.execute(
-            f"SELECT vault, count(*), sum(length(chunks)) / {CHUNK} FROM notes"
-            " WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault"
-        )
+        query = f"SELECT vault, count(*), sum(length(chunks)) / {CHUNK} FROM notes"
+        rows = self._db.execute(f"{query} WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault")
         return {vault: (notes, chunks) for vault, notes, chunks in rows}
 
     def rows(self) -> int:
         """Return the number of notes of all vaults, those without chunks too; at once."""
-        return int(self._db.execute("SELECT count(*) FROM notes").fetchone()[0])
+        return int(self._value("SELECT count(*) FROM notes"))
 
     def totals(self) -> tuple[int, int]:
         """Return the number of notes and chunks of all vaults."""
@@ -188,8 +191,7 @@ class Manifest:
 
     def expected_points(self) -> int:
         """Return how many points the shard must hold."""
-        size = self._db.execute("SELECT total(length(chunks)) FROM notes").fetchone()[0]
-        return int(size) // CHUNK
+        return int(self._value("SELECT total(length(chunks)) FROM notes")) // CHUNK
 
     # -- notes -------------------------------------------------------------------------
 
@@ -204,12 +206,9 @@ class Manifest:
 
     def count_undated(self, vault: str, first: int, last: int) -> int:
         """Return how many notes lack a date, of those whose files were written within a time."""
-        rows = self._db.execute(
-            "SELECT count(*) FROM notes WHERE vault = ? AND mtime_ns BETWEEN ? AND ?"
-            " AND '' IN (created, modified) AND length(chunks) > 0",
-            (vault, first, last),
-        )
-        return int(rows.fetchone()[0])
+        where = "vault = ? AND mtime_ns BETWEEN ? AND ? AND '' IN (created, modified)"
+        query = f"SELECT count(*) FROM notes WHERE {where} AND length(chunks) > 0"
+        return int(self._value(query, vault, first, last))
 
     def count_without_date(self, vaults: Collection[str] | None) -> int:
         """Return how many notes have no date of creation.
@@ -240,8 +239,7 @@ class Manifest:
 
     def note_id(self, vault: str, path: str) -> str:
         """Return the id of a note; empty where there is none."""
-        rows = self._db.execute("SELECT id FROM notes WHERE vault = ? AND path = ?", (vault, path))
-        return str((rows.fetchone() or [""])[0])
+        return str(self._value("SELECT id FROM notes WHERE vault = ? AND path = ?", vault, path))
 
     def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
         """Yield the notes that an SQL condition selects, by vault and path."""
@@ -264,35 +262,22 @@ class Manifest:
 
     def notes_by_chunk(self) -> dict[bytes, str]:
         """Return the id of the note of every chunk, by the chunk's id as 16 bytes."""
-        rows = self._db.execute("SELECT id, chunks FROM notes")
-        return {
-            blob[at : at + _UUID]: identity
-            for identity, blob in rows
-            for at in range(0, len(blob), CHUNK)
-        }
+        rows = self._db.execute("SELECT chunks, id FROM notes")
+        return {chunk: note for blob, note in rows for chunk in _chunk_ids(blob)}
 
     def notes_of(self, chunks: Collection[str]) -> Counter[tuple[str, str]]:
         """Return vault and path of the notes that some chunks are of, and how many of them each
         has."""
         wanted = {UUID(identity).bytes for identity in chunks}
-        rows = self._db.execute("SELECT vault, path, chunks FROM notes ORDER BY vault, path")
-        return Counter(
-            (vault, path)
-            for vault, path, blob in rows
-            for at in range(0, len(blob), CHUNK)
-            if blob[at : at + _UUID] in wanted
-        )
+        rows = self._db.execute("SELECT chunks, vault, path FROM notes ORDER BY vault, path")
+        return Counter(tuple(note) for blob, *note in rows for _ in wanted & {*_chunk_ids(blob)})
 
     def chunks_newest_first(self) -> list[str]:
         """Return the ids of all chunks, first those of the notes that were modified last."""
         rows = self._db.execute(
             "SELECT chunks FROM notes ORDER BY modified DESC, mtime_ns DESC, vault, path"
         )
-        return [
-            str(UUID(bytes=blob[at : at + _UUID]))
-            for (blob,) in rows
-            for at in range(0, len(blob), CHUNK)
-        ]
+        return [str(UUID(bytes=chunk)) for (blob,) in rows for chunk in _chunk_ids(blob)]
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""
@@ -391,6 +376,11 @@ class Manifest:
             self._before.append(self._db)
             self._db = _connect_written(path, is_synced=False)
         return self._db
+
+
+def _chunk_ids(blob: bytes) -> Iterator[bytes]:
+    """Yield the ids, as 16 bytes, of what the column `chunks` holds."""
+    return (blob[at : at + _UUID] for at in range(0, len(blob), CHUNK))
 
 
 def fingerprint(config: RAGConfig) -> str:

@@ -93,11 +93,7 @@ def append(descriptor: int, line: bytes) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make the names in a folder safe: what was made, renamed or removed there."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        _sync(descriptor, to_the_disk=True)
-    finally:
-        os.close(descriptor)
+    _sync_path(path, os.O_DIRECTORY, to_the_disk=True)
 
 
 def sync_tree(folder: Path) -> None:
@@ -108,20 +104,19 @@ def sync_tree(folder: Path) -> None:
         f"{base}/{name}" for base, folders, names in os.walk(folder) for name in folders + names
     ]
     with ThreadPoolExecutor(_THREADS) as threads:
-        for _ in threads.map(_sync_path, paths):
-            pass  # to raise what they raised
+        [*threads.map(_sync_path, paths)]  # raises what they raised
     sync_folder(folder)
 
 
-def _sync_path(path: str) -> None:
+def _sync_path(path: str | Path, flags: int = os.O_NOFOLLOW, to_the_disk: bool = False) -> None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             return  # a link has no content of its own; a socket is none of ours
         raise
     try:
-        _sync(descriptor)
+        _sync(descriptor, to_the_disk)
     finally:
         os.close(descriptor)
 

@@ -30,10 +30,7 @@ _NOTHING = re.compile(r"(?!)")
 
 def claim_data_folder(folder: Path) -> None:
     """Make the data folder ours, and for its owner's eyes only; it is made when it is missing.
-
-    :raises UsageError: when it holds files that are not ours.
-    :raises OSError: when it cannot be made.
-    """
+    Errors are those of `check_data_folder`."""
     check_data_folder(folder)
     _claim(folder)
 
@@ -105,17 +102,13 @@ def _claim(folder: Path) -> None:
     if not is_marked(folder):
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # another process was faster
+            with open(folder / MARK, "xb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+                file.write(_TEXT)
+            sync_folder(folder)
         for path in missing:
             with suppress(PermissionError):  # what may be written to and not read cannot be synced
                 sync_folder(path.parent)
-        with suppress(FileExistsError):  # another process was faster
-            descriptor = os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                os.write(descriptor, _TEXT)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            sync_folder(folder)
     narrow(folder)
 
 

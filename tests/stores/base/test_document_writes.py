@@ -8,7 +8,6 @@ from rag.exceptions import IndexUnavailableError
 from rag.stores import QdrantEdgeDocumentStore
 
 Store = QdrantEdgeDocumentStore
-WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
 
 
 def doc(name: str, vault: str = "work", embedding: list[float] | None = None) -> Document:
@@ -89,19 +88,3 @@ def test_quantized_embeddings_keep_a_hundredth(path: str) -> None:
 
 
 # -- any number of queries at once -----------------------------------------------------
-
-
-def test_each_of_several_queries_finds_what_it_finds_alone(store: Store) -> None:
-    store.write_documents(
-        [doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
-    )
-    words, nothing = SparseEmbedding([1], [1.0]), SparseEmbedding([], [])
-    lists = store.find_lists([(words, 2), (nothing, 5), ([1.0, 0.1], 1), (words, 1)], WORK)
-    assert [[c.id for c in found] for found in lists] == [
-        [c.id for c in store.find_candidates(words, WORK, 2)],
-        [],
-        ["a"],
-        [c.id for c in store.find_candidates(words, WORK, 1)],
-    ]
-    assert store.find_lists([]) == []
-    assert store.find_lists([(nothing, 5)]) == [[]]

@@ -153,42 +153,4 @@ def test_documents_without_a_date_are_listed_after_the_others(store: Store) -> N
     assert ids(store.newest(top_k=1)) == ["dated"]
 
 
-def test_chunks_of_a_note_are_listed_beside_each_other_where_notes_have_one_date(
-    store: Store,
-) -> None:
-    notes = [str(uuid.UUID(int=n)) for n in (1, 2, 3)]
-    store.write_documents(
-        [doc(f"{n} {i}", file_id=n, created="2025-01-01") for i in range(3) for n in notes]
-    )
-    listed = [candidate.note for candidate in store.newest()]
-    assert listed == [note for note in notes for _ in range(3)]
-
-
 # -- before and after publishing -------------------------------------------------------
-
-
-def answers(store: Store) -> list[Any]:
-    asked = query(d1=1.0, d2=0.5)
-    scores = [
-        {name: pytest.approx(score, rel=1e-5) for name, score in found.items()}
-        for found in store.score_dimensions(asked, ["1", "5"])
-    ]
-    return [
-        [(c.id, pytest.approx(c.score, rel=1e-5)) for c in store.find_candidates(asked)],
-        [d.content for d in store.get_documents(["9", "3"])],
-        sorted(ids(holding(store, 2))),
-        scores,
-        store.newest(top_k=3),
-    ]
-
-
-def test_a_published_index_answers_as_the_working_copy_does(store: Store) -> None:
-    store.write_documents(
-        [doc(str(n), (1, 1.0 + n), (2 + n % 3, 2.0), created=f"20{n}-01-01") for n in range(10, 40)]
-        + [doc(str(n), (1, 1.0 + n), created=f"200{n}-01-01") for n in range(2, 10)]
-    )
-    before = answers(store)
-    store.publish()
-    store.close()
-    with type(store).from_dict(store.to_dict()) as reader:
-        assert answers(reader) == before

@@ -103,18 +103,6 @@ def test_an_embedding_of_another_dimension_is_refused_with_all_of_its_call(
     assert ids(store.filter_documents()) == ids(first)
 
 
-@pytest.mark.parametrize(
-    ("similarity", "expected"),
-    [("cosine", [0.6, 0.8]), ("dot_product", [3.0, 4.0]), ("l2", [3.0, 4.0])],
-)
-def test_only_cosine_keeps_embeddings_as_unit_vectors(
-    path: str, similarity: str, expected: list[float]
-) -> None:
-    with Store(path, similarity) as store:
-        store.write_documents([doc("a", embedding=[3.0, 4.0])])
-        assert store.filter_documents()[0].embedding == pytest.approx(expected)
-
-
 # -- searching -------------------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from haystack.dataclasses import Document
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
@@ -205,22 +204,3 @@ def test_a_publish_in_the_middle_of_a_search_changes_nothing(
 
 
 # -- merging as points come ------------------------------------------------------------
-
-
-@pytest.fixture
-def merge_every_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.stores.edge.document_store._MERGE_EVERY", 10)
-
-
-def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_every_10: None) -> None:
-    def ranked(n: int) -> Document:
-        return Document(
-            id=str(n), embedding=[1.0, n], sparse_embedding=SparseEmbedding([1], [1.0 + n])
-        )
-
-    for start in range(0, 36, 6):
-        store.write_documents([ranked(n) for n in range(start, start + 6)])
-    best = [str(n) for n in reversed(range(36))]
-    by_words = store.query_sparse(SparseEmbedding([1], [1.0]), top_k=99)
-    by_meaning = store.query_dense([0.0, 1.0], top_k=99)
-    assert [d.id for d in by_words] == [d.id for d in by_meaning] == best

@@ -14,7 +14,7 @@ from machines import Machine, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
-from rag.stores.server.catalog import Catalog, Head
+from rag.stores.server.catalog import Catalog
 from rag.stores.server.rest import RestClient
 
 POINTS = "/collections/obsidian_knowledge/points"
@@ -60,22 +60,6 @@ def test_an_index_that_was_made_and_never_written_is_anybody_s(
     assert laptop.head().machine == laptop.id
     with pytest.raises(UsageError, match="writes this index"):
         desk.write("a")
-
-
-def test_of_two_that_make_the_head_at_once_one_is_refused(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make = Catalog.create
-
-    def overtaken(self: Catalog, head: Head) -> Head:
-        monkeypatch.setattr(Catalog, "create", make)
-        laptop.write("b")
-        return make(self, head)
-
-    monkeypatch.setattr(Catalog, "create", overtaken)
-    with pytest.raises(UsageError, match="writes this index"):
-        desk.write("a")
-    assert laptop.notes() == {"b"}
 
 
 def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(

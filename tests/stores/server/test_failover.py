@@ -1,11 +1,9 @@
 """Several addresses of one server: which of them is asked, and what is said when none answers."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
@@ -14,7 +12,6 @@ from qdrant_server import QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import StoreConnectionError
 from rag.stores import QdrantServerDocumentStore
-from rag.stores.server.rest import RestClient
 
 Store = QdrantServerDocumentStore
 WORDS = SparseEmbedding([1], [1.0])
@@ -141,35 +138,3 @@ def test_a_node_that_is_not_ready_says_more_than_one_that_is_gone(
     with pytest.raises(StoreConnectionError) as caught:
         open_store().begin_writing()
     assert caught.value.message == f"{nodes[busy].url} is busy"
-
-
-# -- time, and what is sent ------------------------------------------------------------
-
-
-Asked = list[httpx.Request]
-
-
-@pytest.fixture
-def unreachable(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """No address can be reached; the requests made, each with its time limits."""
-    asked: Asked = []
-
-    def refuse(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        seen = httpx.Request(request.method, request.url, headers=request.headers)
-        seen.extensions = {"timeout": dict(request.extensions["timeout"])}
-        asked.append(seen)
-        time.sleep(min(request.extensions["timeout"]["connect"], 0.2))
-        raise httpx.ConnectTimeout("timed out")
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", refuse)
-    return asked
-
-
-def give_up(url: str, timeout: float) -> None:
-    with pytest.raises(httpx.ConnectTimeout):
-        RestClient(StoreConfig(url=url, timeout=timeout)).request("GET", "/collections/x")
-
-
-def test_a_dead_address_costs_a_second_while_there_are_others(unreachable: Asked) -> None:
-    give_up("http://127.0.0.1:1,http://127.0.0.1:2,http://127.0.0.1:3", 30)
-    assert [request.extensions["timeout"]["connect"] for request in unreachable] == [1, 1, 5]

@@ -10,7 +10,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from qdrant_client import models
 
 from qdrant_server import QdrantServer
-from rag.config import RAGConfig, StoreConfig
+from rag.config import StoreConfig
 from rag.exceptions import (
     ConfigError,
     IndexingError,
@@ -21,8 +21,7 @@ from rag.exceptions import (
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST
-from rag.stores import QdrantServerDocumentStore, get_document_store
-from rag.stores.edge.retrievers import with_store
+from rag.stores import QdrantServerDocumentStore
 
 Store = QdrantServerDocumentStore
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
@@ -212,24 +211,3 @@ def test_a_key_is_not_sent_to_another_machine_in_the_clear(
 
 
 # -- serialising -----------------------------------------------------------------------
-
-
-def test_components_are_given_the_store_that_they_were_made_with(
-    open_server: Callable[..., Store],
-) -> None:
-    data = {"type": "x", "init_parameters": {"document_store": open_server().to_dict()}}
-    first, second = with_store(data), with_store(data)
-    store = first["init_parameters"]["document_store"]
-    assert isinstance(store, Store)
-    assert second["init_parameters"]["document_store"] is store
-
-
-def test_the_configuration_decides_which_store_it_is(tmp_path: Path) -> None:
-    embedded = RAGConfig(data_dir=tmp_path)
-    one = RAGConfig(data_dir=tmp_path, store=StoreConfig(url="http://127.0.0.1:1"))
-    same = RAGConfig(data_dir=tmp_path, store=StoreConfig(url="http://127.0.0.1:1/"))
-    two = RAGConfig(data_dir=tmp_path, store=StoreConfig(one.store.url, collection="two"))
-    assert not isinstance(get_document_store(embedded), Store)
-    assert isinstance(get_document_store(one), Store)
-    assert one.index_dir == same.index_dir
-    assert len({config.index_dir for config in (embedded, one, two)}) == 3

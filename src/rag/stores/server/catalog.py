@@ -245,8 +245,8 @@ class Catalog:
             while content := packed.read(_PART):
                 payload = {"version": version, "part": b64encode(content).decode("ascii")}
                 point = {"id": part_id(version, number), "vector": {}, "payload": payload}
-                path = f"{self._path}/points"
-                self._client.request("PUT", path, {"points": [point]}, params=_WAITED)
+                place = f"{self._path}/points"
+                self._client.request("PUT", place, {"points": [point]}, params=_WAITED)
                 number += 1
         return {"version": version, "parts": number, "before": head.version}
 
