@@ -16,10 +16,11 @@ from rag.config import PlannerConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ManifestCatalogue
-from rag.query.planner.audit_log import AuditRecord, LiveAsker, Stage, decoded, encoded
-from rag.query.planner.intent_router import IntentRouter
+from rag.query.metadata import MetadataTransformer
+from rag.query.planner.audit_log import AuditRecord, decoded, encoded
 from rag.query.planner.plan import MetadataExtraction
-from rag.query.planner.query_planner import MetadataTransformer
+from rag.query.planner.stages import LiveAsker, Stage
+from rag.query.router import IntentRouter
 
 TODAY = date(2026, 11, 21)
 QUERY = "notes tagged k8s from last month in my work vault about rollbacks"
@@ -64,14 +65,13 @@ def recorded(
         plan = transformer.transform(query, catalogue, flags=flags, today=TODAY, full=full)
         digest = catalogue.digest()
     record = AuditRecord.of(
-        query,
         plan,
         asker.trace,
+        planner,
         flags=flags,
         today=TODAY,
         full=full,
         latency_ms=1.0,
-        settings=planner,
         catalogue=digest,
     )
     return decoded(encoded(record))

@@ -10,8 +10,9 @@ import pytest
 
 from ollama_server import OllamaServer
 from rag.config import PlannerConfig
-from rag.query.planner.audit_log import FILE, AuditRecord, AuditTrail, Trace
+from rag.query.planner.audit_log import FILE, AuditRecord, AuditTrail
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
+from rag.query.planner.stages import Trace
 
 QUERY = "rolling back tagged ops since 2025-06"
 
@@ -33,15 +34,11 @@ def record(trail: AuditTrail, query: str, days_ago: int = 0, **changes: object) 
     """Record that a query was planned, and return its id."""
     metadata = MetadataExtraction(tags=["ops"])
     made = AuditRecord.of(
-        query,
         FullTransformationResult(query=query, text="rolling back", metadata=metadata),
         Trace(),
-        flags=None,
+        PlannerConfig(),
         today=date.today(),
-        full=False,
         latency_ms=7.6,
-        settings=PlannerConfig(),
-        catalogue="",
     )
     time = datetime.now().astimezone() - timedelta(days_ago)
     return trail.record(made.model_copy(update={"time": time, **changes}))

@@ -16,9 +16,9 @@ from rag.indexing.run import IndexRun
 from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.run import ask
+from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditTrail
 from rag.query.planner.plan import MetadataExtraction, Route
-from rag.query.planner.query_planner import MetadataTransformer
 from rag.search.planned_query import Intent, find_intent
 from rag.search.relaxation import intent_of, wants_plan
 from rag.search.run import open_store

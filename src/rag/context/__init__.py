@@ -93,11 +93,9 @@ _HOMES = {
         "TokenBudgetExceededError",
     ),
     "rag.query.models": (
+        "AsyncQueryTransformer",
         "ConversationTurn",
         "QueryBundle",
-    ),
-    "rag.query.protocols": (
-        "AsyncQueryTransformer",
         "QueryClassifier",
         "QueryTransformer",
     ),

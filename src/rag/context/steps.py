@@ -21,8 +21,7 @@ from rag.context.protocols import (
     Retriever,
 )
 from rag.exceptions import RetrieverError
-from rag.query.models import QueryBundle
-from rag.query.protocols import QueryClassifier, QueryTransformer
+from rag.query.models import QueryBundle, QueryClassifier, QueryTransformer
 from rag.support.settings_repr import with_settings_repr
 
 RRF_K = 60

@@ -17,12 +17,12 @@ from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR
 from rag.qa.run import ask
 from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
+from rag.query.callbacks import REWRITTEN, build_prompt, last_turns
 from rag.query.llm import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.note_hints import may_ask_of_notes
 from rag.query.syntax import bounded
-from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
-from rag.query.transforms.transformers import ConversationRewriter, GeneratedText
+from rag.query.transformers import ConversationRewriter, GeneratedText
 from rag.search.results import QueryFilters, SearchResult
 from rag.support.pipeline_parts import component_of
 
@@ -156,7 +156,7 @@ class Conversation:
         generator = component_of(self.pipeline, GENERATOR)
         if not generator:
             return ""
-        prompt = build_prompt(REWRITTEN, question, said=said_before(turns))
+        prompt = build_prompt(REWRITTEN, question, conversation=last_turns(turns))
         messages = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
         try:
             reply = self._replied(generator, messages)

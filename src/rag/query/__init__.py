@@ -8,87 +8,27 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.query.classifiers": (
-        "CallbackClassifier",
-        "EmbeddingClassifier",
-        "KeywordClassifier",
-    ),
-    "rag.query.planner.catalog": (
-        "Catalogue",
-        "StaticCatalogue",
-    ),
-    "rag.query.dates": (
-        "DateRange",
-        "parse_date_range",
-    ),
-    "rag.query.transforms.llm_callbacks": (
-        "HypotheticalDocuments",
-        "QueryVariations",
-        "RewrittenQuestions",
-        "StepBackQuestions",
-        "SubQuestions",
-    ),
-    "rag.query.transforms.transformers": (
-        "GeneratedText",
-        "GeneratedTexts",
-        "ContextualQueryTransformer",
-        "ConversationRewriter",
-        "DecompositionTransformer",
-        "HyDETransformer",
-        "MultiQueryTransformer",
-        "QueryTransformPipeline",
-        "StepBackTransformer",
-    ),
-    "rag.query.planner.guardrails": (
-        "Allowlist",
-        "DefaultTimeWindow",
-        "EmptyHyDE",
-        "MergeFlags",
-        "RerankOverride",
-        "TagExplosionCap",
-    ),
-    "rag.query.planner.query_planner": ("MetadataTransformer",),
-    "rag.query.models": (
-        "ConversationTurn",
-        "QueryBundle",
-    ),
-    "rag.query.planner.rules.fields": ("Normaliser",),
-    "rag.query.planner.plan": (
-        "Extraction",
-        "FullTransformationResult",
-        "HyDEGeneration",
-        "MetadataExtraction",
-        "Named",
-        "QueryIntent",
-        "Route",
-        "TimeWindow",
-        "WindowName",
-    ),
-    "rag.query.planner.llm_planner": ("QueryTransformerFactory",),
-    "rag.query.protocols": (
-        "AsyncQueryTransformer",
-        "QueryClassifier",
-        "QueryTransformer",
-    ),
-    "rag.query.registry": (
-        "classifier_names",
-        "create_classifier",
-        "create_transformer",
-        "transformer_name",
-        "transformer_names",
-    ),
-    "rag.query.planner.intent_router": ("IntentRouter",),
-    "rag.query.planner.tools": ("similarity_tool",),
-    "rag.query.planner.audit_log": (
-        "LiveAsker",
-        "ReplayAsker",
-        "Trace",
-    ),
-    "rag.query.planner.llm_result": (
-        "QueryPurpose",
-        "QueryTransformationResult",
-        "QueryTransformationUnit",
-        "QueryType",
-    ),
+    "rag.query.callbacks": "HypotheticalDocuments QueryVariations RewrittenQuestions"
+    " StepBackQuestions SubQuestions",
+    "rag.query.classifiers": "CallbackClassifier EmbeddingClassifier KeywordClassifier",
+    "rag.query.dates": "DateRange parse_date_range",
+    "rag.query.metadata": "MetadataTransformer",
+    "rag.query.models": "AsyncQueryTransformer ConversationTurn QueryBundle QueryClassifier"
+    " QueryTransformer",
+    "rag.query.planner.stages": "LiveAsker ReplayAsker Trace",
+    "rag.query.planner.catalog": "Catalogue StaticCatalogue",
+    "rag.query.planner.llm_planner": "QueryPurpose QueryTransformationResult"
+    " QueryTransformationUnit QueryTransformerFactory QueryType",
+    "rag.query.planner.plan": "Extraction FullTransformationResult HyDEGeneration"
+    " MetadataExtraction Named QueryIntent Route TimeWindow WindowName",
+    "rag.query.planner.tools": "similarity_tool",
+    "rag.query.registry": "classifier_names create_classifier create_transformer transformer_name"
+    " transformer_names",
+    "rag.query.router": "IntentRouter",
+    "rag.query.transformers": "ContextualQueryTransformer ConversationRewriter"
+    " DecompositionTransformer GeneratedText GeneratedTexts HyDETransformer MultiQueryTransformer"
+    " QueryTransformPipeline StepBackTransformer",
 }
-__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__, {home: names.split() for home, names in _HOMES.items()}
+)

@@ -8,19 +8,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
-from haystack import component, default_to_dict
+from haystack import component
 
 from rag.query.models import QueryBundle, as_bundle
-from rag.query.serialization import QueryComponent, check_callable, to_serialised
+from rag.query.serialization import QueryComponent, check_callable
 from rag.support.settings_repr import with_settings_repr
 from rag.text.tokenizer import normalize
 
 
-class _AsComponent(QueryComponent):
-    """What makes a classifier a component."""
-
+class _Classifier(QueryComponent):
     @abstractmethod
     def classify(self, query: QueryBundle) -> str:
         """Return the query's label."""
@@ -33,7 +30,7 @@ class _AsComponent(QueryComponent):
 
 @with_settings_repr
 @component
-class KeywordClassifier(_AsComponent):
+class KeywordClassifier(_Classifier):
     """Label a query by what it contains; the first rule with a keyword in it wins.
 
     A keyword may be part of a word, as it must in Japanese. Unless case counts, width does not
@@ -41,7 +38,6 @@ class KeywordClassifier(_AsComponent):
 
     :param rules: keywords by label, in order.
     :param default: the label of a query that holds none of them.
-    :param case_sensitive: whether capitals are other letters.
     :raises ValueError: for an empty keyword, which every query contains.
     :raises TypeError: for a text in the place of a list.
     """
@@ -52,10 +48,7 @@ class KeywordClassifier(_AsComponent):
         if any(isinstance(keywords, str) for keywords in rules.values()):
             raise TypeError("the keywords of a rule must be a list, not one text")
         self.rules, self.default, self.case_sensitive = rules, default, case_sensitive
-        self._wanted = {
-            label: [self._normalized(keyword) for keyword in keywords]
-            for label, keywords in rules.items()
-        }
+        self._wanted = {label: [*map(self._normalized, words)] for label, words in rules.items()}
         if any("" in keywords for keywords in self._wanted.values()):
             raise ValueError("a keyword is empty")
 
@@ -67,23 +60,14 @@ class KeywordClassifier(_AsComponent):
                 return label
         return self.default
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the classifier."""
-        return default_to_dict(
-            self, rules=self.rules, default=self.default, case_sensitive=self.case_sensitive
-        )
-
     def _normalized(self, text: str) -> str:
         return text if self.case_sensitive else normalize(text)
 
 
 @with_settings_repr
 @component
-class CallbackClassifier(_AsComponent):
-    """Label a query by a function of your own.
-
-    :param classify_fn: takes the query, returns its label.
-    """
+class CallbackClassifier(_Classifier):
+    """Label a query by a function of your own, which is given the query."""
 
     _callables = ("classify_fn",)
 
@@ -94,10 +78,6 @@ class CallbackClassifier(_AsComponent):
     def classify(self, query: QueryBundle) -> str:
         """Return the label from the callback."""
         return self._classify_fn(query)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the classifier; its callback goes by name."""
-        return default_to_dict(self, classify_fn=to_serialised(self._classify_fn))
 
 
 def cosine_similarity(first: list[float], second: list[float]) -> float:
@@ -114,7 +94,7 @@ def cosine_similarity(first: list[float], second: list[float]) -> float:
 
 @with_settings_repr
 @component
-class EmbeddingClassifier(_AsComponent):
+class EmbeddingClassifier(_Classifier):
     """Label a query by the centroid its embedding is nearest to.
 
     :param centroids: a vector by label.
@@ -131,8 +111,7 @@ class EmbeddingClassifier(_AsComponent):
     ) -> None:
         if not centroids:
             raise ValueError("EmbeddingClassifier needs at least one centroid")
-        self.centroids = centroids
-        self._distance_fn = distance_fn
+        self.centroids, self._distance_fn = centroids, distance_fn
 
     def classify(self, query: QueryBundle) -> str:
         """Return the label of the nearest centroid, of equal ones the first.
@@ -143,8 +122,3 @@ class EmbeddingClassifier(_AsComponent):
             raise ValueError("EmbeddingClassifier needs a query with an embedding")
         vector, near = query.embedding, self._distance_fn or cosine_similarity
         return max(self.centroids, key=lambda label: near(vector, self.centroids[label]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the classifier; its function goes by name."""
-        function = self._distance_fn and to_serialised(self._distance_fn)
-        return default_to_dict(self, centroids=self.centroids, distance_fn=function)

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from haystack.dataclasses import ChatMessage
@@ -15,15 +15,22 @@ from pydantic_core import from_json
 
 from rag.config import AUTO
 from rag.exceptions import RAGError
-from rag.query.transforms.prompts import Prompt
 from rag.text.messages import brief, without_controls, without_halves
 from rag.text.tokenizer import has_words, name_key
 
 T = TypeVar("T")
 
 
+class Prompt(NamedTuple):
+    """The rules, the message with the data in it, and the code around the data."""
+
+    system: str
+    user: str
+    code: str
+
+
 class Asked(NamedTuple):
-    """What came of it: the reply, or why there is none; and the model's name."""
+    """The reply of a model, or why there is none; and the model's name."""
 
     reply: str
     model: str
@@ -31,7 +38,7 @@ class Asked(NamedTuple):
 
 
 def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) -> Asked:
-    """Let a generator answer a prompt; a failure of it is told, not raised.
+    """Return a generator's reply to a prompt; a failure of it is reported, not raised.
 
     :param generator: anything with the `run` of a Haystack chat generator.
     :param schema: of the reply; given to a `run` that takes a `response_format`.
@@ -42,17 +49,16 @@ def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) 
         if hasattr(generator, "warm_up"):
             generator.warm_up()
         takes_schema = "response_format" in inspect.signature(generator.run).parameters
-        given = {"response_format": schema} if takes_schema else {}
-        return generator.run(messages=messages, **given)["replies"]
+        more = {"response_format": schema} if takes_schema else {}
+        return generator.run(messages=messages, **more)["replies"]
 
     name = name_of(generator)
     try:
         replies = within(seconds, run)
         if not replies:
             return Asked("", name, f"{name} gave no reply")
-        [reply, *_] = replies
-        text = without_halves(reply.text or "")
-        return Asked(text, str(reply.meta.get("model") or name))
+        text = without_halves(replies[0].text or "")
+        return Asked(text, str(replies[0].meta.get("model") or name))
     except TimeoutExpired:
         return Asked("", name, f"{name} gave no reply within {seconds:g} s")
     except RAGError as error:
@@ -73,29 +79,24 @@ def within(seconds: float, function: Callable[[], T]) -> T:
 
     :raises TimeoutExpired: when the time is over.
     """
-    outcome: list[Callable[[], T]] = []
+    results: list[T] = []
+    errors: list[BaseException] = []
     context = contextvars.copy_context()
 
     def run() -> None:
         try:
-            made = context.run(function)
-            outcome.append(lambda: made)
+            results.append(context.run(function))
         except BaseException as error:  # Ctrl-C too is the caller's
-            outcome.append(_raising(error))
+            errors.append(error)
 
     thread = threading.Thread(target=run, name="rag-transform", daemon=True)
     thread.start()
     thread.join(seconds)
-    if not outcome:
+    if errors:
+        raise errors[0]
+    if not results:
         raise TimeoutExpired
-    return outcome[0]()
-
-
-def _raising(error: BaseException) -> Callable[[], Any]:
-    def fail() -> Any:
-        raise error
-
-    return fail
+    return results[0]
 
 
 def name_of(generator: Any) -> str:
@@ -108,14 +109,12 @@ def name_of(generator: Any) -> str:
 LONGEST_QUERY = 400  # characters
 LONGEST_DOCUMENT = 1500
 _LONGEST_REPLY = 20_000  # of which more is not read
-_LONGEST_SALVAGED = 4_000  # whose time is the square of this
 _MOST_STARTS = 20  # places where JSON may begin
 _DEEPEST = 4  # levels of JSON
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_BEFORE = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-_ENDLESS_THOUGHT = re.compile(
-    r"^[ \t]*<(?:think|thinking|reasoning)>.*", re.DOTALL | re.MULTILINE | re.IGNORECASE
+_THOUGHTS = re.compile(
+    r"\A.*</(?:think|thinking|reasoning)>|^[ \t]*<(?:think|thinking|reasoning)>.*",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _KEYS = (
@@ -123,11 +122,9 @@ _KEYS = (
     *("query", "question", "document", "passage", "text", "content", "answer", "value"),
 )
 _DOCUMENT_JSON = re.compile(r'\{\s*"(?:document|passage|text|content|answer)"\s*:')
-
 _MARKER = re.compile(
     r"\s*(?:[-*+–—]\s+|[•・‣▪○●◦]\s*|[(（]?\d{1,2}(?:[.)]\s+|[．）]\s*)|[①-⑳]\s*|[a-z][.)]\s+)",
 )
-_INLINE_ITEM = re.compile(r"(?<=\S)[ \t]+(?=\(?\d{1,2}[.)][ \t]+\S)")
 _LABEL = re.compile(
     r"(?:(?:search |rewritten |sub-?|step-?back |alternative )?(?:query|question|variation)"
     r"|document|passage|検索文|質問|クエリ|言い換え|文書)\s*\d{0,2}(?::\s+|：\s*)",
@@ -143,56 +140,27 @@ _EXCUSE = re.compile(
     re.IGNORECASE,
 )
 _PAIRS = ("「」", "『』", "“”", "‘’", "«»", '""', "''", "``", "**", "__")
-_QUOTED_LIST = re.compile(r"(?:(?:「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"]+\")[\s、,，;]*){2,}")
-_QUOTATION = re.compile(r"「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"]+\"")
 _BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
-# A string, and the colon after it that makes a key of it.
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
-_SINGLE = re.compile(r"(?<=[\[,{:\s])'([^'\n]+(?:'[^'\n]+)*?)'\s*(?=([:,\]}]))")
-
-
-_LETTERS_WITHOUT_END = re.compile(r"[a-z0-9\u00c0-\u024f]{101}", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
+_ENDLESS_WORD = re.compile(r"[a-z0-9\u00c0-\u024f]{101}", re.IGNORECASE)
 _FEW_LETTERS, _LONG = 5, 100  # different letters in a text of so many characters are no language
 
 
-def is_junk(text: str) -> bool:
-    """Return True for a text that no model means: without a letter, with a word of more than 100
-    letters, or of the same few letters again and again."""
-    letters = {char for char in text if char.isalpha()}
-    repeated = len(text) >= _LONG and len(letters) <= _FEW_LETTERS
-    return not letters or repeated or bool(_LETTERS_WITHOUT_END.search(text))
-
-
 def texts_in(
-    reply: str,
-    count: int,
-    *,
-    unlike: Sequence[str] = (),
-    without: str = "",
-    longest: int = LONGEST_QUERY,
+    reply: str, count: int, *, without: str = "", longest: int = LONGEST_QUERY
 ) -> list[str]:
-    """Return at most `count` different texts of one line each.
+    """Return at most `count` different texts of one line each: those of JSON in any shape, else
+    of a list or of lines.
 
-    :param unlike: texts that are not wanted again; case, width and a question mark do not count.
     :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
     :param longest: characters of a text; longer ones are left out.
     """
-    body = _without_thoughts(reply)
-    if without and without in body:
-        return []
-    found = next(_json_texts(body), []) or _salvaged(body) or _lines(_unfenced(body))
+    body = _body(reply, without)
+    found = next(_json_texts(body), []) or _lines(_unfenced(body))
     if len(found) == 1 and "\n" in found[0].strip():  # a list within a string
         found = _lines(found[0])
-    taken = {_key(text) for text in unlike}
-    texts: list[str] = []
-    for text in map(_cleaned, found):
-        if len(text) > longest or not has_words(text) or _key(text) in taken:
-            continue
-        if _EXCUSE.match(text) or is_junk(text):
-            continue
-        taken.add(_key(text))
-        texts.append(text)
-    return texts[: max(count, 0)]
+    lines = (line for text in found if (line := line_in(text, longest)))
+    return list({_key(line): line for line in reversed([*lines])}.values())[::-1][: max(count, 0)]
 
 
 def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMENT) -> str:
@@ -202,21 +170,17 @@ def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMEN
     :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
     :param longest: characters of the text.
     """
-    body = _without_thoughts(reply)
-    if without and without in body:
-        return ""
-    unfenced = _unfenced(body).strip()
-    found: list[str] = []
-    if unfenced.startswith(("{", "[")) or _DOCUMENT_JSON.search(body):
-        found = next(_json_texts(body, unfinished=True), []) or _salvaged(body)
-    if not found:
-        lines = unfenced.splitlines()
-        lines = lines[1:] if len(lines) > 1 and _is_preface(lines[0]) else lines
-        found = [] if unfenced.startswith(("{", "[")) else lines
-    text = _cleaned("\n".join(found))
-    if not has_words(text) or _EXCUSE.match(text) or is_junk(text):
-        return ""
-    return _shortened(text, longest)
+    body = _body(reply, without)
+    lines = _unfenced(body).strip().splitlines()
+    if lines and (lines[0].startswith(("{", "[")) or _DOCUMENT_JSON.search(body)):
+        lines = next(_json_texts(body, unfinished=True), [])
+    elif len(lines) > 1 and _is_preface(lines[0]):
+        lines = lines[1:]
+    text = line_in("\n".join(lines), _LONGEST_REPLY)
+    if len(text) <= longest:
+        return text
+    ends = [match.end() for match in _SENTENCE_END.finditer(text[:longest])]
+    return text[: ends[-1]].rstrip() if ends else ""
 
 
 def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
@@ -224,10 +188,7 @@ def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
 
     :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
     """
-    body = _without_thoughts(reply)
-    if without and without in body:
-        return {}
-    for value in _json_values(body, unfinished=True):
+    for value in _json_values(_body(reply, without), unfinished=True):
         items = value if isinstance(value, list) else [value]
         for item in items[:_MOST_STARTS]:
             if isinstance(item, dict) and item and not _is_schema(item):
@@ -236,10 +197,14 @@ def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
 
 
 def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
-    """Return a text of decoded JSON on one line, empty when it is none, too long or an excuse."""
+    """Return a text of decoded JSON on one line, empty when it is none, too long, an excuse, or
+    what no model means: without a letter, with an endless word, or of the same few letters."""
     text = _cleaned(value[: 4 * longest]) if isinstance(value, str) else ""
-    usable = has_words(text) and not _EXCUSE.match(text) and not is_junk(text)
-    return text if usable and len(text) <= longest else ""
+    letters = {char for char in text if char.isalpha()}
+    is_junk = not letters or (len(text) >= _LONG and len(letters) <= _FEW_LETTERS)
+    if is_junk or len(text) > longest or _EXCUSE.match(text) or _ENDLESS_WORD.search(text):
+        return ""
+    return text if has_words(text) else ""
 
 
 def same_text(first: str, second: str) -> bool:
@@ -251,10 +216,10 @@ def _key(text: str) -> str:
     return name_key(text).rstrip("?!.。 ")
 
 
-def _without_thoughts(reply: str) -> str:
-    text = without_halves(reply[:_LONGEST_REPLY])
-    text = _THOUGHT_BEFORE.sub("", _THOUGHT.sub("\n", text))
-    return _ENDLESS_THOUGHT.sub("", text)
+def _body(reply: str, without: str) -> str:
+    """Return a reply without a model's thoughts; empty for an echo of the prompt."""
+    text = _THOUGHTS.sub("", without_halves(reply[:_LONGEST_REPLY]))
+    return "" if without and without in text else text
 
 
 def _unfenced(text: str) -> str:
@@ -264,17 +229,16 @@ def _unfenced(text: str) -> str:
 
 def _json_texts(text: str, unfinished: bool = False) -> Iterator[list[str]]:
     """Yield the texts of each piece of JSON that holds some."""
-    for value in _json_values(text, unfinished):
-        if found := _strings(value, _DEEPEST):
-            yield found
+    return filter(None, (_strings(value, _DEEPEST) for value in _json_values(text, unfinished)))
 
 
 def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
-    """Yield each piece of JSON in a text.
+    """Yield each piece of JSON in a text, and what is whole of one that is cut off.
 
     :param unfinished: whether the beginning of a text without its end is one.
     """
     decoder = json.JSONDecoder(strict=False)
+    mode: Any = "trailing-strings" if unfinished else True
     end = 0
     for start in [match.start() for match in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
         if start < end:
@@ -283,7 +247,6 @@ def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             try:
-                mode: Any = "trailing-strings" if unfinished else True
                 value = from_json(text[start:], allow_partial=mode)
             except ValueError:
                 continue
@@ -305,59 +268,26 @@ def _strings(value: Any, depth: int) -> list[str]:
         return [text for texts in found for text in texts[: 1 if len(value) > 1 else None]]
     if _is_schema(value):
         return []
-    known = [value[key] for key in _KEYS if key in value]
+    keyed = [value[key] for key in _KEYS if key in value]
     lists = [inner for inner in value.values() if isinstance(inner, list)]
-    for inner in (*known, *lists):
-        if found_here := _strings(inner, depth - 1):
-            return found_here
+    for inner in (*keyed, *lists):
+        if texts := _strings(inner, depth - 1):
+            return texts
     return [text for inner in value.values() for text in _strings(inner, depth - 1)]
 
 
-def _salvaged(text: str) -> list[str]:
-    """Return the quoted strings of what should have been JSON and is not."""
-    text = _unfenced(text).strip()
-    if not text.startswith(("{", "[")) or _is_json(text):
-        return []
-    found = _STRING.findall(text) or _SINGLE.findall(text[:_LONGEST_SALVAGED])
-    return [_unescaped(string) for string, colon in found if colon != ":"]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _unescaped(text: str) -> str:
-    try:
-        return str(json.loads(f'"{text}"', strict=False))
-    except ValueError:
-        return text
-
-
 def _lines(text: str) -> list[str]:
-    """Return the items of a list, else the lines that are not about the others."""
+    """Return the items of a list, else the lines that are not about the others; none of JSON."""
     if text.lstrip().startswith(("{", "[")):
         return []
-    if _MARKER.match(text):
-        text = _INLINE_ITEM.sub("\n", text)
     lines = [line for line in text.splitlines() if line.strip()]
     marked = [line for line in lines if _MARKER.match(line)]
-    chosen = marked or [line for line in lines if not _is_preface(line)]
-    return [item for line in chosen for item in _quoted_items(line)]
+    return marked or [line for line in lines if not _is_preface(line)]
 
 
 def _is_preface(line: str) -> bool:
     line = line.strip()
     return line.endswith((":", "：")) or line.startswith("# ") or bool(_CHATTER.match(line))
-
-
-def _quoted_items(line: str) -> list[str]:
-    """Split a line that is nothing but quotations."""
-    bare = line.strip()
-    return _QUOTATION.findall(bare) if _QUOTED_LIST.fullmatch(bare) else [line]
 
 
 def _cleaned(text: str) -> str:
@@ -367,21 +297,12 @@ def _cleaned(text: str) -> str:
     before = None
     while text != before:
         before = text
-        text = _MARKER.sub("", text, count=1) if _MARKER.match(text) else text
-        label = _LABEL.match(text)
-        text = (text[label.end() :] if label else text).strip().rstrip(",、;")
+        for prefix in (_MARKER, _LABEL):
+            if match := prefix.match(text):
+                text = text[match.end() :]
+        text = text.strip().rstrip(",、;")
         for pair in _PAIRS:
             inner = text[1:-1]
             if text[:1] + text[-1:] == pair and pair[1] not in inner.strip("*_"):
                 text = inner.strip()
     return text
-
-
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
-
-
-def _shortened(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    ends = [match.end() for match in _SENTENCE_END.finditer(text[:longest])]
-    return text[: ends[-1]].rstrip() if ends else ""

@@ -1,9 +1,10 @@
-"""A query on its way through transformers and classifiers, and the conversation it belongs to."""
+"""A query on its way through transformers and classifiers, its conversation, and what these
+components have to do; no base class is needed."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import AwareDatetime, BaseModel, Field
 
@@ -16,10 +17,7 @@ def now() -> datetime:
 
 
 class ConversationTurn(BaseModel):
-    """One message of a conversation.
-
-    :param token_count: its length in tokens; 0 means not counted.
-    """
+    """One message of a conversation; a `token_count` of 0 means not counted."""
 
     role: Role
     content: str
@@ -29,12 +27,7 @@ class ConversationTurn(BaseModel):
 
 
 class QueryBundle(BaseModel):
-    """A query and what is known of it.
-
-    :param embedding: the vector of `query_str`, where one was made.
-    :param metadata: what made the query; see `rag.query.transforms.transformers`.
-    :param chat_history: what was said before it, the oldest first.
-    """
+    """A query, the vector of its text, what made it, and the turns before it, the oldest first."""
 
     query_str: str
     embedding: list[float] | None = None
@@ -48,3 +41,24 @@ def as_bundle(query: QueryBundle | str) -> QueryBundle:
     :raises ValueError: when it is neither.
     """
     return query if isinstance(query, QueryBundle) else QueryBundle(query_str=query)
+
+
+@runtime_checkable
+class QueryTransformer(Protocol):
+    """Returns the queries to search with in the place of one."""
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]: ...
+
+
+@runtime_checkable
+class AsyncQueryTransformer(Protocol):
+    """The same, awaited."""
+
+    async def atransform(self, query: QueryBundle) -> list[QueryBundle]: ...
+
+
+@runtime_checkable
+class QueryClassifier(Protocol):
+    """Returns the label of a query."""
+
+    def classify(self, query: QueryBundle) -> str: ...

@@ -19,7 +19,7 @@ from rag.support.plugins import (
 )
 
 if TYPE_CHECKING:
-    from rag.query.protocols import QueryClassifier, QueryTransformer
+    from rag.query.models import QueryClassifier, QueryTransformer
 
 # Name -> the transformer, and what makes its callback from a generator.
 _BUILT_IN = {
@@ -92,10 +92,9 @@ def create_transformer(
             " `rag doctor` checks them.",
         )
     kind, callback = _BUILT_IN[name]
-    from rag.query.transforms import llm_callbacks as generate
-    from rag.query.transforms import transformers
+    from rag.query import callbacks, transformers
 
-    made = getattr(generate, callback)(generator, timeout or generate.TIMEOUT)
+    made = getattr(callbacks, callback)(generator, timeout or callbacks.TIMEOUT)
     return cast("QueryTransformer", getattr(transformers, kind)(made))
 
 

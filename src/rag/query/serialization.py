@@ -1,4 +1,4 @@
-"""Callables in the serialised form of a component.
+"""Components whose arguments may be callables, in serialised form.
 
 A function goes by its name; an object that can be called goes by its own `to_dict`.
 """
@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from haystack import default_from_dict
+from haystack import default_from_dict, default_to_dict
 from haystack.core.component import Component
 from haystack.core.errors import SerializationError
 from haystack.core.serialization import component_to_dict, import_class_by_name
@@ -22,19 +22,36 @@ for _room in ("query", "context"):
 
 
 class QueryComponent:
-    """What components with callables among their arguments share: `from_dict`, and a signature
-    that can be looked up, which Haystack's metaclass hides."""
+    """A component that keeps the arguments of `__init__` under their names, with or without an
+    underscore in front; those in `_callables` are callables, or lists or dicts of them.
 
-    _callables: ClassVar[tuple[str, ...]] = ()  # the names of those arguments
+    Its signature can be looked up, which Haystack's metaclass hides.
+    """
+
+    _callables: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         _, *parameters = inspect.signature(cls.__init__).parameters.values()
         cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component.
+
+        :raises haystack.core.errors.SerializationError: for a lambda, a nested function or a
+            method, and for an object without `to_dict`.
+        """
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        held = {name: vars(self).get(name, vars(self).get(f"_{name}")) for name in names}
+        callables = {name: _each(held[name], to_serialised) for name in self._callables}
+        return default_to_dict(self, **held | callables)
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
+        """Make the component from what `to_dict` gave.
+
+        :raises haystack.core.errors.DeserializationError: for a module that is not trusted.
+        """
         return default_from_dict(cls, with_callables(data, *cls._callables))
 
 
@@ -50,8 +67,7 @@ def check_callable(function: object, name: str) -> None:
 def to_serialised(function: Any) -> str | dict[str, Any]:
     """Return the serialised form of a callable, transformer or component.
 
-    :raises haystack.core.errors.SerializationError: for a lambda, a nested function or a method,
-        and for an object without `to_dict`.
+    :raises haystack.core.errors.SerializationError: see `QueryComponent.to_dict`.
     """
     kind = type(function).__name__
     if hasattr(function, "to_dict") or isinstance(function, Component):
@@ -61,26 +77,23 @@ def to_serialised(function: Any) -> str | dict[str, Any]:
     return serialize_callable(function)
 
 
-def from_serialised(data: str | dict[str, Any]) -> Callable[..., Any]:
-    """Make the callable, transformer or other object that `to_serialised` gave.
+def with_callables(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Make the callables among a component's serialised arguments."""
+    given = data["init_parameters"]
+    made = {name: _each(given[name], _from_serialised) for name in names if name in given}
+    return {**data, "init_parameters": {**given, **made}}
 
-    :raises haystack.core.errors.DeserializationError: when its module is not trusted.
-    """
+
+def _each(given: Any, convert: Callable[[Any], Any]) -> Any:
+    if isinstance(given, list):
+        return [convert(item) for item in given]
+    if isinstance(given, dict) and "init_parameters" not in given:
+        return {key: convert(item) for key, item in given.items()}
+    return None if given is None else convert(given)
+
+
+def _from_serialised(data: str | dict[str, Any]) -> Any:
     if isinstance(data, str):
         return deserialize_callable(data)
     home: Any = import_class_by_name(data["type"])
-    made: Callable[..., Any]
-    made = home.from_dict(data) if hasattr(home, "from_dict") else default_from_dict(home, data)
-    return made
-
-
-def with_callables(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Make the callables, and lists of them, among a component's serialised arguments."""
-    parameters = dict(data["init_parameters"])
-    for name in names:
-        given = parameters.get(name)
-        if isinstance(given, list):
-            parameters[name] = [from_serialised(one) for one in given]
-        elif given is not None:
-            parameters[name] = from_serialised(given)
-    return {**data, "init_parameters": parameters}
+    return home.from_dict(data) if hasattr(home, "from_dict") else default_from_dict(home, data)

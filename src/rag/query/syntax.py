@@ -148,10 +148,14 @@ class ParsedQuery:
         return bool(self.text or self.has_conditions)
 
     @property
+    def has_filters(self) -> bool:
+        """Whether it says which notes may be found, but for phrases."""
+        return any((self.excluded, self.excluded_prefixes, self.fields, self.either))
+
+    @property
     def has_conditions(self) -> bool:
         """Whether it says which notes may be found, besides words to rank them by."""
-        stated = (self.phrases, self.excluded, self.excluded_prefixes, self.fields, self.either)
-        return any(stated)
+        return bool(self.phrases) or self.has_filters
 
     @property
     def properties(self) -> list[FieldTerm]:

@@ -7,22 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, RAGError
 from rag.index.manifest import ManifestCatalogue
-from rag.query.llm import Asked
-from rag.query.planner.audit_log import (
-    AuditRecord,
-    AuditTrail,
-    LiveAsker,
-    Outcome,
-    RawResponse,
-    Stage,
-)
-from rag.query.planner.intent_router import ROUTERS, IntentRouter
+from rag.query.llm import Asked, Prompt
+from rag.query.metadata import MetadataTransformer
+from rag.query.planner.audit_log import AuditRecord, AuditTrail
 from rag.query.planner.plan import (
     FullTransformationResult,
     MetadataExtraction,
@@ -30,11 +23,11 @@ from rag.query.planner.plan import (
     TimeWindow,
     WindowName,
 )
-from rag.query.planner.query_planner import MetadataTransformer
 from rag.query.planner.rules.query_text import without_unwanted
+from rag.query.planner.stages import LiveAsker, Outcome, RawResponse, Stage
 from rag.query.registry import classifier_names
+from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
-from rag.query.transforms.prompts import Prompt
 from rag.search.filters import plain_tags
 from rag.search.query_variants import HYDE, Variant, Variants, shown, weighed
 from rag.search.results import QueryFilters
@@ -48,28 +41,31 @@ from rag.text.tokenizer import has_words, normalize
 class PlannerModels(LiveAsker):
     """Asks the configured models, all of them together for `ollama.transform_timeout` at most.
 
-    A model that failed is not asked again.
-
     :param config: the settings; no server is asked before `has` is.
     """
 
     def __init__(self, config: RAGConfig) -> None:
         super().__init__({})
-        self._config, self._chat = config.ollama, chat_provider(config)
+        self._seconds, self._chat = config.ollama.transform_timeout, chat_provider(config)
         planner, default = config.planner, self._chat.model
         self._names: dict[Stage, str] = {
             "route": planner.router_model or default,
             "metadata": planner.extractor_model or default,
             "hyde": planner.hyde_model or default,
         }
-        self._made: dict[str, Any] = {}
-        self._failed: set[str] = set()
+        self._by_name: dict[str, Any] = {}
         self._until = 0.0
-        self._answers: bool | None = None
+        self._is_there: bool | None = None
 
     def has(self, stage: Stage) -> bool:
         """Return whether there is a model for a stage."""
-        return bool(self._names[stage]) and self._is_there()
+        if self._names[stage] and self._is_there is None:
+            self._is_there = False
+            with suppress(RAGError):
+                self._chat.check_listening()
+                self._is_there = True
+            self._until = time.monotonic() + self._seconds
+        return bool(self._names[stage] and self._is_there)
 
     def model_of(self, stage: Stage) -> str:
         """Return the name of the stage's configured model."""
@@ -77,60 +73,39 @@ class PlannerModels(LiveAsker):
 
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Ask the stage's model."""
-        if not self.has(stage):
-            return Asked("", "", "there is no model")
-        name = self._names[stage]
-        left = self._left()
-        if left <= 0 or name in self._failed:
-            timeout = "no time was left (ollama.transform_timeout)"
-            asked = Asked("", name, timeout if left <= 0 else f"{name} had failed before")
-            self.trace.responses.append(
-                RawResponse(stage=stage, model=asked.model, failure=asked.failure)
-            )
-            return asked
+        name, left = self._names[stage], self._left()
+        if self.has(stage) and left <= 0:
+            failure = "no time was left (ollama.transform_timeout)"
+            response = RawResponse(stage=stage, model=name, failure=failure)
+            self.trace.responses.append(response)
+            return Asked("", name, failure)
         self._timeout = left
-        self._generators[stage] = self.generator(name, left)
-        asked = super().ask(stage, prompt, schema)
-        if asked.failure:
-            self._failed.add(name)
-        return asked
+        self._generators[stage] = self._generator(name, left)
+        return super().ask(stage, prompt, schema)
 
     def call(self, use: Callable[[float], Outcome]) -> Outcome:
         """Use a tool, within the time that is left."""
         self._timeout = max(self._left(), 0.0)
         return super().call(use)
 
-    def _left(self) -> float:
-        return round(self._until - time.monotonic(), 1)
-
-    def generator(self, name: str, seconds: float) -> Any:
-        """Return a chat generator that waits so long for its reply."""
-        if name not in self._made:
-            self._made[name] = self._chat.generator(name, seconds)
-        self._made[name].timeout = seconds
-        return self._made[name]
-
     def generator_of(self, stage: Stage) -> Any | None:
         """Return the chat generator of a stage, for plug-ins; `None` where none is configured."""
         name = self._names[stage]
-        if not name or self._chat.is_off:
-            return None
-        return self.generator(name, self._config.transform_timeout)
+        return self._generator(name, self._seconds) if name and not self._chat.is_off else None
 
     def close(self) -> None:
         """Close all connections."""
-        for generator in self._made.values():
+        for generator in self._by_name.values():
             generator.close()
-        self._made.clear()
 
-    def _is_there(self) -> bool:
-        if self._answers is None:
-            self._answers = False
-            with suppress(RAGError):
-                self._chat.check_listening()
-                self._answers = True
-            self._until = time.monotonic() + self._config.transform_timeout
-        return self._answers
+    def _left(self) -> float:
+        return round(self._until - time.monotonic(), 1)
+
+    def _generator(self, name: str, seconds: float) -> Any:
+        if name not in self._by_name:
+            self._by_name[name] = self._chat.generator(name, seconds)
+        self._by_name[name].timeout = seconds
+        return self._by_name[name]
 
 
 _NOT_PLANNED = "the query is searched as typed, for it could not be planned: {}"
@@ -224,6 +199,7 @@ def find_intent(
     :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.
     """
     query = with_few_marks(without_halves(query))
+    flags, today = flags or QueryFilters(), today or date.today()
     models = PlannerModels(config)
     router = _router(config, models)
     try:
@@ -231,61 +207,35 @@ def find_intent(
             manifest = store.manifest()
             if manifest is None:
                 return None, []
-            asking = _Asking(query, flags or QueryFilters(), full, plain, today or date.today())
-            dense = store.embedding_dim is not None
-            return _planned(config, asking, ManifestCatalogue(manifest), models, router, dense)
+            catalogue, dense = ManifestCatalogue(manifest), store.embedding_dim is not None
+            started, given = time.monotonic(), extraction_of(flags)
+            plan = MetadataTransformer(config.planner, models, router).transform(
+                query, catalogue, flags=given, today=today, full=full
+            )
+            took = round((time.monotonic() - started) * 1000, 1)
+            filters, variants = _filters(flags, plan.metadata), _variants(plan, dense)
+            intent = Intent(plan, flags, filters, variants, took, today=today)
+            if intent.is_plain and not plain:
+                return None, []
+            if not config.planner.audit:
+                return intent, []
+            record = AuditRecord.of(
+                plan,
+                models.trace,
+                config.planner,
+                flags=given if given.filters_anything else None,
+                today=today,
+                full=full,
+                latency_ms=took,
+                catalogue=catalogue.digest(),
+            )
+            trail = AuditTrail(config.data_dir, days=config.planner.audit_days)
+            intent = replace(intent, audit=trail.record(record))
+            return intent, [trail.problem] if full and trail.problem else []
     except Exception as error:  # a plan is a help; whatever keeps it from being made
-        why = brief(f"{error or type(error).__name__}")
-        return None, [_NOT_PLANNED.format(why)]
+        return None, [_NOT_PLANNED.format(brief(f"{error or type(error).__name__}"))]
     finally:
         models.close()
-
-
-class _Asking(NamedTuple):
-    """What is to be planned."""
-
-    query: str
-    flags: QueryFilters
-    full: bool
-    plain: bool
-    today: date
-
-
-def _planned(
-    config: RAGConfig,
-    asking: _Asking,
-    catalogue: ManifestCatalogue,
-    models: PlannerModels,
-    router: IntentRouter,
-    dense: bool,
-) -> tuple[Intent | None, list[str]]:
-    """Make a plan, and keep a record of it."""
-    started, flags, today = time.monotonic(), asking.flags, asking.today
-    given = extraction_of(flags)
-    plan = MetadataTransformer(config.planner, models, router).transform(
-        asking.query, catalogue, flags=given, today=today, full=asking.full
-    )
-    took = round((time.monotonic() - started) * 1000, 1)
-    filters, variants = _filters(flags, plan.metadata), _variants(plan, dense)
-    intent = Intent(plan, flags, filters, variants, took, today=today)
-    if intent.is_plain and not asking.plain:
-        return None, []
-    if not config.planner.audit:
-        return intent, []
-    record = AuditRecord.of(
-        asking.query,
-        plan,
-        models.trace,
-        flags=given if given.filters_anything else None,
-        today=today,
-        full=asking.full,
-        latency_ms=took,
-        settings=config.planner,
-        catalogue=catalogue.digest(),
-    )
-    trail = AuditTrail(config.data_dir, days=config.planner.audit_days)
-    intent = replace(intent, audit=trail.record(record))
-    return intent, [trail.problem] if asking.full and trail.problem else []
 
 
 def _router(config: RAGConfig, models: PlannerModels) -> IntentRouter:

@@ -65,9 +65,6 @@ def test_what_stands_around_it_is_left_out(reply: str):
         '{"queries": ["alpha", "beta", "gam',
         '{"queries": ["alpha", "beta"',
         '```json\n{"queries": ["alpha", "beta",',
-        '{"queries": ["alpha", "beta",]}',
-        '{queries: ["alpha", "beta"]}',
-        "{'queries': ['alpha', 'beta']}",
     ],
 )
 def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
@@ -80,7 +77,6 @@ def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
         "1. alpha\n2. beta",
         "1) alpha\n2) beta",
         "(1) alpha\n(2) beta",
-        "1. alpha 2. beta",
         "- alpha\n- beta",
         "* alpha\n\n* beta",
         "• alpha\n• beta",
@@ -91,7 +87,6 @@ def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
         "Here you go:\n1. alpha\n2. beta\nThese differ in one word.",
         '1. "alpha"\n2. "beta"',
         '"alpha"\n"beta"',
-        '"alpha", "beta"',
         "1. **alpha**\n2. **beta**",
         "1. **al**pha\n2. be**ta**",
         "# Variations\nalpha\nbeta",
@@ -110,8 +105,6 @@ def test_lists_and_lines(reply: str):
         "1. 証明書の更新\n2. TLSの期限",
         "１．証明書の更新\n２．TLSの期限",
         "・証明書の更新\n・TLSの期限",
-        "「証明書の更新」「TLSの期限」",
-        "「証明書の更新」、「TLSの期限」",
         "以下の通りです：\n・「証明書の更新」\n・「TLSの期限」",
         "はい、こちらです。\n証明書の更新\nTLSの期限",
         "クエリ1：証明書の更新\nクエリ2：TLSの期限",
@@ -177,10 +170,6 @@ class TestItems:
     def test_what_is_part_of_a_query_stays(self, text: str):
         assert texts_in(json.dumps([text, "other"]), 5)[0] == text
 
-    def test_texts_that_are_not_wanted_again(self):
-        reply = json.dumps(["What is a Pod", "ｗｈａｔ is a  pod?", "alpha"])
-        assert texts_in(reply, 5, unlike=["What is a Pod?"]) == ["alpha"]
-
     def test_each_is_one_line_without_controls(self):
         reply = json.dumps(["al\x1b[31mpha\x00\n\tone\u202e", "\ud800 beta"])
         assert texts_in(reply, 5) == ["alpha one", "? beta"]
@@ -233,15 +222,14 @@ replies = st.one_of(
 
 
 @settings(deadline=None)
-@given(reply=replies, count=st.integers(0, 4), query=st.text(max_size=20), cut=st.integers(0, 300))
-@example(reply='["a"]', count=3, query="A?", cut=300)
-def test_whatever_the_reply_the_texts_are_usable(reply: str, count: int, query: str, cut: int):
-    texts = texts_in(reply[:cut], count, unlike=[query], longest=40)
+@given(reply=replies, count=st.integers(0, 4), cut=st.integers(0, 300))
+@example(reply='["a"]', count=3, cut=300)
+def test_whatever_the_reply_the_texts_are_usable(reply: str, count: int, cut: int):
+    texts = texts_in(reply[:cut], count, longest=40)
     assert len(texts) <= count
     assert all(text.strip() == text and text for text in texts)
     assert all(len(text) <= 40 for text in texts)
     assert len({normalize(text) for text in texts}) == len(texts)
-    assert normalize(query) not in map(normalize, texts)
     assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in "".join(texts))
 
 

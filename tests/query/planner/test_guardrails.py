@@ -12,20 +12,22 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.query import (
-    Allowlist,
-    DefaultTimeWindow,
-    EmptyHyDE,
     FullTransformationResult,
     HyDEGeneration,
-    MergeFlags,
     MetadataExtraction,
     Named,
-    RerankOverride,
     StaticCatalogue,
-    TagExplosionCap,
     TimeWindow,
 )
-from rag.query.planner.guardrails import is_short
+from rag.query.planner.guardrails import (
+    allow,
+    cap_tags,
+    in_time_window,
+    is_short,
+    merge_flags,
+    with_paragraph,
+    with_rerank_query,
+)
 from rag.query.planner.plan import window_of
 from rag.query.planner.rules.names import Resolver
 from tables import rows
@@ -50,7 +52,7 @@ def plan(query: str = "rollbacks", text: str | None = None, **read: Any) -> Any:
 
 class TestFlagsComeFirst:
     def merged(self, flags: dict[str, Any], **read: Any) -> FullTransformationResult:
-        return MergeFlags(MetadataExtraction(**flags))(plan(**read))
+        return merge_flags(plan(**read), MetadataExtraction(**flags))
 
     def test_where_any_of_either_would_do_the_flags_count_and_that_is_told(self):
         flags = {"tags": ["a", "b"], "tag_match": "any"}
@@ -71,7 +73,7 @@ class TestFlagsComeFirst:
 
 class TestAllowlist:
     def checked(self, flags: MetadataExtraction | None = None, **read: Any) -> Any:
-        return Allowlist(Resolver(CATALOGUE), flags)(plan(**read))
+        return allow(plan(**read), Resolver(CATALOGUE), flags or MetadataExtraction())
 
     def test_names_are_those_of_the_index(self):
         made = self.checked(
@@ -114,7 +116,7 @@ class TestAllowlist:
     def test_what_is_in_scope_already_keeps_its_words_and_is_told_once(self):
         found = Named(kind="tag", words="k8s", name="kubernetes")
         made = plan(tags=["kubernetes"]).model_copy(update={"in_scope": [found]})
-        assert Allowlist(Resolver(CATALOGUE))(made).in_scope == [found]
+        assert allow(made, Resolver(CATALOGUE), MetadataExtraction()).in_scope == [found]
 
     def test_flags_stay_even_where_the_index_has_no_such_name(self):
         flags = MetadataExtraction(tags=["nothing", "kuberntes"], values={"mood": "good"})
@@ -149,16 +151,8 @@ class TestDefaultTimeWindow:
             "ALL_TIME",
         ],
     )
-    def test_what_is_no_window_becomes_the_default(self, given: Any):
-        made = DefaultTimeWindow("THIS_YEAR", TODAY).window(given)
-        assert made.model_dump(mode="json") == {
-            "name": "THIS_YEAR",
-            "first": "2026-01-01",
-            "last": "2026-12-31",
-            "field": "created",
-            "text": "",
-        }
-        assert DefaultTimeWindow("ALL_TIME", TODAY).window(given) == TimeWindow()
+    def test_what_is_no_window_is_none(self, given: Any):
+        assert window_of(given, TODAY) is None
 
     def test_days_as_a_model_writes_them(self):
         made = window_of(
@@ -169,20 +163,20 @@ class TestDefaultTimeWindow:
         )
 
     def test_a_plan_without_time_gets_the_default(self):
-        made = DefaultTimeWindow("TODAY", TODAY)(plan())
+        made = in_time_window(plan(), "TODAY", TODAY)
         assert made.metadata.time_window.first == TODAY
 
 
 class TestTagExplosionCap:
     def test_of_more_the_first_are_kept_and_the_others_told(self, caplog: pytest.LogCaptureFixture):
         caplog.set_level(logging.INFO)
-        made = TagExplosionCap(8, 5)(plan(tags=list("abcdefghi")))
+        made = cap_tags(plan(tags=list("abcdefghi")), 8, 5)
         assert (made.metadata.tags, made.dropped) == (list("abcde"), list("fghi"))
         assert "9 tags are more than 8; dropped: ['f', 'g', 'h', 'i']" in caplog.text
 
     def test_tags_of_flags_are_never_dropped(self):
         flags = ["i", "H"]
-        made = TagExplosionCap(4, 3, flags)(plan(tags=list("abcdefghi")))
+        made = cap_tags(plan(tags=list("abcdefghi")), 4, 3, flags)
         assert (made.metadata.tags, made.dropped) == (list("ahi"), list("bcdefg"))
 
 
@@ -197,7 +191,7 @@ class TestEmptyHyDE:
             titles=["Deploy checklist"],
             time_window=OCTOBER,
         ).model_copy(update={"hyde": HyDEGeneration(hyde_paragraph=empty, by="m")})
-        made = EmptyHyDE()(made)
+        made = with_paragraph(made)
         assert made.hyde.by == ""
         assert made.hyde.hyde_paragraph == (
             "A note about rollbacks blue green. Tags: kubernetes. Vault: work. "
@@ -207,7 +201,7 @@ class TestEmptyHyDE:
     @given(st.text(max_size=50), st.text(max_size=50))
     @settings(max_examples=examples(40))
     def test_it_is_never_empty_nor_long(self, query: str, text: str):
-        paragraph = EmptyHyDE()(plan(query, text * 100)).hyde.hyde_paragraph
+        paragraph = with_paragraph(plan(query, text * 100)).hyde.hyde_paragraph
         assert paragraph.strip() and len(paragraph) <= 1500 and "\n" not in paragraph
 
 
@@ -216,7 +210,7 @@ class TestRerankOverride:
         made = made or plan("rollbacks", tags=["helm", "project/alpha"], event_keyword="outage")
         made = made.model_copy(update={"hyde": HyDEGeneration(rerank_query=rerank)})
         expand = lambda tags: [f"near {tags[0]}"] if tags else []  # noqa: E731
-        return RerankOverride(failed, expand)(made).hyde.rerank_query
+        return with_rerank_query(made, failed, expand).hyde.rerank_query
 
     @rows("long", ["undo a release", "デプロイ 障害 対応手順", "障害対応とデプロイと手順書"])
     def test_three_words_are_enough(self, long: str):

@@ -72,7 +72,6 @@ class TestByModel:
         [
             '{"primary_route": "vector_only", "reason": "like"}',
             '<think>hm</think>```json\n{"primary_route": "VECTOR-ONLY"}\n```',
-            '{"route": "vector only"}',
             "vector_only",
         ],
     )

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.query import QueryPurpose, QueryType
-from rag.query.planner.llm_result import Final, ToolUse, action_in, confidence_of, result_of
+from rag.query.llm import object_in
+from rag.query.planner.llm_planner import ToolUse, confidence_of, result_of, tool_use
 from tables import rows
 
 TODAY = date(2026, 11, 21)
@@ -19,8 +20,8 @@ TOOLS = ["rapidfuzz_similarity", "weather"]
 ANSWER = {"transformed_query": "undo a release", "confidence": 0.8}
 
 
-def read(reply: Any) -> Any:
-    return action_in(reply if isinstance(reply, str) else json.dumps(reply), TOOLS)
+def read(reply: Any) -> dict[str, Any]:
+    return object_in(reply if isinstance(reply, str) else json.dumps(reply))
 
 
 class TestActions:
@@ -29,14 +30,13 @@ class TestActions:
         [
             {"action": "tool", "tool": "weather", "arguments": {"query": "x"}},
             {"tool": "weather", "arguments": {"query": "x"}},
-            {"action": "weather", "args": {"query": "x"}},
+            {"action": "weather", "arguments": {"query": "x"}},
             {"name": "weather", "parameters": '{"query": "x"}'},
-            {"response": {"action": "tool", "tool": "weather", "input": {"query": "x"}}},
             [{"action": "tool", "tool": "weather", "arguments": {"query": "x"}}],
         ],
     )
     def test_a_tool_is_asked_for_in_many_ways(self, reply: Any):
-        assert read(reply) == ToolUse("weather", {"query": "x"})
+        assert tool_use(read(reply), TOOLS) == ToolUse("weather", {"query": "x"})
 
     @rows(
         "reply",
@@ -52,17 +52,9 @@ class TestActions:
         ],
     )
     def test_an_answer_is_given_in_many_ways(self, reply: Any):
-        final = read(reply)
-        assert isinstance(final, Final)
-        assert result_of("q", final.payload, TODAY).transformed_query == "undo a release"
-
-    def test_what_is_kept_is_json_and_has_an_end(self):
-        numbers, deep = ",".join(["1" * 400] * 30), f"{'[' * 40}1{']' * 40}"
-        reply = f'{{"query": "\\ud800", "units": [NaN, 1e999, {numbers}], "x": {deep}}}'
-        final = action_in(reply, TOOLS)
-        assert isinstance(final, Final)
-        text = json.dumps(final.payload, allow_nan=False, ensure_ascii=False)
-        assert len(text.encode()) < 1000
+        assert tool_use(read(reply), TOOLS) is None
+        result = result_of("q", read(reply), TODAY)
+        assert result and result.transformed_query == "undo a release"
 
 
 class TestConfidence:
@@ -71,18 +63,17 @@ class TestConfidence:
         [
             *((0.85, 0.85), (85, 0.85), ("0.85", 0.85), ("85", 0.85), ("85%", 0.85)),
             *(("85 ％", 0.85), (1, 1.0), (0, 0.0), (100, 1.0), ("1%", 0.01), ("100%", 1.0)),
-            *(("High", 0.9), ("medium", 0.6), ("low", 0.3), ("高い", 0.9), ("certain", 0.95)),
             *((".5", 0.5), ("0.5 ", 0.5)),
         ],
     )
-    def test_it_is_understood_as_number_percentage_or_word(self, said: Any, meant: float):
+    def test_it_is_understood_as_number_or_percentage(self, said: Any, meant: float):
         assert confidence_of(said) == meant
 
     @rows(
         "said",
         [
             *(None, True, False, "", "very", "1e9", "-1", -0.5, 101, 1 << 2000, [], {}),
-            *(float("nan"), float("inf"), "nan", "٣", "0." + "9" * 9000),
+            *(float("nan"), float("inf"), "nan"),
         ],
     )
     def test_anything_else_is_none_at_all(self, said: Any):
@@ -150,10 +141,8 @@ KEYS = st.sampled_from(
 @given(st.dictionaries(KEYS, JSON, max_size=8) | JSON | st.text(max_size=60))
 @settings(max_examples=examples(150))
 def test_any_reply_at_all_is_understood_or_not_but_never_an_error(said: Any):
-    action = read(said)
-    if isinstance(action, Final):
-        made = result_of("query", action.payload, TODAY)
-        if made is not None:
-            assert made.transformed_query and 0 <= made.confidence <= 1
-            made.model_dump_json()
-        json.dumps(action.payload, allow_nan=False)
+    reply = read(said)
+    made = result_of("query", reply, TODAY)
+    if tool_use(reply, TOOLS) is None and made is not None:
+        assert made.transformed_query and 0 <= made.confidence <= 1
+        json.dumps(made.model_dump(mode="json"), allow_nan=False)

@@ -109,7 +109,7 @@ class TestAnswers:
         assert (made.transformed_query, made.confidence) == (QUERY, 0.6)
         assert made.fallback == "mock is only 0.6 sure, and 0.7 is wanted"
         assert (made.units, made.event_keyword) == ([], "")
-        assert made.metadata["final"]["units"] == ["x y"]
+        assert made.metadata["final"]["units"] == [{"query": "x y"}]
 
     @rows(
         "mode, confidence, counts",
@@ -127,7 +127,7 @@ class TestAnswers:
     def test_a_transformed_query_of_junk_is_none(self, junk: str):
         made = planned({**FINAL, "transformed_query": junk})
         assert made.transformed_query == QUERY
-        assert made.fallback == "mock gave no query in its answer"
+        assert made.fallback == "mock gave no answer"
 
     def test_a_failing_model_leaves_the_query_as_it_is(self):
         def fail(messages: list[ChatMessage]) -> str:

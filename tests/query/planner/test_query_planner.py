@@ -26,8 +26,8 @@ from rag.query import (
     ReplayAsker,
     StaticCatalogue,
     TimeWindow,
+    metadata,
 )
-from rag.query.planner import query_planner as metadata
 from rag.query.planner.guardrails import is_short
 from rag.query.planner.plan import Extraction
 from tables import rows
@@ -169,39 +169,6 @@ class TestFlags:
     def test_flags_alone_can_make_it_a_list(self, query: str):
         made = plan(query, flags={"tags": ["helm"]}, full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
-
-
-class TestProposedTags:
-    """A tag that a model proposes is searched for where the query names it in its own words."""
-
-    @rows(
-        "query, words, name, unit",
-        [
-            ("k8s rollbacks", "k8s", "kubernetes", "kubernetes rollbacks"),
-            ("Databases and joins", "Databases", "database", "database and joins"),
-            ("k8s charts tagged helm", "k8s", "Kubernetes", "kubernetes charts"),
-        ],
-    )
-    def test_it_is_searched_for_beside_the_query(
-        self, query: str, words: str, name: str, unit: str
-    ):
-        rules, made = plan(query), plan(query, asker(match(words, name)))
-        assert made.units[0] == unit
-        assert made.metadata.tags == rules.metadata.tags  # it filters nothing
-
-    @rows(
-        "query, words, name",
-        [
-            ("k8s rollbacks", "rollbacks", "kubernetes"),  # other words than the tag's
-            ("rollbacks", "k8s", "kubernetes"),  # words that are not there
-            ("bak8s rollbacks", "k8s", "kubernetes"),  # a part of a word
-            ("kuberntes rollbacks", "kuberntes", "kubernetes"),  # a slip
-            ("k8s rollbacks", "k8s", "blockchain"),  # no tag of the index
-            ("rollbacks without k8s", "k8s", "kubernetes"),  # not wanted
-        ],
-    )
-    def test_otherwise_it_is_not(self, query: str, words: str, name: str):
-        assert plan(query, asker(match(words, name))).units == ["undo a failed release"]
 
 
 class TestOpenSlots:
@@ -347,15 +314,14 @@ class TestWords:
         assert made.hyde.rerank_query == "undo the releases helm kubernetes"
 
 
-@pytest.mark.parametrize("name", ["extract", "filled"])
-def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch, name: str):
+def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch):
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(f"rag.query.planner.query_planner.{name}", fail)
+    monkeypatch.setattr("rag.query.metadata.extract", fail)
     made = plan("rollbacks #helm", asker(FINAL))
     assert "metadata: the rules failed: boom" in made.fallbacks
-    assert made.metadata.tags == (["helm"] if name == "filled" else [])
+    assert made.metadata.tags == []
 
 
 def test_a_flag_that_the_index_lacks_stays_as_it_was_typed():

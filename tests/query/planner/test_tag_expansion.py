@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rag.query import FullTransformationResult, MetadataExtraction, Normaliser, StaticCatalogue
+from rag.query import StaticCatalogue
+from rag.query.metadata import near_tags
+from rag.query.planner.rules.fields import mentioned_fields
 from rag.query.planner.rules.names import Resolver
 from tables import rows
 
@@ -17,22 +19,24 @@ CATALOGUE = StaticCatalogue(
 )
 
 
-def normaliser(**settings: dict[str, object]) -> Normaliser:
-    aliases = {"ml": "machine-learning"}
-    return Normaliser(Resolver(CATALOGUE, aliases), **settings)
+RESOLVER = Resolver(CATALOGUE, {"ml": "machine-learning"})
 
 
 def test_settings_come_before_what_stands_together():
     near = {"Kubernetes": ["rust", "containers", "ML"]}
-    made = normaliser(neighbours=near)
-    assert made.expand(["kubernetes"]) == ["rust", "machine-learning", "docker", "helm"]
-    assert normaliser().expand(["kubernetes"]) == ["docker", "helm", "rust"]
+    assert near_tags(RESOLVER, near, ["kubernetes"]) == [
+        "rust",
+        "machine-learning",
+        "docker",
+        "helm",
+    ]
+    assert near_tags(RESOLVER, {}, ["kubernetes"]) == ["docker", "helm", "rust"]
 
 
 def test_expansions_are_bounded():
-    assert len(normaliser().expand(["rust"])) == 5
+    assert len(near_tags(RESOLVER, {}, ["rust"])) == 5
     many = {"rust": [f"t{n}" for n in range(20)]}
-    assert len(normaliser(neighbours=many).expand(["rust"])) == 8
+    assert len(near_tags(RESOLVER, many, ["rust"])) == 8
 
 
 @rows(
@@ -53,15 +57,4 @@ def test_expansions_are_bounded():
     ],
 )
 def test_words_mean_fields_of_the_index_only(query: str, fields: list[str]):
-    assert normaliser().columns(query) == fields
-
-
-def test_a_plan_gets_what_is_near_and_its_fields():
-    read = MetadataExtraction(
-        tags=["kubernetes"], excluded_tags=["docker"], fields=["status"], values={"due": "x"}
-    )
-    plan = FullTransformationResult(query="the author", metadata=read)
-    made = normaliser()(plan)
-    assert made.metadata == read
-    assert made.expansions == ["helm", "rust"]
-    assert made.mapped_physical_columns == ["status", "due", "Author"]
+    assert mentioned_fields(RESOLVER, query) == fields

@@ -8,13 +8,13 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.query.planner.intent_router": ("ROUTERS", "IntentRouter"),
+    "rag.query.metadata": ("MetadataTransformer",),
     "rag.query.planner.llm_planner": (
         "MODES",
         "Mode",
         "QueryTransformer",
         "QueryTransformerFactory",
     ),
-    "rag.query.planner.query_planner": ("MetadataTransformer",),
+    "rag.query.router": ("ROUTERS", "IntentRouter"),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

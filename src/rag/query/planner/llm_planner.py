@@ -4,51 +4,254 @@
     result = transformer.transform("k8s roll backs", catalogue)
 
 It works with any Haystack chat generator: a tool is asked for, and an answer given, as a JSON
-object in the text of a reply (`rag.query.planner.llm_result`). Whatever the model does, there is
-a result; the worst is the query as it was, with confidence 0.
+object in the text of a reply. Whatever the model does, there is a result; the worst is the query
+as it was, with confidence 0.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
+from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Self, get_args
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_from_dict
 from haystack.tools import deserialize_tools_or_toolset_inplace, serialize_tools_or_toolset
 from haystack.tools.tool import Tool
+from pydantic import BaseModel, Field
 
 from rag.config import PLANNER_MODES, PlannerConfig
+from rag.query.llm import line_in, object_in
 from rag.query.models import QueryBundle, as_bundle
-from rag.query.planner.audit_log import Asker, LiveAsker
-from rag.query.planner.catalog import Catalogue, StaticCatalogue
-from rag.query.planner.llm_prompt import Known, answer_schema, planning_prompt
-from rag.query.planner.llm_result import (
-    Final,
-    QueryTransformationResult,
-    ToolUse,
-    action_in,
-    answer_of,
-    result_of,
-)
-from rag.query.planner.plan import Named
+from rag.query.planner.catalog import Catalogue, StaticCatalogue, best_matches, names_by_kind
+from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
+from rag.query.planner.stages import NO_MODEL, LiveAsker, build
 from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
-from rag.query.serialization import QueryComponent, to_serialised, with_callables
-from rag.query.transforms.prompts import Prompt
+from rag.query.serialization import QueryComponent, with_callables
 from rag.support.settings_repr import with_settings_repr
-from rag.text.messages import without_halves
+from rag.text.messages import brief, plural, without_halves
+from rag.text.scripts import is_japanese
 from rag.text.tokenizer import has_words
 
 _log = logging.getLogger(__name__)
+_MOST_UNITS = 5
+_MOST_MATCHES = _MOST_OPEN = 20
+_LONGEST_TEXT = 500  # characters
+_LONGEST_NAME = 100
+_LONGEST_COMPARED = 200  # characters of a query that names are compared with
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class _Label(StrEnum):
+    """What a model may call something; each has a meaning in English and Japanese."""
+
+    english: str
+    japanese: str
+
+    def __new__(cls, value: str, english: str, japanese: str) -> Self:
+        """Make a label."""
+        label = str.__new__(cls, value)
+        label._value_, label.english, label.japanese = value, english, japanese
+        return label
+
+    @classmethod
+    def of(cls, reply: Any) -> Self:
+        """Return the label that a model wrote, in any spelling; `unknown` for what is none."""
+        wanted = "_".join(str(reply)[:40].lower().replace("-", " ").replace("_", " ").split())
+        return next((label for label in cls if label.value == wanted), cls["UNKNOWN"])
+
+
+class QueryType(_Label):
+    """What kind of answer a query wants."""
+
+    LOOKUP = "lookup", "one fact or one note", "一つの事実、または一つのノート"
+    LISTING = "listing", "all notes of a kind", "ある種類のノートすべて"
+    HOW_TO = "how_to", "how something is done", "やり方"
+    OVERVIEW = "overview", "a subject as a whole", "ある主題の全体"
+    COMPARISON = "comparison", "things set against each other", "比べること"
+    TIMELINE = "timeline", "what happened when", "いつ何が起きたか"
+    SIMILAR = "similar", "notes like something", "何かに似たノート"
+    UNKNOWN = "unknown", "anything else", "それ以外"
+
+
+class QueryPurpose(_Label):
+    """What the notes are wanted for."""
+
+    FIND = "find", "the notes are to be opened", "ノートを開きたい"
+    ANSWER = "answer", "a question is to be answered from them", "質問の答えがほしい"
+    EXPLORE = "explore", "a look around in a subject", "ある主題を見て回りたい"
+    REVIEW = "review", "a look back at a time", "ある時期を振り返りたい"
+    UNKNOWN = "unknown", "anything else", "それ以外"
+
+
+class QueryTransformationUnit(BaseModel):
+    """One thing that a query asks for; confidence from 0 to 1."""
+
+    query: str
+    query_type: QueryType = QueryType.UNKNOWN
+    intent: QueryPurpose = QueryPurpose.UNKNOWN
+    confidence: float = Field(default=0.0, ge=0, le=1)
+
+
+class QueryTransformationResult(BaseModel):
+    """What a model made of a query; the query itself where it made nothing, or was not sure.
+
+    :param confidence: the model's, from 0 to 1; 0 without an answer.
+    :param units: the things that the query asks for, if it asks for several.
+    :param event_keyword: its subject in few words.
+    :param matches: which of its words mean which names of the index.
+    :param time_window: the days that it speaks of.
+    :param metadata: `raw_responses` (what was understood of each reply, with redacted inputs of
+        tools; word for word with `raw_replies`), `final` (the answer as it was understood),
+        `tool_calls` (with redacted inputs), `iterations` (how often tools were used), `model`, and
+        `fallback` (why the query stayed as it is; empty where it did not).
+    """
+
+    original_query: str
+    transformed_query: str
+    confidence: float = Field(default=0.0, ge=0, le=1)
+    units: list[QueryTransformationUnit] = Field(default_factory=list)
+    query_type: QueryType = QueryType.UNKNOWN
+    intent: QueryPurpose = QueryPurpose.UNKNOWN
+    reasoning: str = ""
+    event_keyword: str = ""
+    rerank_query: str = ""
+    matches: list[Named] = Field(default_factory=list)
+    time_window: TimeWindow | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def fallback(self) -> str:
+        """Why the query stayed as it is; empty where a model transformed it."""
+        return str(self.metadata.get("fallback", ""))
+
+
+class ToolUse(NamedTuple):
+    """A model wants to use a tool."""
+
+    tool: str
+    arguments: Any
+
+
+def tool_use(reply: Mapping[str, Any], tools: Collection[str]) -> ToolUse | None:
+    """Return the tool that a reply asks for, `None` where it asks for none.
+
+    Small models leave out `action`, put the tool's name in its place, call it `name`, or write the
+    arguments as a text.
+    """
+    names = [reply.get(key) for key in ("tool", "action", "name")]
+    known = next((name for name in names if isinstance(name, str) and name in tools), None)
+    if reply.get("action") != "tool" and (known is None or reply.get("action") == "final"):
+        return None
+    arguments = reply.get("arguments", reply.get("parameters", {}))
+    if isinstance(arguments, str):
+        arguments = object_in(arguments) or arguments
+    return ToolUse(known or str(reply.get("tool", "")), arguments)
+
+
+def result_of(
+    query: str, reply: Mapping[str, Any], today: date
+) -> QueryTransformationResult | None:
+    """Return the answer in a reply as far as it can be understood; of the rest nothing counts. One
+    without a query is none."""
+    for key in ("final", "answer"):
+        reply = reply[key] if isinstance(reply.get(key), dict) else reply
+    wanted = reply.get("transformed_query", reply.get("query"))
+    transformed = line_in(wanted, max(_LONGEST_TEXT, 2 * len(query)))
+    if not transformed:
+        return None
+    return QueryTransformationResult(
+        original_query=query,
+        transformed_query=transformed,
+        confidence=confidence_of(reply.get("confidence")),
+        units=_units(reply.get("units")),
+        query_type=QueryType.of(reply.get("query_type")),
+        intent=QueryPurpose.of(reply.get("intent")),
+        reasoning=_sentence(reply.get("reasoning")),
+        event_keyword=line_in(reply.get("event_keyword"), _LONGEST_NAME),
+        rerank_query=line_in(reply.get("rerank_query")),
+        matches=_matches(reply.get("matches")),
+        time_window=window_of(reply.get("time_window"), today),
+    )
+
+
+def confidence_of(reply: Any) -> float:
+    """Return a confidence from 0 to 1 out of what a model calls so: .8, "80 %", 80; 0 for anything
+    else."""
+    text = str(reply)[:20].strip()
+    number = text.rstrip("%％ ")
+    try:
+        value = float(number)
+    except ValueError:
+        return 0.0
+    value = value / 100 if number != text or value > 1 else value
+    return value if 0 <= value <= 1 else 0.0
+
+
+def _sentence(reply: Any) -> str:
+    return brief(reply[:_LONGEST_TEXT], 300) if isinstance(reply, str) else ""
+
+
+def _units(reply: Any) -> list[QueryTransformationUnit]:
+    units: dict[str, QueryTransformationUnit] = {}
+    for item in reply if isinstance(reply, list) else [reply]:
+        unit = item if isinstance(item, dict) else {"query": item}
+        if text := line_in(unit.get("query")):
+            units[text] = QueryTransformationUnit(
+                query=text,
+                query_type=QueryType.of(unit.get("query_type")),
+                intent=QueryPurpose.of(unit.get("intent")),
+                confidence=confidence_of(unit.get("confidence")),
+            )
+    return list(units.values())[:_MOST_UNITS]
+
+
+def _matches(reply: Any) -> list[Named]:
+    matches = []
+    for item in reply if isinstance(reply, list) else ():
+        if isinstance(item, dict) and item.get("kind") in get_args(Kind):
+            words, name = (_sentence(item.get(key))[:_LONGEST_NAME] for key in ("words", "name"))
+            if words and name:
+                matches.append(Named(kind=item["kind"], words=words, name=name))
+    return matches[:_MOST_MATCHES]
+
+
+def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON schema of a reply; without tools it is an answer."""
+    text = {"type": "string"}
+
+    def record(required: Sequence[str] = (), **properties: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": properties, "required": list(required)}
+
+    def items(of: dict[str, Any], most: int) -> dict[str, Any]:
+        return {"type": "array", "items": of, "maxItems": most}
+
+    labels = {
+        "query_type": {**text, "enum": list(QueryType)},
+        "intent": {**text, "enum": list(QueryPurpose)},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }
+    kind = {**text, "enum": list(get_args(Kind))}
+    match = record(["words", "kind", "name"], words=text, kind=kind, name=text)
+    use = {"tool": {**text, "enum": list(tools)}, "arguments": {"type": "object"}} if tools else {}
+    return record(
+        ["action"] if tools else ["action", "transformed_query", "confidence"],
+        action={**text, "enum": ["final", "tool"] if tools else ["final"]},
+        **use,
+        transformed_query=text,
+        **labels,
+        units=items(record(["query"], query=text, **labels), _MOST_UNITS),
+        matches=items(match, _MOST_MATCHES),
+        time_window=record(first=text, last=text),
+        event_keyword=text,
+        rerank_query=text,
+        reasoning=text,
+    )
+
+
+class Mode(NamedTuple):
     """How far a model is trusted: what it must be sure of, and how often it may use a tool."""
 
     confidence_threshold: float
@@ -62,7 +265,7 @@ MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), stri
 @component
 class QueryTransformer(QueryComponent):
     """Let a model say what a query means. (The protocol of transformers in a pipeline of system 1
-    has the same name, in `rag.query.protocols`.)
+    has the same name, in `rag.query.models`.)
 
     :param generator: a Haystack chat generator; without one every query stays as it is.
     :param mode: one of `MODES`.
@@ -91,19 +294,16 @@ class QueryTransformer(QueryComponent):
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
-        if confidence_threshold is None:
-            confidence_threshold = MODES[mode].confidence_threshold
-        if not 0 <= confidence_threshold <= 1:
-            raise ValueError(f"confidence_threshold must be within 0 and 1: {confidence_threshold}")
+        threshold, uses = MODES[mode]
+        threshold = threshold if confidence_threshold is None else confidence_threshold
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"confidence_threshold must be within 0 and 1: {threshold}")
         if max_candidates < 1:
             raise ValueError(f"max_candidates must be at least 1, not {max_candidates}")
         self.generator, self.mode, self.timeout = generator, mode, timeout
-        self.confidence_threshold = confidence_threshold
-        spent = max_tool_iterations < 0
-        self.max_tool_iterations = MODES[mode].max_tool_iterations if spent else max_tool_iterations
-        self.max_candidates, self.tools = max_candidates, list(tools)
-        self.raw_replies = raw_replies
-        self._made: tuple[Catalogue, ToolBox, list[str]] | None = None
+        self.confidence_threshold = threshold
+        self.max_tool_iterations = uses if max_tool_iterations < 0 else max_tool_iterations
+        self.max_candidates, self.tools, self.raw_replies = max_candidates, list(tools), raw_replies
 
     def transform(
         self,
@@ -113,7 +313,7 @@ class QueryTransformer(QueryComponent):
         open_slots: Sequence[Named] = (),
         time_slot: str = "",
         today: date | None = None,
-        asker: Asker | None = None,
+        asker: LiveAsker | None = None,
     ) -> QueryTransformationResult:
         """Return what the model makes of a query; nothing is raised because of the model.
 
@@ -124,29 +324,121 @@ class QueryTransformer(QueryComponent):
             generator is asked.
         """
         text = without_halves(as_bundle(query).query_str)
-        catalogue = catalogue or StaticCatalogue()
-        loop = _Loop(self, text, catalogue, today or date.today())
+        catalogue, today = catalogue or StaticCatalogue(), today or date.today()
         asker = asker or LiveAsker({"metadata": self.generator}, self.timeout)
-        result = loop.run(asker, [*open_slots], time_slot)
+        record: dict[str, Any] = {"raw_responses": [], "final": None, "tool_calls": []}
+        record |= {"iterations": 0, "model": "", "fallback": ""}
+        result, why = None, "the query holds no word"
+        if has_words(text):
+            result, why = self._loop(text, catalogue, open_slots, time_slot, today, asker, record)
+        confidence = result.confidence if result else 0.0
+        if result and confidence < self.confidence_threshold:
+            sure = f"{confidence:g} sure, and {self.confidence_threshold:g} is wanted"
+            result, why = None, f"{record['model']} is only {sure}"
+        if result is None:
+            record["fallback"] = why
+            result = QueryTransformationResult(
+                original_query=text, transformed_query=text, confidence=confidence
+            )
         _log.debug(
             "planned by %s in the mode %s: %d uses of tools, confidence %g, %s",
-            result.metadata["model"] or "no model",
+            record["model"] or "no model",
             self.mode,
-            result.metadata["iterations"],
-            result.confidence,
-            result.fallback or f"reasoning: {result.reasoning or 'none'}",
+            record["iterations"],
+            confidence,
+            record["fallback"] or f"reasoning: {result.reasoning or 'none'}",
         )
-        return result
+        return result.model_copy(update={"metadata": record})
 
-    def tools_for(self, catalogue: Catalogue) -> tuple[ToolBox, list[str]]:
-        """Return all tools for a catalogue, and why there are not more of them; those for the same
-        one as before are not made again."""
-        if not self._made or self._made[0] is not catalogue:
-            brought, failures = plugin_tools(catalogue)
-            mine = similarity_tool(catalogue, self.max_candidates)
-            self._made = catalogue, ToolBox([mine, *self.tools, *brought]), failures
-        _, box, failures = self._made
-        return box, failures
+    def _loop(
+        self,
+        query: str,
+        catalogue: Catalogue,
+        open_slots: Sequence[Named],
+        time_slot: str,
+        today: date,
+        asker: LiveAsker,
+        record: dict[str, Any],
+    ) -> tuple[QueryTransformationResult | None, str]:
+        """Return the model's answer, or why there is none: prompt, reply, tool, prompt with what
+        the tool said, ..."""
+        if not asker.has("metadata"):
+            return None, NO_MODEL
+        plugged, failures = plugin_tools(catalogue)
+        box = ToolBox([similarity_tool(catalogue, self.max_candidates), *self.tools, *plugged])
+        if failures:
+            record["unusable_tools"] = failures
+        shown = self._shown(query, catalogue, open_slots, time_slot, today, box)
+        history: list[str] = []
+        for left in range(self.max_tool_iterations, -1, -1):
+            rules, data = shown
+            rules["left"] = _uses_left(left, is_japanese(query))
+            data["history"] = "\n".join(history) or "-"
+            prompt = build("query_transformation", query, rules, **data)
+            asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
+            record["model"] = asked.model
+            if asked.failure:
+                return None, asked.failure
+            reply = object_in(asked.reply, without=prompt.code)
+            use = tool_use(reply, box.names)
+            result = None if use else result_of(query, reply, today)
+            kept: dict[str, Any] = {}
+            if use:
+                call = box.redacted(*use)
+                kept = {"action": "tool", "tool": call.tool, "arguments": call.arguments}
+            elif result:
+                final = result.model_dump(
+                    mode="json", exclude_defaults=True, exclude={"original_query"}
+                )
+                record["final"], kept = final, {"action": "final", **final}
+            understood = asker.trace.keep(kept)
+            record["raw_responses"].append(asked.reply if self.raw_replies else understood)
+            if not use:
+                return result, f"{asked.model} gave no answer"
+            if left:
+                outcome = asker.call(partial(box.use, *use))
+                history.append(outcome.told)
+                record["tool_calls"].append(outcome.call.model_dump())
+                record["iterations"] += 1
+        return None, f"{record['model']} gave no answer, but asked for tools"
+
+    def _shown(
+        self,
+        query: str,
+        catalogue: Catalogue,
+        open_slots: Sequence[Named],
+        time_slot: str,
+        today: date,
+        box: ToolBox,
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the rules of all prompts of a query, and its data: the names of the index that are
+        most like the query, and what is open."""
+        slots = open_slots[:_MOST_OPEN]
+        words = " ".join([query[:_LONGEST_COMPARED], *(slot.words for slot in slots)])
+        names = names_by_kind(catalogue)
+        near = {
+            f"{kind}s": [
+                name[:_LONGEST_NAME]
+                for name, _ in best_matches(words, of_kind, self.max_candidates, "WRatio")
+            ]
+            for kind, of_kind in names.items()
+        }
+        wanted = [slot.model_dump(include={"kind", "words"}) for slot in slots]
+        wanted += [{"kind": "time", "words": time_slot}] if time_slot else []
+        japanese = is_japanese(query)
+        rules = {
+            "threshold": f"{self.confidence_threshold:g}",
+            "types": _listed(QueryType, japanese),
+            "intents": _listed(QueryPurpose, japanese),
+            "tools": box.described(),
+            "today": today.isoformat(),
+            "counts": ", ".join(plural(len(of_kind), kind) for kind, of_kind in names.items()),
+        }
+        as_json = partial(json.dumps, ensure_ascii=False)
+        return rules, {
+            "names": without_halves(as_json(near)),
+            "open": without_halves(as_json(wanted)),
+        }
 
     @component.output_types(result=QueryTransformationResult, queries=list[QueryBundle])
     def run(
@@ -161,17 +453,9 @@ class QueryTransformer(QueryComponent):
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer with its generator and tools."""
-        return default_to_dict(
-            self,
-            generator=self.generator and to_serialised(self.generator),
-            mode=self.mode,
-            confidence_threshold=self.confidence_threshold,
-            max_tool_iterations=self.max_tool_iterations,
-            max_candidates=self.max_candidates,
-            tools=serialize_tools_or_toolset(self.tools),
-            timeout=self.timeout,
-            raw_replies=self.raw_replies,
-        )
+        data = QueryComponent.to_dict(self)  # `@component` makes another class of this one
+        data["init_parameters"]["tools"] = serialize_tools_or_toolset(self.tools)
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -179,6 +463,19 @@ class QueryTransformer(QueryComponent):
         data = with_callables(data, *cls._callables)
         deserialize_tools_or_toolset_inplace(data["init_parameters"], key="tools")
         return default_from_dict(cls, data)
+
+
+def _listed(labels: type[_Label], japanese: bool) -> str:
+    lines = ((label, label.japanese if japanese else label.english) for label in labels)
+    return "\n".join(f"- {label.value}: {meaning}" for label, meaning in lines)
+
+
+def _uses_left(left: int, japanese: bool) -> str:
+    if japanese:
+        more = f"道具はあと {left} 回使えます。そのあとは最終の答えだけが有効です。"
+        return more if left else "道具はもう使えません。最終の答えだけが有効です。"
+    more = f"Uses of tools left: {left}. After that only a final answer counts."
+    return more if left else "You have used up your tools: only a final answer counts now."
 
 
 class QueryTransformerFactory:
@@ -194,130 +491,21 @@ class QueryTransformerFactory:
     ) -> QueryTransformer:
         """Make a transformer.
 
-        :param config: the settings `[planner]`, a mapping with any of `mode`,
-            `confidence_threshold`, `max_tool_iterations` and `max_candidates`, or nothing.
-        :raises ValueError: for an unknown mode or name, and for what is no number or out of range.
+        :param config: the settings `[planner]`, a mapping of some of them, or nothing.
+        :raises ValueError: for an unknown mode, and for numbers out of range.
+        :raises TypeError: for an unknown setting.
         """
-        default = PlannerConfig()
-        given = config if isinstance(config, Mapping) else vars(config or default)
-        if unknown := sorted(map(str, given.keys() - vars(default).keys())):
-            raise ValueError(f"unknown: {', '.join(unknown)}")
-        threshold = _number(given, "confidence_threshold", default.confidence_threshold)
+        if not isinstance(config, PlannerConfig):
+            items = (config or {}).items()
+            config = PlannerConfig(**{key: value for key, value in items if value is not None})
+        threshold = config.confidence_threshold
         return QueryTransformer(
             generator,
-            mode=str(given.get("mode") or default.mode),
-            confidence_threshold=None if threshold == default.confidence_threshold else threshold,
-            max_tool_iterations=_whole(given, "max_tool_iterations", -1),
-            max_candidates=_whole(given, "max_candidates", default.max_candidates),
+            mode=config.mode,
+            confidence_threshold=None if threshold < 0 else threshold,
+            max_tool_iterations=config.max_tool_iterations,
+            max_candidates=config.max_candidates,
             tools=tools,
             timeout=timeout,
-            raw_replies=bool(given.get("raw_replies")),
-        )
-
-
-def _number(given: Mapping[str, Any], name: str, default: float) -> float:
-    value = given.get(name)
-    if value is None:
-        return float(default)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a number, not {value!r}")
-    return float(value)
-
-
-def _whole(given: Mapping[str, Any], name: str, default: int) -> int:
-    value = _number(given, name, default)
-    if not value.is_integer():
-        raise ValueError(f"{name} must be a whole number, not {value:g}")
-    return int(value)
-
-
-@dataclass
-class _Loop:
-    """One query on its way: prompt, reply, tool, prompt with what the tool said, ..."""
-
-    settings: QueryTransformer
-    query: str
-    catalogue: Catalogue
-    today: date
-    told: list[str] = field(default_factory=list)
-    record: dict[str, Any] = field(default_factory=dict)
-
-    def run(self, asker: Asker, slots: list[Named], time_slot: str) -> QueryTransformationResult:
-        self.record = {"raw_responses": [], "final": None, "tool_calls": [], "iterations": 0}
-        self.record |= {"model": "", "fallback": ""}
-        if not has_words(self.query):
-            return self._unchanged("the query holds no word")
-        if not asker.has("metadata"):
-            return self._unchanged("there is no model")
-        box, failures = self.settings.tools_for(self.catalogue)
-        if failures:
-            self.record["unusable_tools"] = failures
-        known = Known.of(self.query, slots, self.catalogue, self.settings.max_candidates)
-        for left in range(self.settings.max_tool_iterations, -1, -1):
-            prompt = self._prompt(box, known, slots, time_slot, left)
-            asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
-            self.record["model"] = asked.model
-            if asked.failure:
-                return self._unchanged(asked.failure)
-            action = action_in(asked.reply, box.names, prompt.code)
-            self._keep(asker, box, action, asked.reply)
-            if not isinstance(action, ToolUse):
-                return self._answered(action)
-            if left:
-                self._use(box, action, asker)
-        return self._unchanged(f"{self.record['model']} gave no answer, but asked for tools")
-
-    def _prompt(
-        self, box: ToolBox, known: Known, slots: list[Named], time_slot: str, left: int
-    ) -> Prompt:
-        return planning_prompt(
-            self.query,
-            known,
-            slots,
-            time_slot,
-            today=self.today,
-            tools=box.described(),
-            told=self.told,
-            left=left,
-            threshold=self.settings.confidence_threshold,
-        )
-
-    def _keep(self, asker: Asker, box: ToolBox, action: ToolUse | Final | None, reply: str) -> None:
-        """Keep a reply in the record and in the trace, as far as the settings let them."""
-        kept: dict[str, Any] = {}
-        if isinstance(action, ToolUse):
-            call = box.redacted(action.tool, action.arguments)
-            kept = {"action": "tool", "tool": call.tool, "arguments": call.arguments}
-        elif action:
-            kept = {"action": "final", **answer_of(action.payload)}
-        understood = json.dumps(kept, ensure_ascii=False) if kept else ""
-        asker.trace.keep(understood)
-        self.record["raw_responses"].append(reply if self.settings.raw_replies else understood)
-
-    def _use(self, box: ToolBox, action: ToolUse, asker: Asker) -> None:
-        outcome = asker.call(partial(box.use, action.tool, action.arguments))
-        self.told.append(outcome.told)
-        self.record["tool_calls"].append(outcome.call.model_dump())
-        self.record["iterations"] += 1
-
-    def _answered(self, action: Final | None) -> QueryTransformationResult:
-        if action is None:
-            return self._unchanged(f"{self.record['model']} gave no answer")
-        self.record["final"] = answer_of(action.payload)
-        result = result_of(self.query, action.payload, self.today)
-        if result is None:
-            return self._unchanged(f"{self.record['model']} gave no query in its answer")
-        threshold = self.settings.confidence_threshold
-        if result.confidence < threshold:
-            sure = f"{result.confidence:g} sure, and {threshold:g} is wanted"
-            return self._unchanged(f"{self.record['model']} is only {sure}", result.confidence)
-        return result.model_copy(update={"metadata": self.record})
-
-    def _unchanged(self, why: str, confidence: float = 0.0) -> QueryTransformationResult:
-        self.record["fallback"] = why
-        return QueryTransformationResult(
-            original_query=self.query,
-            transformed_query=self.query,
-            confidence=confidence,
-            metadata=self.record,
+            raw_replies=config.raw_replies,
         )

@@ -1,7 +1,7 @@
 """What a query means, as deterministic controls of retrieval: route, typed metadata, time, texts.
 
 These are the data models; `rag.query.planner.rules` reads a query without a chat model,
-`rag.query.planner.llm_planner` with one, `rag.query.planner.query_planner` makes the whole plan and
+`rag.query.planner.llm_planner` with one, `rag.query.metadata` makes the whole plan and
 lets nothing past its guardrails.
 """
 

@@ -15,8 +15,7 @@ from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
-from rag.query.models import QueryBundle
-from rag.query.protocols import QueryClassifier
+from rag.query.models import QueryBundle, QueryClassifier
 from rag.query.registry import classifier_names, create_classifier
 from rag.search.components.query_embedder import embeddings_for
 from rag.search.components.query_expander import configured_transforms

@@ -9,8 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from rag.query.planner.catalog import Catalogue
-from rag.query.planner.fuzzy_match import best_matches
+from rag.query.planner.catalog import Catalogue, best_matches
 from rag.query.planner.plan import Named
 from rag.query.planner.rules.query_text import HIDDEN, TAKEN, NormalizedQuery
 from rag.text.scripts import is_latin

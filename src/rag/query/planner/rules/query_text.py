@@ -16,7 +16,9 @@ from rag.query.planner.rules.shared_patterns import (
     B,
 )
 from rag.query.syntax import condition_spans
-from rag.text.tokenizer import has_words, normalize
+from rag.text.ngrams import UNSEGMENTED
+from rag.text.scripts import HIRAGANA, KATAKANA
+from rag.text.tokenizer import JAPANESE_QUESTION, STOP_TERMS, has_words, normalize, stem
 
 TAKEN = "\x1f"  # where words were read that filter
 HIDDEN = "\x1e"  # where words are quoted, belong to the query syntax or were read in vain
@@ -246,6 +248,31 @@ def _end(text: str, start: int, end: int) -> int:
         peeled = True
         end -= len(found[0])
     return end
+
+
+# Runs of kanji and of katakana are words, or nearly. A kanji alone is one before a particle; before
+# other hiragana it is a verb's or adjective's.
+_KANJI = "\u3005\u3400-\u4dbf\u4e00-\u9fff"
+_SUBJECT_WORD = re.compile(
+    f"[{KATAKANA}]{{2,}}|[{_KANJI}]{{2,}}|[{_KANJI}](?![{HIRAGANA}])"
+    f"|[{_KANJI}](?=[のをはがにでとへもや])"
+    rf"|\d+(?:[.,]\d+)+|(?:(?![{UNSEGMENTED}])[\w.+#'’/-])+"
+)
+
+
+def subject_words(query: str) -> list[str]:
+    """Return the words that name what a query is about, each once, as they are written.
+
+    >>> subject_words("How do I roll back a deploy?"), subject_words("証明書の更新はいつ？")
+    (['roll', 'back', 'deploy'], ['証明書', '更新'])
+    """
+    words: dict[str, str] = {}
+    for match in _SUBJECT_WORD.finditer(JAPANESE_QUESTION.sub(" ", query)):
+        word = match[0].strip(".'’/-")
+        key = normalize(word)
+        if any(map(str.isalnum, key)) and stem(key) not in STOP_TERMS:
+            words.setdefault(key, word)
+    return list(words.values())
 
 
 _WORD = r"[^\W_][\w'+.#-]*(?<![.'])"

@@ -1,25 +1,30 @@
 """Query transformers: from one query to those that are searched for.
 
-None of them calls a model. Each is given a callback that does, whatever it is;
-`rag.query.transforms.llm_callbacks` makes such callbacks from a Haystack chat generator. What a
-new query is and what it was made from stands in its metadata: `transform`, and `original_query` or
-`parent_query`; `fallback` where the callback says that it had to do without its model.
+None of them calls a model: each is given a callback that does, such as those of
+`rag.query.callbacks`. The metadata of a new query says what made it, as `transform`, and of what:
+`original_query` or `parent_query`; `fallback` where the callback had to do without its model.
 
 Each is a Haystack component too: `run(query)` gives `queries`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
-from haystack import component, default_to_dict
+from haystack import component
 
-from rag.query.models import ConversationTurn, QueryBundle, as_bundle
-from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
-from rag.query.serialization import QueryComponent, check_callable, to_serialised
+from rag.query.models import (
+    AsyncQueryTransformer,
+    ConversationTurn,
+    QueryBundle,
+    QueryTransformer,
+    as_bundle,
+)
+from rag.query.serialization import QueryComponent, check_callable
 from rag.support.settings_repr import with_settings_repr
 
 
@@ -30,9 +35,9 @@ class GeneratedText(str):
 
     def __new__(cls, text: str, fallback: str = "") -> GeneratedText:
         """Make a text."""
-        made = super().__new__(cls, text)
-        made.fallback = fallback
-        return made
+        generated = super().__new__(cls, text)
+        generated.fallback = fallback
+        return generated
 
 
 class GeneratedTexts(list[str]):
@@ -43,18 +48,7 @@ class GeneratedTexts(list[str]):
         self.fallback = fallback
 
 
-def fallback_of(made: object) -> dict[str, Any]:
-    """Return what a query's metadata should say of how its text was made."""
-    reason = getattr(made, "fallback", "")
-    return {"fallback": reason} if reason else {}
-
-
-T = TypeVar("T")
-
-
-class _AsComponent(QueryComponent):
-    """What makes a transformer a component."""
-
+class _Transformer(QueryComponent):
     @abstractmethod
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the queries to search with."""
@@ -67,19 +61,16 @@ class _AsComponent(QueryComponent):
     @component.output_types(queries=list[QueryBundle])
     async def run_async(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
         """`run`, off the event loop."""
-        return {"queries": await _waited_for(self, as_bundle(query))}
+        return {"queries": await _awaited(self, as_bundle(query))}
 
 
-async def _waited_for(transformer: QueryTransformer, query: QueryBundle) -> list[QueryBundle]:
-    """Let a transformer wait if it can, and otherwise keep it, and its model, off the loop."""
+async def _awaited(transformer: QueryTransformer, query: QueryBundle) -> list[QueryBundle]:
     if isinstance(transformer, AsyncQueryTransformer):
         return await transformer.atransform(query)
-    import asyncio
-
     return await asyncio.to_thread(transformer.transform, query)
 
 
-class _WithCallback(_AsComponent):
+class _WithCallback(_Transformer):
     """A transformer whose texts `generate_fn` makes."""
 
     _callables = ("generate_fn",)
@@ -88,44 +79,45 @@ class _WithCallback(_AsComponent):
         check_callable(generate_fn, "generate_fn")
         self._generate_fn = generate_fn
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the transformer; its callback goes by name."""
-        return default_to_dict(self, generate_fn=to_serialised(self._generate_fn))
 
-
-def _transformer(given: T) -> T:
-    """Refuse what is no transformer here, and not when it is to transform."""
+def _check_transformer(given: object) -> None:
     if not isinstance(given, (QueryTransformer, AsyncQueryTransformer)):
         raise TypeError(f"{type(given).__name__} is no query transformer")
-    return given
 
 
-def _text(made: Any) -> str:
-    """Return what a callback made, a text.
+def _fallback_of(generated: object) -> dict[str, Any]:
+    reason = getattr(generated, "fallback", "")
+    return {"fallback": reason} if reason else {}
 
-    :raises TypeError: when it is something else.
+
+def _with_metadata(query: QueryBundle, metadata: dict[str, Any], **update: Any) -> QueryBundle:
+    return query.model_copy(update={"metadata": {**query.metadata, **metadata}, **update})
+
+
+def _query(query: QueryBundle, generated: Any, **origin: Any) -> QueryBundle:
+    """Return `query` with a text from a callback; its vector belonged to the old one.
+
+    :raises TypeError: when the callback returned something else.
     """
-    if inspect.iscoroutine(made):
-        made.close()
-    if not isinstance(made, str):
-        raise TypeError(f"the callback must return a text, not {type(made).__name__}")
-    return str(made)
+    if inspect.iscoroutine(generated):
+        generated.close()
+    if not isinstance(generated, str):
+        raise TypeError(f"the callback must return a text, not {type(generated).__name__}")
+    metadata = {**origin, **_fallback_of(generated)}
+    return _with_metadata(query, metadata, query_str=str(generated), embedding=None)
 
 
-def _texts(made: Any) -> list[str]:
-    """Return what a callback made, texts; one text would be taken for a list of its letters.
+def _queries(query: QueryBundle, generated: Any, index_key: str, **origin: Any) -> Any:
+    """Return a query for each text from a callback.
 
-    :raises TypeError: when it is something else.
+    :raises TypeError: when the callback returned one text, which is no list of its letters, or
+        something else.
     """
-    if isinstance(made, str) or not isinstance(made, Iterable):
-        raise TypeError(f"the callback must return a list of texts, not {type(made).__name__}")
-    return [_text(text) for text in made]
-
-
-def _made(query: QueryBundle, text: str, **metadata: Any) -> QueryBundle:
-    """Return `query` with another text; its vector belonged to the old one."""
-    metadata = {**query.metadata, **metadata}
-    return query.model_copy(update={"query_str": text, "embedding": None, "metadata": metadata})
+    if isinstance(generated, str) or not isinstance(generated, Iterable):
+        kind = type(generated).__name__
+        raise TypeError(f"the callback must return a list of texts, not {kind}")
+    origin |= _fallback_of(generated)
+    return [_query(query, text, **origin, **{index_key: at}) for at, text in enumerate(generated)]
 
 
 @with_settings_repr
@@ -140,14 +132,13 @@ class HyDETransformer(_WithCallback):
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return one query, the document, with `original_query` in its metadata."""
-        made = self._generate_fn(query.query_str)
-        origin = {"original_query": query.query_str, "transform": "hyde"}
-        return [_made(query, _text(made), **origin, **fallback_of(made))]
+        text = query.query_str
+        return [_query(query, self._generate_fn(text), original_query=text, transform="hyde")]
 
 
 @with_settings_repr
 @component
-class MultiQueryTransformer(_AsComponent):
+class MultiQueryTransformer(_Transformer):
     """Search with the query and other ways to put it.
 
     :param generate_fn: takes the query and how many, returns variations.
@@ -166,19 +157,13 @@ class MultiQueryTransformer(_AsComponent):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and then its variations, with `original_query` and
         `variation_index` (from 0) in their metadata."""
-        made = self._generate_fn(query.query_str, self._num_queries)
-        texts, told = _texts(made), fallback_of(made)
-        origin = {"original_query": query.query_str, "transform": "multi_query", **told}
-        variations = [
-            _made(query, text, **origin, variation_index=index)
-            for index, text in enumerate(texts[: self._num_queries])
+        generated = self._generate_fn(query.query_str, self._num_queries)
+        origin = {"original_query": query.query_str, "transform": "multi_query"}
+        variations = _queries(query, generated, "variation_index", **origin)[: self._num_queries]
+        return [
+            query if variations else _with_metadata(query, _fallback_of(generated)),
+            *variations,
         ]
-        return [query if variations else _told(query, told), *variations]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the transformer; its callback goes by name."""
-        callback = to_serialised(self._generate_fn)
-        return default_to_dict(self, generate_fn=callback, num_queries=self._num_queries)
 
 
 @with_settings_repr
@@ -192,12 +177,9 @@ class DecompositionTransformer(_WithCallback):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the sub-questions, with `parent_query` and `sub_question_index` (from 0) in
         their metadata."""
-        made = self._generate_fn(query.query_str)
+        generated = self._generate_fn(query.query_str)
         origin = {"parent_query": query.query_str, "transform": "decomposition"}
-        return [
-            _made(query, text, **origin, **fallback_of(made), sub_question_index=index)
-            for index, text in enumerate(_texts(made))
-        ]
+        return list(_queries(query, generated, "sub_question_index", **origin))
 
 
 @with_settings_repr
@@ -210,14 +192,14 @@ class StepBackTransformer(_WithCallback):
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and the general one, with `original_query` in its metadata."""
-        made = self._generate_fn(query.query_str)
+        generated = self._generate_fn(query.query_str)
         origin = {"original_query": query.query_str, "transform": "step_back"}
-        return [query, _made(query, _text(made), **origin, **fallback_of(made))]
+        return [query, _query(query, generated, **origin)]
 
 
 @with_settings_repr
 @component
-class ConversationRewriter(_AsComponent):
+class ConversationRewriter(_Transformer):
     """Rewrite a query so that it stands by itself, out of what was said before.
 
     :param rewrite_fn: takes the query and its `chat_history`, returns the rewritten query.
@@ -234,19 +216,15 @@ class ConversationRewriter(_AsComponent):
         embedding and history kept; without a history the query itself."""
         if not query.chat_history:
             return [query]
-        made = self._rewrite_fn(query.query_str, query.chat_history)
+        rewritten = self._rewrite_fn(query.query_str, query.chat_history)
         origin = {"original_query": query.query_str, "transform": "conversation_rewrite"}
-        metadata = {**query.metadata, **origin, **fallback_of(made)}
-        return [query.model_copy(update={"query_str": _text(made), "metadata": metadata})]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the transformer; its callback goes by name."""
-        return default_to_dict(self, rewrite_fn=to_serialised(self._rewrite_fn))
+        made = _query(query, rewritten, **origin)
+        return [made.model_copy(update={"embedding": query.embedding})]
 
 
 @with_settings_repr
 @component
-class ContextualQueryTransformer(_AsComponent):
+class ContextualQueryTransformer(_Transformer):
     """Put what was said before in front of the query that another transformer is given.
 
     :param inner: that transformer.
@@ -256,11 +234,10 @@ class ContextualQueryTransformer(_AsComponent):
     _callables = ("inner",)
 
     def __init__(
-        self,
-        inner: QueryTransformer,
-        context_prefix: str = "Given the conversation context: ",
+        self, inner: QueryTransformer, context_prefix: str = "Given the conversation context: "
     ) -> None:
-        self._inner, self._context_prefix = _transformer(inner), context_prefix
+        _check_transformer(inner)
+        self._inner, self._context_prefix = inner, context_prefix
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return what `inner` makes of `{prefix}{role: content | …} | Query: {query}`; without a
@@ -269,32 +246,21 @@ class ContextualQueryTransformer(_AsComponent):
 
     async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
         """`transform`; an inner transformer that can wait is waited for."""
-        return await _waited_for(self._inner, self._in_context(query))
+        return await _awaited(self._inner, self._in_context(query))
 
     def _in_context(self, query: QueryBundle) -> QueryBundle:
         if not query.chat_history:
             return query
-        said = " | ".join(f"{turn.role}: {turn.content}" for turn in query.chat_history)
-        text = f"{self._context_prefix}{said} | Query: {query.query_str}"
+        turns = " | ".join(f"{turn.role}: {turn.content}" for turn in query.chat_history)
+        text = f"{self._context_prefix}{turns} | Query: {query.query_str}"
         return query.model_copy(update={"query_str": text})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the transformer with the one it wraps."""
-        return default_to_dict(
-            self, inner=to_serialised(self._inner), context_prefix=self._context_prefix
-        )
-
-
-def _told(query: QueryBundle, told: dict[str, Any]) -> QueryBundle:
-    return query.model_copy(update={"metadata": {**query.metadata, **told}}) if told else query
 
 
 @with_settings_repr
 @component
-class QueryTransformPipeline(_AsComponent):
+class QueryTransformPipeline(_Transformer):
     """Transformers one after the other, each applied to every query of the one before.
 
-    :param transformers: in order.
     :raises ValueError: when there are none.
     :raises TypeError: when one of them is no transformer.
     """
@@ -304,40 +270,36 @@ class QueryTransformPipeline(_AsComponent):
     def __init__(self, transformers: list[QueryTransformer]) -> None:
         if not transformers:
             raise ValueError("QueryTransformPipeline needs at least one transformer")
-        self._transformers = [_transformer(one) for one in transformers]
+        for transformer in transformers:
+            _check_transformer(transformer)
+        self._transformers = list(transformers)
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the queries that come out last, of each text the first."""
         queries = [query]
         for transformer in self._transformers:
-            queries = _unique(made for one in queries for made in transformer.transform(one))
+            queries = _unique(transformer.transform(query) for query in queries)
         return queries
 
     async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
         """`transform`; transformers that can wait are waited for, for all queries at once, and the
         others work off the event loop, one query after the other."""
-        import asyncio
-
         queries = [query]
         for transformer in self._transformers:
             if isinstance(transformer, AsyncQueryTransformer):
-                lists = await asyncio.gather(*(transformer.atransform(one) for one in queries))
+                queries = _unique(await asyncio.gather(*map(transformer.atransform, queries)))
             else:
-                lists = [await _waited_for(transformer, one) for one in queries]
-            queries = _unique(made for one in lists for made in one)
+                queries = _unique([await _awaited(transformer, query) for query in queries])
         return queries
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the pipeline with its transformers."""
-        return default_to_dict(self, transformers=[to_serialised(t) for t in self._transformers])
 
-
-def _unique(queries: Iterable[QueryBundle]) -> list[QueryBundle]:
-    """Leave out queries of a text that was there before; what they tell of is kept."""
+def _unique(lists: Iterable[Iterable[QueryBundle]]) -> list[QueryBundle]:
+    """Leave out queries of a text that was there before, but for a `fallback` of theirs."""
     kept: dict[str, QueryBundle] = {}
-    for query in queries:
-        first = kept.setdefault(query.query_str, query)
-        told = query.metadata.get("fallback")
-        if told and "fallback" not in first.metadata:
-            kept[query.query_str] = _told(first, {"fallback": told})
+    for queries in lists:
+        for query in queries:
+            first = kept.setdefault(query.query_str, query)
+            if "fallback" in query.metadata and "fallback" not in first.metadata:
+                fallback = {"fallback": query.metadata["fallback"]}
+                kept[query.query_str] = _with_metadata(first, fallback)
     return list(kept.values())

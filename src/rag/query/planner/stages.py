@@ -1,0 +1,215 @@
+"""The models of a plan's stages: who answers their prompts, what is kept of it, and the prompts.
+
+A template is a file for each stage and language: the rules, a line `=====`, and the message with
+the query in it. `$name` stands for what is filled in. Whatever comes from a query or an index is
+data: it stands between two lines with a code that none of it holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, Field
+
+from rag.query.llm import Asked, Prompt, ask, document_in, line_in, name_of, object_in, same_text
+from rag.query.planner.plan import FullTransformationResult, HyDEGeneration
+from rag.query.serialization import QueryComponent
+from rag.query.syntax import plain_words
+from rag.text.messages import fenced, unused_code
+from rag.text.scripts import is_japanese
+from rag.text.tokenizer import has_words
+
+Stage = Literal["route", "metadata", "hyde"]
+NO_MODEL = "there is no model"
+
+
+class RawResponse(BaseModel):
+    """What a model replied to one request, or why there is nothing.
+
+    :param text: what was understood of the reply, without the arguments of tools; the reply word
+        for word where `Trace.raw` says so.
+    :param code: what stood around the query in the prompt, if it is in the text too.
+    """
+
+    stage: Stage
+    model: str = ""
+    text: str = ""
+    failure: str = ""
+    code: str = ""
+
+
+class ToolCall(BaseModel):
+    """One use of a tool; its arguments are redacted, since names of notes may stand in them."""
+
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    engine: str = ""
+    matches: int = 0
+    failure: str = ""
+
+
+class Outcome(NamedTuple):
+    """What the use of a tool tells the model, as JSON, and what the trace keeps."""
+
+    told: str
+    call: ToolCall
+
+
+class Trace(BaseModel):
+    """All replies and uses of tools while a plan was made, in order; replies word for word if
+    `raw`."""
+
+    responses: list[RawResponse] = Field(default_factory=list)
+    tools: list[ToolCall] = Field(default_factory=list)
+    raw: bool = False
+
+    def keep(self, understood: dict[str, Any]) -> str:
+        """Keep what was understood of the last reply, unless it is kept word for word; return it
+        as JSON."""
+        text = json.dumps(understood, ensure_ascii=False) if understood else ""
+        if not self.raw and self.responses:
+            self.responses[-1].text = text
+        return text
+
+
+class LiveAsker(QueryComponent):
+    """Asks chat generators, and keeps the trace of one plan: each plan begins with a new one.
+
+    :param generators: a Haystack chat generator by stage; a stage without one has no model.
+    :param timeout: seconds for one reply, or one use of a tool.
+    """
+
+    _callables = ("generators",)
+
+    def __init__(self, generators: Mapping[Stage, Any], timeout: float = 30.0) -> None:
+        self._generators = {stage: one for stage, one in generators.items() if one is not None}
+        self._timeout = timeout
+        self.trace = Trace()
+
+    def has(self, stage: Stage) -> bool:
+        """Return whether there is a model for a stage."""
+        return stage in self._generators
+
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of a stage's model, empty without one; no server is asked."""
+        return name_of(self._generators[stage]) if self.has(stage) else ""
+
+    def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
+        """Return the reply to a prompt, or why there is none; nothing is raised."""
+        if not self.has(stage):
+            return Asked("", "", NO_MODEL)
+        asked = ask(self._generators[stage], prompt, schema, self._timeout)
+        text = asked.reply if self.trace.raw else ""
+        code = prompt.code if prompt.code in text else ""
+        self.trace.responses.append(
+            RawResponse(stage=stage, model=asked.model, text=text, failure=asked.failure, code=code)
+        )
+        return asked
+
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Let a tool be used, which is given how many seconds it may take; nothing is raised."""
+        outcome = use(self._timeout)
+        self.trace.tools.append(outcome.call)
+        return outcome
+
+
+class ReplayAsker(LiveAsker):
+    """Answers with the responses that a trace holds, stage by stage, in their order; no tool is
+    used again."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__({})
+        self._responses, self._calls = list(trace.responses), list(trace.tools)
+        self._models = {response.stage: response.model for response in trace.responses}
+
+    def has(self, stage: Stage) -> bool:
+        """Return whether the stage's model was asked."""
+        return stage in self._models
+
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of the model that was asked."""
+        return self._models.get(stage, "")
+
+    def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
+        """Return the next response of the stage."""
+        response = next((r for r in self._responses if r.stage == stage), None)
+        if response is None:
+            missing = "the audit holds no further response"
+            return Asked("", "", missing if self.has(stage) else NO_MODEL)
+        self._responses.remove(response)
+        self.trace.responses.append(response.model_copy())
+        text = response.text
+        if response.code:  # each prompt has a code of its own
+            text = text.replace(response.code, prompt.code)
+        return Asked(text, response.model, response.failure)
+
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Return the next use of a tool; what it told was for the model."""
+        missing = ToolCall(tool="unknown", failure="the audit holds no further use of a tool")
+        call = self._calls.pop(0) if self._calls else missing
+        self.trace.tools.append(call)
+        return Outcome("", call)
+
+
+_LONGEST = 4000  # characters of a query that a model is shown
+
+
+def build(name: str, query: str, rules: dict[str, str] | None = None, **data: str) -> Prompt:
+    """Return what a model is asked, in the language of the query.
+
+    :param name: of the files: `route`, `hyde`, `query_transformation`.
+    :param rules: what is filled in as it is; `data`: what is shown as data.
+    """
+    shown = {"query": query[:_LONGEST], **data}
+    code = unused_code(shown.values())
+    values = {key: fenced(text, code) for key, text in shown.items()} | (rules or {})
+    system, user = _template(name, "ja" if is_japanese(query) else "en")
+    return Prompt(system.substitute(values).strip(), user.substitute(values).strip(), code)
+
+
+@cache
+def _template(name: str, language: str) -> tuple[Template, Template]:
+    text = files(__package__).joinpath("templates", f"{name}.{language}.md").read_text("utf-8")
+    system, _, user = text.partition("\n=====\n")
+    return Template(system), Template(user)
+
+
+_HYDE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"hyde_paragraph": {"type": "string"}, "rerank_query": {"type": "string"}},
+    "required": ["hyde_paragraph", "rerank_query"],
+}
+
+
+def hypothesis(plan: FullTransformationResult, asker: LiveAsker) -> FullTransformationResult:
+    """Return the plan with the note and the query to order results by that the model of the stage
+    `hyde` wrote; `fallbacks` says why there is nothing of it."""
+
+    def without(why: str) -> FullTransformationResult:
+        return plan.model_copy(update={"fallbacks": [*plan.fallbacks, f"hyde: {why}"]})
+
+    if not has_words(plan.query):
+        return plan
+    if not asker.has("hyde"):
+        return without(NO_MODEL)
+    fields = ", ".join(plan.mapped_physical_columns) or "-"
+    prompt = build("hyde", plan.query, text=plan.text, fields=fields)
+    asked = asker.ask("hyde", prompt, _HYDE)
+    if asked.failure:
+        return without(asked.failure)
+    reply = object_in(asked.reply, without=prompt.code)
+    paragraph = reply.get("hyde_paragraph", asked.reply)
+    paragraph = paragraph if isinstance(paragraph, str) else ""
+    text = document_in(paragraph, without=prompt.code)
+    line = line_in(reply.get("rerank_query"))
+    asker.trace.keep({"hyde_paragraph": text, "rerank_query": line} if text else {})
+    if not text or same_text(text, plan.query) or same_text(text, plan.text):
+        return without(f"{asked.model} wrote no passage")
+    rerank = plain_words(line) or plan.hyde.rerank_query
+    hyde = HyDEGeneration(hyde_paragraph=text, rerank_query=rerank, by=asked.model)
+    return plan.model_copy(update={"hyde": hyde, "models": {**plan.models, "hyde": asked.model}})

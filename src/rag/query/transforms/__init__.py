@@ -1,1 +1,0 @@
-"""Query transforms: multi-query, HyDE, step-back, decomposition, rewriting."""
