@@ -106,8 +106,8 @@ _EARLIER |= {"より前", "の前", "以上前", "より古い"}
 _SPANS = _SINCE | _AFTER | _UNTIL | _EARLIER
 _MONTH_CUES = {*_SPANS, "in", "from", "of", "during", "between", "dated", "back in", "throughout"}
 _BLURRED = re.compile(
-    rf"{B}(?:the +)?(?:very +)?(?:end|beginning|start|middle|(?:first|second) half)"
-    " +of +(?:the +)?$"
+    rf"{B}(?:the +)?(?:(?:very +)?(?:end|beginning|start|middle|(?:first|second) half)"
+    "|(?:first|last) +(?:day|week|month)) +of +(?:the +)?$"
 )
 _BLURRED_JA = re.compile(
     "の?(?:終わり|おわり|半ば|なかば|中頃|初め|はじめ|始め|[上中下]旬|末|初|頭)"
