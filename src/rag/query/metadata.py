@@ -221,7 +221,7 @@ def near_tags(
     near: list[str] = []
     for tag in tags:
         named = (resolver.tag(name, alike=False) for name in configured.get(name_key(tag), ()))
-        near += [resolved.name for resolved in named if resolved]
+        near += filter(None, named)
     for tag in tags:
         near += resolver.catalogue.neighbours(tag, _NEAR_A_TAG)[:_NEAR_A_TAG]
     return [tag for tag in _once(near) if tag not in tags][:_MOST_EXPANSIONS]
@@ -242,9 +242,8 @@ def _fillings(
         words = name_key(slot.words).strip(_MARKS)
         for at, match in enumerate(matches):
             is_same = match.kind == slot.kind and name_key(match.words).strip(_MARKS) == words
-            resolved = find[slot.kind](match.name, alike=False) if is_same else None
-            if resolved:
-                fillings[at] = slot.model_copy(update={"name": resolved.name})
+            if name := find[slot.kind](match.name, alike=False) if is_same else "":
+                fillings[at] = slot.model_copy(update={"name": name})
                 break
     return fillings
 

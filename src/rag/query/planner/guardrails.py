@@ -21,7 +21,7 @@ from rag.query.planner.plan import (
     named_window,
     window_of,
 )
-from rag.query.planner.rules.names import Resolved, Resolver
+from rag.query.planner.rules.names import Resolver
 from rag.query.planner.rules.query_text import subject_words
 from rag.query.syntax import plain_words
 from rag.text.messages import without_controls
@@ -86,7 +86,7 @@ def allow(
     What is not there goes into `out_of_scope`. A flag is not dropped: a search for a tag that
     does not exist finds nothing.
     """
-    find: dict[Kind, Callable[[str], Resolved | None]] = {
+    find: dict[Kind, Callable[[str], str]] = {
         "vault": partial(resolver.vault, alike=False),
         "tag": partial(resolver.tag, alike=False),
         "title": resolver.title,
@@ -94,16 +94,15 @@ def allow(
     }
     scope: list[Named] = []
     for named in plan.in_scope:
-        resolved = find[named.kind](named.name)
-        is_held = resolved is not None and resolved.name == named.name
+        is_held = find[named.kind](named.name) == named.name
         scope.append(named if is_held else named.model_copy(update={"name": ""}))
 
     def names(kind: Kind, wanted: Sequence[str], required: Sequence[str]) -> list[str]:
         kept = []
         for name in wanted:
-            resolved = find[kind](name)
-            is_known = resolved and (resolved.how == "exact" or name not in required)
-            known = resolved.name if resolved and is_known else ""
+            known = find[kind](name)
+            if kind in ("tag", "vault") and name in required and name_key(known) != name_key(name):
+                known = ""
             scope.append(Named(kind=kind, words=name, name=known))
             kept += [known or name] if known or name in required else []
         return _once(kept)
@@ -119,14 +118,12 @@ def allow(
     }
     values = {}
     for field, value in read.values.items():
-        named_field = resolver.field(field)
-        held = resolver.catalogue.values(named_field.name) if named_field else ()
+        name = resolver.field(field)
+        held = resolver.catalogue.values(name) if name else ()
         same = next((one for one in held if name_key(one) == name_key(value)), None)
-        is_held = named_field is not None and same is not None
-        name = named_field.name if named_field and is_held else ""
-        scope.append(Named(kind="field", words=f"{field}: {value}", name=name))
-        if is_held or field in flags.values:
-            values[name or field] = value if same is None else same
+        scope.append(Named(kind="field", words=f"{field}: {value}", name=name if same else ""))
+        if same is not None or field in flags.values:
+            values[name if same else field] = same or value
     allowed = _with(plan, **lists, values=values)
     first: dict[tuple[str, str], Named] = {}
     for named in scope:

@@ -6,11 +6,11 @@ A filter takes evidence, which is a cue in the query's own words: `#tag`, "in my
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from rag.query.planner.catalog import Catalogue
-from rag.query.planner.plan import Extraction, MetadataExtraction, Named, TimeWindow
+from rag.query.planner.plan import Extraction, Named, TimeWindow
 from rag.query.planner.rules.fields import FieldReader
 from rag.query.planner.rules.names import Resolver
 from rag.query.planner.rules.query_text import (
@@ -19,7 +19,7 @@ from rag.query.planner.rules.query_text import (
     residual_text,
     subject_words,
 )
-from rag.query.planner.rules.slot_reader import SlotReader, Slots, read_titles
+from rag.query.planner.rules.slot_reader import SlotReader
 from rag.query.planner.rules.time_range_reader import find_slot, find_time
 from rag.query.syntax import plain_words
 from rag.text.messages import without_halves
@@ -29,11 +29,12 @@ _EXAMINED = 300  # characters of a text
 _MOST_WORDS = 3
 _MOST_PARTS = 8
 
+# Of names by kind (`not` of a tag that is not wanted), and of days: both ends, one day, one end.
 _ENGLISH = {
     "vault": "“{words}” names the vault {name}",
     "tag": "“{words}” names the tag {name}",
     "title": "“{words}” names the note {name}",
-    "excluded": "“{words}” names the tag {name}, which is not wanted",
+    "not": "“{words}” names the tag {name}, which is not wanted",
     "open": "nothing is called “{words}”",
     "value": "{name} is “{words}”",
     "between": "“{words}” is {first} to {last}",
@@ -46,7 +47,7 @@ _JAPANESE = {
     "vault": "「{words}」は保管庫 {name}",
     "tag": "「{words}」はタグ {name}",
     "title": "「{words}」はノート {name}",
-    "excluded": "「{words}」は除くタグ {name}",
+    "not": "「{words}」は除くタグ {name}",
     "open": "「{words}」という名前はない",
     "value": "{name} は「{words}」",
     "between": "「{words}」は {first} から {last} まで",
@@ -57,47 +58,22 @@ _JAPANESE = {
 }
 
 
-def subject_of(text: str) -> str:
-    """Return what a text is about, in at most three of its words."""
-    return " ".join(subject_words(plain_words(text[:_EXAMINED]))[:_MOST_WORDS])
-
-
-def reasoning_of(
-    query: str, read: MetadataExtraction, found: Sequence[Named], unknown: Sequence[Named]
-) -> str:
-    """Return in the query's language which of its words filter, and by what.
-
-    :param found: what it names; `unknown`: what the index does not have.
-    """
-    japanese = is_japanese(query[:_EXAMINED])
-    wording = _JAPANESE if japanese else _ENGLISH
-    parts = list(_parts(wording, read, found, unknown))[:_MOST_PARTS] or [wording["nothing"]]
-    return "、".join(parts) if japanese else "; ".join(parts)
-
-
-def _parts(
-    wording: dict[str, str],
-    read: MetadataExtraction,
-    found: Sequence[Named],
-    unknown: Sequence[Named],
-) -> Iterator[str]:
-    for named in found:
-        excluded = named.kind == "tag" and named.name not in read.tags
-        kind = "excluded" if excluded else named.kind
-        yield wording[kind].format(words=named.words, name=named.name)
-    for field, value in read.values.items():
-        yield wording["value"].format(words=value, name=field)
-    if not read.time_window.is_open:
-        yield _time(wording, read.time_window)
-    for named in unknown:
-        yield wording["open"].format(words=named.words)
-
-
-def _time(wording: dict[str, str], window: TimeWindow) -> str:
-    kind = "between" if window.first != window.last else "day"
-    if window.first is None or window.last is None:
-        kind = "since" if window.first else "until"
-    return wording[kind].format(words=window.text, first=window.first, last=window.last)
+def _reasoning(query: str, read: Extraction) -> str:
+    """Return in the query's language which of its words filter, and by what."""
+    japanese, metadata = is_japanese(query[:_EXAMINED]), read.metadata
+    wording, window = _JAPANESE if japanese else _ENGLISH, metadata.time_window
+    parts: list[tuple[str, dict[str, object]]] = []
+    for named in read.found:
+        is_unwanted = named.kind == "tag" and named.name not in metadata.tags
+        parts.append(("not" if is_unwanted else named.kind, vars(named)))
+    parts += [("value", {"name": f, "words": v}) for f, v in metadata.values.items()]
+    if not window.is_open:
+        both = "day" if window.first == window.last else "between"
+        kind = both if window.first and window.last else "since" if window.first else "until"
+        parts.append((kind, {"words": window.text, **vars(window)}))
+    parts += [("open", vars(named)) for named in read.open]
+    texts = [wording[kind].format(**names) for kind, names in parts[:_MOST_PARTS]]
+    return ("、" if japanese else "; ").join(texts or [wording["nothing"]])
 
 
 def extract(
@@ -121,45 +97,25 @@ def extract(
     :param time: what the time slot means.
     :param today: the day from which times are counted.
     """
-    today = today or date.today()
-    query = without_halves(query)
-    normalized, resolver, slots = (
-        NormalizedQuery(query),
-        Resolver(catalogue, aliases, meant),
-        Slots(),
-    )
-    reader = SlotReader(normalized, resolver, slots)
-    held = FieldReader(normalized, resolver, today, fields)
+    today, query = today or date.today(), without_halves(query)
+    normalized, resolver = NormalizedQuery(query), Resolver(catalogue, aliases, meant)
+    read = Extraction(text=query)
+    metadata, reader = read.metadata, SlotReader(normalized, resolver, read)
     reader.read_hashes()
-    held.read()
-    window, vague = _read_time(normalized, today, time)
+    FieldReader(normalized, resolver, today, metadata, fields).read()
+    metadata.time_window, read.time_slot = _read_time(normalized, today, time)
     reader.read_tags()
     reader.read_vaults()
-    read_titles(normalized, resolver, slots)
-    metadata = MetadataExtraction(
-        vaults=slots.vaults,
-        tags=slots.tags,
-        tag_match=slots.tag_match if len(slots.tags) > 1 else "all",
-        excluded_tags=slots.excluded_tags,
-        titles=slots.titles,
-        time_window=window,
-        fields=held.fields,
-        values=held.values,
-    )
-    text, unwanted = query, []
+    reader.read_titles()
+    if len(metadata.tags) < 2:
+        metadata.tag_match = "all"
     if metadata.filters_anything:
-        unwanted = read_unwanted(normalized)
-        text = residual_text(normalized)
-    metadata.event_keyword = subject_of(text)
-    metadata.logical_reasoning = reasoning_of(query, metadata, slots.found, slots.open)
-    return Extraction(
-        metadata=metadata,
-        text=text,
-        unwanted=unwanted,
-        found=slots.found,
-        open=slots.open,
-        time_slot=vague,
-    )
+        read.unwanted = read_unwanted(normalized)
+        read.text = residual_text(normalized)
+    subject = subject_words(plain_words(read.text[:_EXAMINED]))
+    metadata.event_keyword = " ".join(subject[:_MOST_WORDS])
+    metadata.logical_reasoning = _reasoning(query, read)
+    return read
 
 
 def _read_time(
@@ -170,15 +126,12 @@ def _read_time(
     :param known: what those words mean.
     """
     if found := find_time(normalized.open, today):
-        normalized.take(found.start, found.end)
-        text = normalized.words(found.start, found.end)
-        return found.window.model_copy(update={"text": text}), ""
-    slot = find_slot(normalized.open, today)
-    if slot is None:
+        window = found.window
+    elif found := find_slot(normalized.open, today):
+        if known is None:
+            return TimeWindow(), normalized.words(*found.words)
+        window = known.model_copy(update={"field": "modified"} if found.edited else {})
+    else:
         return TimeWindow(), ""
-    words = normalized.words(slot.first, slot.last)
-    if known is None:
-        return TimeWindow(), words
-    normalized.take(slot.start, slot.end)
-    update = {"text": words, **({"field": "modified"} if slot.edited else {})}
-    return known.model_copy(update=update), ""
+    normalized.take(found.start, found.end)
+    return window.model_copy(update={"text": normalized.words(*found.words)}), ""

@@ -60,8 +60,8 @@ def field_words(
     known = {key: [field] for key, field in own.items()}
     for name, words in (meant or {}).items():
         field = resolver.field(name)
-        if field and field.name in own.values():
-            known |= {key: [field.name] for key in map(name_key, words) if key not in own}
+        if field in own.values():
+            known |= {key: [field] for key in map(name_key, words) if key not in own}
     for name, others in CONCEPTS.items():
         row = [name_key(word) for word in (name, *others)]
         if fields := [own[word] for word in row if word in own]:

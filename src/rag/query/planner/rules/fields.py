@@ -8,8 +8,9 @@ from datetime import date
 from functools import partial
 from itertools import chain
 
+from rag.query.planner.plan import MetadataExtraction
 from rag.query.planner.rules.field_synonyms import CONCEPTS, field_words
-from rag.query.planner.rules.names import Names, Resolved, Resolver
+from rag.query.planner.rules.names import Names, Resolver
 from rag.query.planner.rules.query_text import NormalizedQuery, negation
 from rag.query.planner.rules.shared_patterns import EXAMINED, NOTE, B, E
 from rag.query.planner.rules.slot_reader import MOST, matches
@@ -42,9 +43,8 @@ class FieldReader:
 
     A field filters by one value: of several, and of one that is not wanted, none does.
 
+    :param metadata: gets the fields it speaks of, and the values that it says they hold.
     :param meant: words of the settings for fields, by field.
-    :ivar fields: those it speaks of.
-    :ivar values: what it says they hold, where the index has that.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class FieldReader:
         normalized: NormalizedQuery,
         resolver: Resolver,
         today: date,
+        metadata: MetadataExtraction,
         meant: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._normalized, self._resolver, self._today = normalized, resolver, today
         self._words = field_words(resolver, meant, _OTHERS)
         self._held: list[tuple[str, str, int, int]] = []
-        self.fields: list[str] = []
-        self.values: dict[str, str] = {}
+        self._metadata = metadata
 
     def read(self) -> None:
         """Read all of them."""
@@ -70,7 +70,7 @@ class FieldReader:
             self._read_author(author)
         for field, value, start, end in self._held:
             if {value} == {other for name, other, *_ in self._held if name == field}:
-                self.values[field] = value
+                self._metadata.values[field] = value
                 self._normalized.take(start, end)
         self._hide_due()
 
@@ -83,8 +83,8 @@ class FieldReader:
                 start, end = min(cue.start(), read.start), max(cue.end(), read.end)
                 self._holds(field, read.name, start, end, read.end)
 
-    def _exactly(self, field: str, words: str, *, alike: bool) -> Resolved | None:
-        return None if alike else self._resolver.value(field, words, alike=False)
+    def _exactly(self, field: str, words: str, *, alike: bool) -> str:
+        return "" if alike else self._resolver.value(field, words, alike=False)
 
     def _holds(self, field: str, value: str, start: int, end: int, ends: int) -> None:
         """Note what a field is to hold; the words from `start` to `end` say so, and the value's
@@ -136,8 +136,8 @@ class FieldReader:
                 self._normalized.hide(cue.start(), at + mention.end)
 
     def _speaks_of(self, field: str) -> None:
-        if field not in self.fields:
-            self.fields.append(field)
+        if field not in self._metadata.fields:
+            self._metadata.fields.append(field)
 
     def _named(self) -> Iterator[tuple[int, int, str]]:
         """Yield where a query names a field, and which."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rag.query.planner.catalog import Catalogue, best_matches
 from rag.query.planner.plan import Named
@@ -26,19 +26,11 @@ _NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])$")
 _SEPARATORS = str.maketrans("", "", " -_/.・")
 
 
-class Resolved(NamedTuple):
-    """A name of the index, and how it was found: `exact`, `spelling`, `alias`, `number` (k8s),
-    `nested`, `meant` or `alike`."""
-
-    name: str
-    how: str
-
-
 class Resolver:
-    """Finds what words name.
+    """Finds what words name; what names nothing is empty. `alike` says whether a slip may be in it.
 
     :param aliases: other names of tags and vaults, in any case and width.
-    :param meant: what words mean that the index does not have, as somebody said; they come last.
+    :param meant: what words mean that the index does not have, as a model said.
     """
 
     def __init__(
@@ -48,71 +40,53 @@ class Resolver:
         meant: Sequence[Named] = (),
     ) -> None:
         self.catalogue = catalogue
-        self._meant = {(named.kind, _key(named.words)): named.name for named in meant}
-        self._aliases = {name_key(words): name for words, name in (aliases or {}).items()}
+        also = {name_key(words): name for words, name in (aliases or {}).items()}
+        self._also: dict[str, dict[str, str]] = {"tag": {**also}, "vault": {**also}, "title": {}}
+        for named in meant:
+            self._also[named.kind].setdefault(name_key(named.words).strip("/ #\"'"), named.name)
         self._values: dict[str, _Names] = {}
 
-    def tag(self, words: str, *, alike: bool = True) -> Resolved | None:
-        """Return the tag that words name, if they name one.
-
-        :param alike: whether a slip may be in it.
-        """
+    def tag(self, words: str, *, alike: bool = True) -> str:
+        """Return the tag that words name: as they are, in the singular or plural, by an alias of
+        the settings or of a note, as a numeronym (k8s), or as the end of one nested tag."""
         key = name_key(words.lstrip("#＃"))[:_LONGEST_NAME].strip("/ ")
-        if not key:
-            return None
-        if self.catalogue.has_tag(key):
-            return Resolved(key, "exact")
-        if found := self._by_letters(key):
-            return Resolved(found, "spelling")
-        if found := self._by_alias(key):
-            return Resolved(found, "alias")
-        if found := self._by_number(key):
-            return Resolved(found, "number")
-        if found := self._leaves.get(_bare(key), ""):
-            return Resolved(found, "nested")
-        if (said := self._meant.get(("tag", key), "")) and self.catalogue.has_tag(said):
-            return Resolved(said, "meant")
-        near = _alike(key, self.catalogue.tags()) if alike else ""
-        return Resolved(near, "alike") if near else None
+        if not key or self.catalogue.has_tag(key):
+            return key
+        others = filter(None, (self._also["tag"].get(key, ""), *self.catalogue.titled(key)))
+        return (
+            self._by_letters(key)
+            or next(filter(None, (self._by_letters(name_key(name)) for name in others)), "")
+            or self._by_number(key)
+            or self._leaves.get(_bare(key), "")
+            or (_alike(key, self.catalogue.tags()) if alike else "")
+        )
 
-    def vault(self, words: str, *, alike: bool = True) -> Resolved | None:
-        """Return the vault that words name, if they name one.
-
-        :param alike: whether a slip may be in it.
-        """
+    def vault(self, words: str, *, alike: bool = True) -> str:
+        """Return the vault that words name."""
         key = name_key(words)[:_LONGEST_NAME]
-        if not key:
-            return None
-        also = self._aliases.get(key) or self._meant.get(("vault", _key(words)), "")
-        return self._vaults.find(words, key, name_key(also), alike, _ALIKE_FEW)
+        also = name_key(self._also["vault"].get(key.strip("/ #\"'"), ""))
+        return self._vaults.find(words, key, also, alike, _ALIKE_FEW)
 
-    def title(self, words: str, *, alike: bool = False) -> Resolved | None:
-        """Return the title of the note that words name, if there is one.
+    def title(self, words: str, *, alike: bool = False) -> str:
+        """Return the title of the note that words name."""
+        key = name_key(words)[:_LONGEST_NAME]
+        for name in (words[:_LONGEST_NAME], self._also["title"].get(key.strip("/ #\"'"), "")):
+            if name and (titles := self.catalogue.titled(name)):
+                return titles[0]
+        near = _alike(key, self._titles) if alike else ""
+        return next(iter(self.catalogue.titled(near)), "") if near else ""
 
-        :param alike: whether a slip may be in it.
-        """
-        if found := self.catalogue.titled(words[:_LONGEST_NAME]):
-            return Resolved(found[0], "exact")
-        said = self._meant.get(("title", _key(words)), "")
-        near = said or (_alike(name_key(words)[:_LONGEST_NAME], self._titles) if alike else "")
-        titles = self.catalogue.titled(near) if near else ()
-        return Resolved(titles[0], "alike") if titles else None
-
-    def field(self, words: str) -> Resolved | None:
-        """Return the front matter field that words name, if there is one."""
+    def field(self, words: str) -> str:
+        """Return the front matter field that words name."""
         bare = _bare(name_key(words))
-        found = [field for field in self.catalogue.fields() if _bare(name_key(field)) == bare]
-        return Resolved(found[0], "exact") if found else None
+        fields = self.catalogue.fields()
+        return next((field for field in fields if _bare(name_key(field)) == bare), "")
 
-    def value(self, field: str, words: str, *, alike: bool = True) -> Resolved | None:
-        """Return what a field holds that words name, if they name one.
-
-        :param alike: whether a slip may be in it.
-        """
+    def value(self, field: str, words: str, *, alike: bool = True) -> str:
+        """Return what a field holds that words name."""
         if field not in self._values:
             self._values[field] = _Names(self.catalogue.values(field))
-        key = name_key(words)[:_LONGEST_NAME]
-        return self._values[field].find(words, key, "", alike) if key else None
+        return self._values[field].find(words, name_key(words)[:_LONGEST_NAME], "", alike)
 
     @cached_property
     def _vaults(self) -> _Names:
@@ -135,10 +109,9 @@ class Resolver:
         All tags are read for it, so nothing is worked out about each of them.
         """
         one = _bare(key)
-        for letters in (one, f"{one}s", f"{one[:-1]}ies"):
-            if letters in self._letters and _bare(letters) == one:
-                return self._letters[letters]
-        return ""
+        forms = (one, f"{one}s", f"{one[:-1]}ies")
+        named = (self._letters[form] for form in forms if form in self._letters)
+        return next((tag for tag in named if _bare(tag) == one), "")
 
     @cached_property
     def _leaves(self) -> dict[str, str]:
@@ -149,29 +122,13 @@ class Resolver:
                 ends.setdefault(_bare(tag.rpartition("/")[2]), []).append(tag)
         return {end: tags[0] for end, tags in ends.items() if len(tags) == 1}
 
-    def _by_alias(self, key: str) -> str:
-        """Return the tag that the settings, or a note's aliases, give another name."""
-        for name in (self._aliases.get(key, ""), *self.catalogue.titled(key)):
-            if name and (found := self._by_letters(name_key(name))):
-                return found
-        return ""
-
     def _by_number(self, key: str) -> str:
-        """Return the tag that k8s or i18n is short for: so many letters between two others."""
+        """Return the one tag of so many letters between two others."""
         if not (short := _NUMERONYM.match(key)):
             return ""
-        first, count, last = short[1], int(short[2]), short[3]
-        length = count + 2
-        found = [
-            tag
-            for tag in self.catalogue.tags()
-            if len(tag) == length and tag[0] == first and tag[-1] == last
-        ]
-        return found[0] if len(found) == 1 else ""
-
-
-def _key(words: str) -> str:
-    return name_key(words).strip("/ #\"'")[:_LONGEST_NAME]
+        whole = re.compile(f"{short[1]}.{{{int(short[2])}}}{short[3]}")
+        tags = [tag for tag in self.catalogue.tags() if whole.fullmatch(tag)]
+        return tags[0] if len(tags) == 1 else ""
 
 
 def _letters(key: str) -> str:
@@ -197,30 +154,24 @@ class _Names:
         self._by_key = {name_key(name): name for name in reversed(names)}
         self._by_letters = {_bare(key): name for key, name in self._by_key.items()}
 
-    def find(
-        self, words: str, key: str, alias: str, alike: bool, least: float = _ALIKE
-    ) -> Resolved | None:
-        """Return the name of `words`, whose normal form is `key`, or that of another word."""
-        if key in self._by_key:
-            return Resolved(words if words in self._names else self._by_key[key], "exact")
-        if alias in self._by_key:
-            return Resolved(self._by_key[alias], "alias")
-        if found := self._by_letters.get(_bare(key)):
-            return Resolved(found, "spelling")
-        found = _alike(key, list(self._by_key), least) if alike else ""
-        return Resolved(self._by_key[found], "alike") if found else None
+    def find(self, words: str, key: str, also: str, alike: bool, least: float = _ALIKE) -> str:
+        """Return the name of `words`, whose normal form is `key`, or that of other words."""
+        if not key or words in self._names:
+            return words if key else ""
+        found = self._by_key.get(key) or self._by_key.get(also) or self._by_letters.get(_bare(key))
+        near = _alike(key, list(self._by_key), least) if alike and not found else ""
+        return found or (self._by_key[near] if near else "")
 
 
 def _alike(key: str, choices: Sequence[str], least: float = _ALIKE) -> str:
     """Return the name most like another, all in normal form; empty where there is any doubt."""
     if len(key) < (_SHORTEST if is_latin(key) else _SHORTEST_OTHER):
         return ""
-    found = best_matches(key, choices, 2, cutoff=least - _CLEARLY, keyed=True)
-    if not found or found[0].score < least:
+    best, *others = [*best_matches(key, choices, 2, cutoff=least - _CLEARLY, keyed=True), None]
+    if best is None or best.score < least:
         return ""
-    if len(found) > 1 and found[0].score - found[1].score < _CLEARLY:
-        return ""
-    return found[0].value
+    is_doubtful = others[0] is not None and best.score - others[0].score < _CLEARLY
+    return "" if is_doubtful else best.value
 
 
 _LONGEST = 100  # characters of a name in running text
@@ -239,20 +190,12 @@ QUOTES = ('"', "「", "『", "'")
 QUOTED = rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』"
 _QUOTED = re.compile(rf"{QUOTED}|'{HIDDEN}+'")
 _QUOTED_BEFORE = re.compile(rf"(?:{_QUOTED.pattern})$")
-_SLASHED = re.compile("[^ /]+(?:/[^ /]+)+")
-_PART = re.compile("[^ /]+")
 # Where a Japanese name may end, or begin after.
 _PARTICLE = re.compile(
     "の|と|や|か|が|を|で|に|は|も|へ|または|もしくは|および|及び|以外|なし|無し|付|つき|から|まで|タグ|について|に関|という"
     "|(?<=[a-z0-9])(?=[ぁ-鿿])|(?<=[ぁ-鿿])(?=[a-z0-9])"
 )
 JAPANESE = re.compile("[\u3041-\u30fa\u30fc-\u30ff\u3400-\u9fff]")
-
-
-class Resolve(Protocol):
-    """Finds the name that words mean, with or without a slip in them."""
-
-    def __call__(self, words: str, *, alike: bool) -> Resolved | None: ...
 
 
 class Read(NamedTuple):
@@ -274,7 +217,9 @@ class Names:
     :param slips: how many more times words may be compared with all names for their likeness.
     """
 
-    def __init__(self, normalized: NormalizedQuery, resolve: Resolve, slips: int = 12) -> None:
+    def __init__(
+        self, normalized: NormalizedQuery, resolve: Callable[..., str], slips: int = 12
+    ) -> None:
         self._normalized, self._resolve, self._slips = normalized, resolve, slips
 
     def after(
@@ -298,42 +243,24 @@ class Names:
         starts = list(islice(_starts(text, at, stops), _MOST_TRIED))
         return self._longest([(start, at) for start in reversed(starts)])
 
-    def parts(self, read: Read) -> list[Read]:
-        """Return the names that slashes part, "work/health", where one of them is known; none for
-        one name, such as that of a nested tag."""
-        slashed = _SLASHED.search(self._normalized.open, read.start, read.end)
-        if read.name or not slashed:
-            return []
-        parts = []
-        for part in _PART.finditer(self._normalized.open, *slashed.span()):
-            start, end = part.span()
-            found = self._find(start, end, alike=False)
-            parts.append(
-                Read(start, end, self._normalized.words(start, end), found.name if found else "")
-            )
-        return parts if any(part.name for part in parts) else []
-
     def _quoted(self, start: int, end: int) -> Read:
-        found = self._find(start + 1, end - 1, alike=True)
-        return Read(
-            start, end, self._normalized.words(start + 1, end - 1), found.name if found else ""
-        )
+        name = self._find(start + 1, end - 1, alike=True)
+        return Read(start, end, self._normalized.words(start + 1, end - 1), name)
 
     def _longest(self, spans: list[tuple[int, int]]) -> Read | None:
         """Try spans, the longest first, at first to the letter and then with a slip."""
         for alike in (False, True):
             for start, end in spans:
-                if found := self._find(start, end, alike=alike):
-                    return Read(start, end, self._normalized.words(start, end), found.name)
+                if name := self._find(start, end, alike=alike):
+                    return Read(start, end, self._normalized.words(start, end), name)
         if not spans:
             return None
         # Nobody knows where a Japanese name ends: at the next particle, most likely.
         start, end = spans[-1 if JAPANESE.search(self._normalized.open, *spans[0]) else 0]
         return Read(start, end, self._normalized.words(start, end), "")
 
-    def _find(self, start: int, end: int, alike: bool) -> Resolved | None:
-        if alike and self._slips <= 0:
-            alike = False
+    def _find(self, start: int, end: int, alike: bool) -> str:
+        alike = alike and self._slips > 0
         self._slips -= alike
         return self._resolve(self._normalized.words(start, end), alike=alike)
 
@@ -424,14 +351,9 @@ class Listed:
         """Those that the index does not have."""
         return [read for read in self.reads if not read.name]
 
-    def from_known(self, quoted: str = "") -> Listed:
-        """Return the list without the unknown names before the first known one.
-
-        :param quoted: the query; an unknown name in quotes stays.
-        """
-        at = next(
-            (n for n, r in enumerate(self.reads) if r.name or quoted[r.start :][:1] in QUOTES), 0
-        )
+    def from_known(self) -> Listed:
+        """Return the list without the unknown names before the first known one."""
+        at = next((at for at, read in enumerate(self.reads) if read.name), 0)
         return replace(self, reads=self.reads[at:])
 
 
@@ -461,11 +383,7 @@ def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int 
         if joined := None if read.name else _JOINED.search(normalized.open, read.start, read.end):
             end = joined.start()
             read = Read(read.start, end, normalized.words(read.start, end), "")
-        if parts := names.parts(read):
-            listed.reads += [*pending, *parts]
-            pending = []
-            joint, read = "or", parts[-1]
-        elif read.name and (not pending or _ends_a_list(normalized.open, read.end)):
+        if read.name and (not pending or _ends_a_list(normalized.open, read.end)):
             listed.reads += [*pending, read]
             pending = []
         elif firm and not pending and not read.name:
@@ -502,11 +420,7 @@ def backward(
             read = _last_of(normalized, read)
             if listed.reads and _CUE_WORD.search(normalized.open, read.start, read.end):
                 break  # a name of another list: 仕事保管庫と日記保管庫
-        if parts := names.parts(read):
-            listed.reads += reversed(parts)
-            joint, read = "or", parts[0]
-        else:
-            listed.reads.append(read)
+        listed.reads.append(read)
         joints.add(joint)
         text = normalized.open[max(0, read.start - 12) : read.start]
         found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
-from rag.query.planner.plan import Kind, Named
+from rag.query.planner.plan import Extraction, Kind, Named
 from rag.query.planner.rules.names import (
     JAPANESE,
     QUOTED,
@@ -75,28 +74,31 @@ _UNNAMED = (
 _NO_NAME = frozenset(_UNNAMED.split())
 
 
-@dataclass
-class Slots:
-    """What was read, and what stayed open."""
-
-    tags: list[str] = field(default_factory=list)
-    tag_match: Literal["all", "any"] = "all"
-    excluded_tags: list[str] = field(default_factory=list)
-    vaults: list[str] = field(default_factory=list)
-    titles: list[str] = field(default_factory=list)
-    found: list[Named] = field(default_factory=list)
-    open: list[Named] = field(default_factory=list)
-
-    def add(self, kind: Kind, read: Read, to: list[str]) -> None:
-        """Note a name, once."""
-        if read.name not in to:
-            to.append(read.name)
-        self.found.append(Named(kind=kind, words=read.words, name=read.name))
-
-    def leave(self, kind: Kind, read: Read, normalized: NormalizedQuery) -> None:
-        """Note words that the index does not have, which nobody is to read again."""
-        self.open.append(Named(kind=kind, words=read.words))
-        normalized.hide(read.start, read.end)
+_NOTE = f"(?:{NOTE}|pages?)"
+_CALLED = "(?:called|titled|named|entitled)"
+_QUOTED = re.compile(QUOTED)
+_BEFORE = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED})? +$|(?:{JA_NOTE})の?$")
+_AFTER = re.compile(
+    "(?P<ja>(?:という|と題した|と題する|っていう|って)?(?:(?:タイトル|題名|題|名前|名)の)?の?"
+    rf"(?:{JA_NOTE})(?:の|を|に|で|から)?)"
+    rf"| +(?P<en>{_NOTE}){E}"
+)
+_PARTICLE = re.compile("(?P<other>という|って|と題)|の|を|に|で|は|から")
+# What notes mention are words, whatever note has them as its title.
+_MENTIONED = re.compile(
+    rf"{B}(?:notes|memos|entries){E}[^.?!]*?{B}(?:mention(?:s|ed|ing)?|contain(?:s|ed|ing)?|about"
+    r"|hold(?:s|ing)?|discuss(?:es|ed|ing)?|refer(?:s|red|ring)? to|regarding|with)"
+    rf"(?: +the +(?:words?|phrases?|terms?))?(?: +(?:{QUOTED}),?(?: +(?:and|or))?)* +$"
+)
+_JA_MENTIONED = re.compile(
+    "(?:[をが]含|に(?:触れ|言及)|が(?:出て|載|書)|(?:について|に関する|に関して)"
+    f"(?:の|書いた|書かれた)?(?:{JA_NOTE}))"
+)
+_REACH = 120  # characters before what is quoted
+_NAMED = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED} +)")
+_STOP_WORDS = "about in from since that which tagged with modified created"
+_STOPS = frozenset(_STOP_WORDS.split())
+_MOST_TITLE_WORDS = 8
 
 
 def matches(pattern: re.Pattern[str], normalized: NormalizedQuery) -> Iterator[re.Match[str]]:
@@ -116,12 +118,26 @@ def _is_unwanted(words: list[str]) -> bool:
 
 
 class SlotReader:
-    """Reads the tags and vaults of a query."""
+    """Reads the tags, vaults and titles of a query into an extraction."""
 
-    def __init__(self, normalized: NormalizedQuery, resolver: Resolver, slots: Slots) -> None:
-        self._normalized, self._slots = normalized, slots
+    def __init__(
+        self, normalized: NormalizedQuery, resolver: Resolver, extraction: Extraction
+    ) -> None:
+        self._normalized, self._resolver = normalized, resolver
+        self._extraction, self._metadata = extraction, extraction.metadata
         self._tags = Names(normalized, resolver.tag)
         self._vaults = Names(normalized, resolver.vault)
+
+    def _add(self, kind: Kind, read: Read, names: list[str]) -> None:
+        """Note a name, once."""
+        if read.name not in names:
+            names.append(read.name)
+        self._extraction.found.append(Named(kind=kind, words=read.words, name=read.name))
+
+    def _leave(self, kind: Kind, read: Read) -> None:
+        """Note words that the index does not have, which nobody is to read again."""
+        self._extraction.open.append(Named(kind=kind, words=read.words))
+        self._normalized.hide(read.start, read.end)
 
     def read_hashes(self) -> None:
         """Read `#tag`."""
@@ -193,16 +209,16 @@ class SlotReader:
             if (listed.mixed and not excluded) or (turned and not turned.exact):
                 normalized.hide(start, end)  # no filter says that
             elif excluded:
-                self._take(start, end, listed, self._slots.excluded_tags)
+                self._take(start, end, listed, self._metadata.excluded_tags)
             else:
                 joint = or_behind(normalized.open, start)
-                if listed.any or (joint < start and self._slots.tags):
-                    self._slots.tag_match = "any"
-                self._take(joint, end, listed, self._slots.tags)
+                if listed.any or (joint < start and self._metadata.tags):
+                    self._metadata.tag_match = "any"
+                self._take(joint, end, listed, self._metadata.tags)
                 self._but_not(end)
         for read in listed.unknown:
             if self._is_wanted(read):
-                self._slots.leave("tag", read, normalized)
+                self._leave("tag", read)
         if listed.reads and not listed.known:
             names = listed.reads[0].start
             if "#" not in normalized.plain[start:names]:
@@ -210,8 +226,8 @@ class SlotReader:
 
     def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
         for read in listed.known:
-            self._slots.add("tag", read, tags)
-        if tags is self._slots.excluded_tags:
+            self._add("tag", read, tags)
+        if tags is self._metadata.excluded_tags:
             self._normalized.take(start, end)  # what is not wanted is nothing to rank by
         else:
             self._take_around(start, end, listed.unknown)
@@ -235,10 +251,10 @@ class SlotReader:
             listed = forward(self._normalized, self._tags, joint.end())
             if listed.known:
                 end = listed.known[-1].end
-                self._take(at, end, listed, self._slots.excluded_tags)
+                self._take(at, end, listed, self._metadata.excluded_tags)
             lacking = [read for read in listed.unknown if _is_unwanted(read.words.lower().split())]
             for read in lacking:
-                self._slots.leave("tag", read, self._normalized)
+                self._leave("tag", read)
             if lacking == listed.unknown and _CONTRASTS.search(joint[0]):
                 # No note has such a tag, so there is nothing to leave out, and to search for.
                 for read in lacking:
@@ -277,24 +293,24 @@ class SlotReader:
                 if quoted or (
                     sure and len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
                 ):
-                    self._slots.leave("tag", read, self._normalized)
+                    self._leave("tag", read)
                     return
 
     # -- vaults ---------------------------------------------------------------------------
 
     def _vault(self, start: int, listed: Listed, end: int) -> None:
         """Take the vaults of a list."""
-        slots, normalized = self._slots, self._normalized
+        normalized = self._normalized
         if turned := negation(normalized.open, start, end):
             normalized.hide(turned.start, turned.end)  # no filter leaves vaults out
             return
         for read in listed.known:
-            slots.add("vault", read, slots.vaults)
+            self._add("vault", read, self._metadata.vaults)
         if ends := _JA_VAULT_ENDS.match(normalized.open, end):
             end = ends.end()
         self._take_around(start, end, listed.unknown)
         for read in listed.unknown:
-            slots.leave("vault", read, normalized)
+            self._leave("vault", read)
 
     def _lists_vaults(self, cue: re.Match[str], listed: Listed) -> bool:
         """Return True if a list whose last name is unknown speaks of vaults all the same."""
@@ -311,7 +327,7 @@ class SlotReader:
         text, end = self._normalized.open, cue.end()
         for read in ahead.reads[:1]:
             if called or text[read.start] in '「『"':
-                self._slots.leave("vault", read, self._normalized)
+                self._leave("vault", read)
                 return
         before = self._behind(_BEFORE_VAULT, behind)
         in_prose = behind.reads and "," in text[behind.reads[0].start : cue.start()]
@@ -325,7 +341,7 @@ class SlotReader:
                 apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
                 named = ends and ends[0] and not apart and len(read.words) > 1
             if self._is_quoted(read) or (named and not _NO_NAME & {*read.words.lower().split()}):
-                self._slots.leave("vault", read, self._normalized)
+                self._leave("vault", read)
 
     def _behind(self, pattern: re.Pattern[str], listed: Listed) -> re.Match[str] | None:
         """Match what stands before a list."""
@@ -340,75 +356,47 @@ class SlotReader:
                 return at - len(end)
         return at
 
+    # -- titles ---------------------------------------------------------------------------
 
-_NOTE = f"(?:{NOTE}|pages?)"
-_CALLED = "(?:called|titled|named|entitled)"
-_QUOTED = re.compile(QUOTED)
-_BEFORE = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED})? +$|(?:{JA_NOTE})の?$")
-_AFTER = re.compile(
-    "(?P<ja>(?:という|と題した|と題する|っていう|って)?(?:(?:タイトル|題名|題|名前|名)の)?の?"
-    rf"(?:{JA_NOTE})(?:の|を|に|で|から)?)"
-    rf"| +(?P<en>{_NOTE}){E}"
-)
-_PARTICLE = re.compile("(?P<other>という|って|と題)|の|を|に|で|は|から")
-# What notes mention are words, whatever note has them as its title.
-_MENTIONED = re.compile(
-    rf"{B}(?:notes|memos|entries){E}[^.?!]*?{B}(?:mention(?:s|ed|ing)?|contain(?:s|ed|ing)?|about"
-    r"|hold(?:s|ing)?|discuss(?:es|ed|ing)?|refer(?:s|red|ring)? to|regarding|with)"
-    rf"(?: +the +(?:words?|phrases?|terms?))?(?: +(?:{QUOTED}),?(?: +(?:and|or))?)* +$"
-)
-_JA_MENTIONED = re.compile(
-    "(?:[をが]含|に(?:触れ|言及)|が(?:出て|載|書)|(?:について|に関する|に関して)"
-    f"(?:の|書いた|書かれた)?(?:{JA_NOTE}))"
-)
-_REACH = 120  # characters before what is quoted
-_NAMED = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED} +)")
-_STOP_WORDS = "about in from since that which tagged with modified created"
-_STOPS = frozenset(_STOP_WORDS.split())
-_MOST_TITLE_WORDS = 8
+    def read_titles(self) -> None:
+        """Read `the note "X"`, "the note called X", 「X」というノート."""
+        for quoted in matches(_QUOTED, self._normalized):
+            self._read_quoted(*quoted.span())
+        names = Names(self._normalized, self._resolver.title)
+        for cue in matches(_NAMED, self._normalized):
+            if read := names.after(cue.end(), _MOST_TITLE_WORDS, _STOPS):
+                self._title(read, cue.start("called"), read.end)
 
+    def _read_quoted(self, start: int, end: int) -> None:
+        """Read a title in quotes: any other phrase in quotes stays one."""
+        normalized = self._normalized
+        if _MENTIONED.search(normalized.open[max(0, start - _REACH) : start]):
+            return
+        if _JA_MENTIONED.match(normalized.open, end):
+            return
+        before = _BEFORE.search(normalized.open[max(0, start - 30) : start])
+        after = _AFTER.match(normalized.open, end)
+        words = normalized.plain[start + 1 : end - 1]
+        name = self._resolver.title(words, alike=bool(before or after))
+        read = Read(start, end, normalized.words(start + 1, end - 1), name)
+        particle = _PARTICLE.match(normalized.open, end)
+        if not (before or after) and (not name or (particle and particle["other"])):
+            return
+        if after and after["ja"]:
+            end = after.end()
+        elif particle:
+            end = particle.end()
+        if before:
+            start -= len(before["called"] or "") + 1 if before[0].isascii() else len(before[0])
+        self._title(read, start, end)
 
-def read_titles(normalized: NormalizedQuery, resolver: Resolver, slots: Slots) -> None:
-    """Read the titles of a query into its slots."""
-    for quoted in matches(_QUOTED, normalized):
-        _read_quoted(normalized, resolver, slots, *quoted.span())
-    names = Names(normalized, resolver.title)
-    for cue in matches(_NAMED, normalized):
-        if read := names.after(cue.end(), _MOST_TITLE_WORDS, _STOPS):
-            _note(normalized, slots, read, cue.start("called"), read.end)
-
-
-def _read_quoted(
-    normalized: NormalizedQuery, resolver: Resolver, slots: Slots, start: int, end: int
-) -> None:
-    """Read a title in quotes: any other phrase in quotes stays one."""
-    if _MENTIONED.search(normalized.open[max(0, start - _REACH) : start]):
-        return
-    if _JA_MENTIONED.match(normalized.open, end):
-        return
-    before = _BEFORE.search(normalized.open[max(0, start - 30) : start])
-    after = _AFTER.match(normalized.open, end)
-    words = normalized.plain[start + 1 : end - 1]
-    found = resolver.title(words, alike=bool(before or after))
-    read = Read(start, end, normalized.words(start + 1, end - 1), found.name if found else "")
-    particle = _PARTICLE.match(normalized.open, end)
-    if not (before or after) and (not found or (particle and particle["other"])):
-        return
-    if after and after["ja"]:
-        end = after.end()
-    elif particle:
-        end = particle.end()
-    if before:
-        start -= len(before["called"] or "") + 1 if before[0].isascii() else len(before[0])
-    _note(normalized, slots, read, start, end)
-
-
-def _note(normalized: NormalizedQuery, slots: Slots, read: Read, start: int, end: int) -> None:
-    turned = negation(normalized.open, start, end) if read.name else None
-    if turned:
-        normalized.hide(turned.start, turned.end)  # no filter leaves titles out
-    elif read.name:
-        slots.add("title", read, slots.titles)
-        normalized.take(start, end)
-    else:
-        slots.leave("title", read, normalized)
+    def _title(self, read: Read, start: int, end: int) -> None:
+        normalized = self._normalized
+        turned = negation(normalized.open, start, end) if read.name else None
+        if turned:
+            normalized.hide(turned.start, turned.end)  # no filter leaves titles out
+        elif read.name:
+            self._add("title", read, self._metadata.titles)
+            normalized.take(start, end)
+        else:
+            self._leave("title", read)

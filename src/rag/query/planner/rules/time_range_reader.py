@@ -13,9 +13,9 @@ what each word means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
-from typing import Literal, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from rag.query.planner.plan import TimeWindow, window_name
 from rag.query.planner.rules.query_text import negation
@@ -87,18 +87,8 @@ _AFTER_JA = re.compile(
 )
 _NOTES_FOLLOW = re.compile(rf" +(?:{_NOTE}){E}")
 _LINK = re.compile(" *(?:to|and|until|till|through|thru|から|〜|~|-|–|—) *")
-_SINCE = {
-    "since",
-    "starting",
-    "starting from",
-    "as of",
-    "以降",
-    "以来",
-    "以後",
-    "から",
-    "から今まで",
-    "から現在まで",
-}
+_SINCE = {"since", "starting", "starting from", "as of"}
+_SINCE |= {"以降", "以来", "以後", "から", "から今まで", "から現在まで"}
 _AFTER = {"after", "less than", "later than", "newer than", "より後", "の後"}
 _UNTIL = {"until", "till", "up to", "以前", "まで"}
 _EARLIER = {"before", "earlier than", "older than", "more than", "prior to"}
@@ -124,14 +114,20 @@ _AROUND = re.compile(rf"{B}(?:around|about) +$")
 
 
 class FoundTime(NamedTuple):
-    """A window, and from where to where it is spoken of."""
+    """From where to where a text speaks of a time, with the words that lead to it, and the window.
+
+    :ivar words: from where to where it is named.
+    :ivar edited: whether notes changed then.
+    """
 
     start: int
     end: int
     window: TimeWindow
+    words: tuple[int, int]
+    edited: bool = False
 
 
-class Context(NamedTuple):
+class _Context(NamedTuple):
     """What stands around a time mention: from where to where, a word such as "since", and whether
     words of changing or of writing notes do."""
 
@@ -142,34 +138,54 @@ class Context(NamedTuple):
     written: bool
 
 
+class _Text(NamedTuple):
+    """A text in lower case, whether it has words of notes or of writing them, whether it asks what
+    happened, and the day it is read on."""
+
+    text: str
+    about_notes: bool
+    asks: bool
+    today: date
+
+
 def find_time(text: str, today: date) -> FoundTime | None:
     """Return the first window that a text in lower case filters by.
 
     What is not wanted ("not from last week") is no window, unless all other days are one.
     """
-    mentions = list(find_mentions(text, today))
-    about_notes = _speaks_of_notes(text)
+    about_notes = _ABOUT_NOTES.search(text) is not None
     if _HOW.search(text) or (not about_notes and _TROUBLE.search(text)):
         return None
     asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
-    after = 0
-    for index, mention in enumerate(mentions):
-        if index < after or _blurred(text, mention) or text.startswith("という", mention.end):
+    read = _Text(text, about_notes, asks, today)
+    mentions = list(find_mentions(text, today))
+    while mentions:
+        first, *mentions = mentions
+        if _blurred(text, first) or text.startswith("という", first.end):
             continue
-        around = _around_mention(text, mention)
-        if _linked(text, mentions[index : index + 2], around):
-            after = index + 2
-            found = _span(text, mention, mentions[index + 1], around, today)
+        around = _around(text, first)
+        if mentions and _is_linked(text, first, mentions[0], around):
+            found = _span(read, first, mentions.pop(0), around)
         else:
-            found = _alone(text, mention, around, about_notes, asks, today)
+            found = _alone(read, first, around)
         if found and (found := _turned(text, found, today)):
             return found
     return None
 
 
-def _speaks_of_notes(text: str) -> bool:
-    """Return whether words of notes, or of writing them, stand in a text."""
-    return _ABOUT_NOTES.search(text) is not None
+def find_slot(text: str, today: date) -> FoundTime | None:
+    """Return the first time in a text in lower case that notes are from, and nobody knows."""
+    if not _ABOUT_NOTES.search(text):
+        return None
+    blurred = (_blurred(text, mention) for mention in find_mentions(text, today))
+    for first, last in chain(filter(None, blurred), (m.span() for m in _UNTOLD.finditer(text))):
+        lead = _AROUND.search(text, max(0, first - 20), first)
+        at = lead.start() if lead else first
+        around = _around(text, TimeMention(at, last, "untold", "vague"))
+        if not negation(text, around.start, around.end):
+            words = first, last
+            return FoundTime(around.start, around.end, TimeWindow(), words, around.edited)
+    return None
 
 
 def _blurred(text: str, mention: TimeMention) -> tuple[int, int] | None:
@@ -198,52 +214,55 @@ def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
         days = (None, first - timedelta(1)) if first else ((last or today) + timedelta(1), None)
     except OverflowError:
         return None
-    window = _window(days, found.window.field == "modified", today)
-    return FoundTime(turned.start, turned.end, window)
+    return _found(turned.start, turned.end, days, found.edited, today)
 
 
-Days = tuple[date | None, date | None]
+def _found(
+    start: int, end: int, days: tuple[date | None, date | None], edited: bool, today: date
+) -> FoundTime:
+    window = TimeWindow(
+        name=window_name(*days, today),
+        first=days[0],
+        last=days[1],
+        field="modified" if edited else "created",
+    )
+    return FoundTime(start, end, window, (start, end), edited)
 
 
-def _around_mention(text: str, mention: TimeMention) -> Context:
+def _around(text: str, mention: TimeMention) -> _Context:
     """Return what stands around a time mention: words such as "since", and of writing."""
-    before = _BEFORE.search(text[max(0, mention.start - 50) : mention.start])
-    start, end, word = mention.start, mention.end, ""
+    start, end, word, verbs = mention.start, mention.end, "", list[str | None]()
     edited = written = False
-    if before:
+    if before := _BEFORE.search(text[max(0, start - 50) : start]):
         start -= len(before[0])
         word = " ".join((before["word"] or "").split())
-        edited = bool(before["own"]) or _is(_EDITS, before["verb"])
-        written = _is(_WRITES, before["verb"])
+        edited = bool(before["own"])
+        verbs.append(before["verb"])
     if after := _AFTER_EN.match(text, end):
         end = after.end()
-        edited = edited or _is(_EDITS, after["verb"])
-        written = written or _is(_WRITES, after["verb"])
+        verbs.append(after["verb"])
         word = "since" if after["on"] else word
     elif after := _AFTER_JA.match(text, end):
         end = after.end()
         word = after["word"] or word
-        edited, written = edited or bool(after["edit"]), written or bool(after["made"])
-    return Context(start, end, word, edited, written)
+        edited, written = edited or bool(after["edit"]), bool(after["made"])
+    edited = edited or not {*_EDITS.split("|")}.isdisjoint(verbs)
+    written = written or not {*_WRITES.split("|")}.isdisjoint(verbs)
+    return _Context(start, end, word, edited, written)
 
 
-def _is(words: str, verb: str | None) -> bool:
-    return verb is not None and verb in words.split("|")
-
-
-def _counts(
-    mention: TimeMention, around: Context, about_notes: bool, asks: bool, text: str
-) -> bool:
+def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
     """Return whether a time mention is one that notes are to be filtered by."""
-    if mention.strength == "future":
+    text, about_notes, strength = read.text, read.about_notes, mention.strength
+    if strength == "future":
         return False
     if mention.kind == "age":
         return about_notes
     if not about_notes and _TOPIC.search(text, 0, mention.start):
         return False
-    if mention.strength == "sure":
+    if strength == "sure":
         return True
-    if asks:
+    if read.asks:
         assert mention.days
         return mention.days.first == mention.days.last and _EVENTS.search(text) is not None
     if mention.kind in ("month", "year") and not _DATE_ENDS.match(text, mention.end):
@@ -251,40 +270,34 @@ def _counts(
     if around.word in _SPANS:
         return True
     notes_follow = _NOTES_FOLLOW.match(text, mention.end) is not None
-    if mention.strength == "year":
+    if strength == "year":
         beside = around.word in _MONTH_CUES or around.written or around.edited
         return about_notes and (beside or notes_follow or text[mention.end - 1] == "年")
     if mention.kind in ("weak", "week_day"):  # "standup on Monday", but not "today" alone
         ends = text[: mention.start].strip() and not text[mention.end :].strip(" ?!.")
         if ends or _EVENTS.search(text):
             return True
-    if mention.strength == "vague":
+    if strength == "vague":
         return about_notes or around.word == "from"
-    if mention.strength == "pair":
-        alone = text[mention.start : mention.end] not in ("may", "march")
+    if strength == "pair":
         if text.endswith("the ", 0, mention.start):
             return False
+        alone = text[mention.start : mention.end] not in ("may", "march")
         return around.word in _MONTH_CUES - {"of"} or (notes_follow and alone)
     cued = around.word in _MONTH_CUES or around.word in ("on", "over", "within")
     return about_notes or cued or mention.kind == "japanese"
 
 
-def _linked(text: str, mentions: Sequence[TimeMention], around: Context) -> bool:
+def _is_linked(text: str, first: TimeMention, last: TimeMention, around: _Context) -> bool:
     """Return whether a text goes from one mention to the next."""
-    if len(mentions) < 2:
-        return False
-    link = _LINK.fullmatch(text, mentions[0].end, mentions[1].start)
-    if link is None:
-        return False
-    joint = link[0].strip()
-    if joint in ("and", "to", "until", "till") and around.word not in ("between", "from", "since"):
-        return False
-    return joint != "-" or mentions[0].strength != "pair" or bool(around.word)
+    link = _LINK.fullmatch(text, first.end, last.start)
+    joint = link[0].strip() if link else ""
+    if joint in ("and", "to", "until", "till"):
+        return around.word in ("between", "from", "since")
+    return link is not None and (joint != "-" or first.strength != "pair" or bool(around.word))
 
 
-def _span(
-    text: str, first: TimeMention, last: TimeMention, around: Context, today: date
-) -> FoundTime | None:
+def _span(read: _Text, first: TimeMention, last: TimeMention, around: _Context) -> FoundTime | None:
     """Return the time range from one mention to another; `None` when it ends before it begins, or
     lies ahead."""
     if "future" in (first.strength, last.strength):
@@ -292,20 +305,9 @@ def _span(
     first, last = _same_year(first, last)
     if not (first.days and last.days) or last.days.last < first.days.first:
         return None
-    after = _around_mention(text, last)
+    after = _around(read.text, last)
     days = (first.exact or first.days.first, last.exact or last.days.last)
-    edited = around.edited or after.edited
-    return FoundTime(around.start, after.end, _window(days, edited, today))
-
-
-def _alone(
-    text: str, mention: TimeMention, around: Context, about_notes: bool, asks: bool, today: date
-) -> FoundTime | None:
-    """Return the time range of one time mention, if notes are to be filtered by it."""
-    if around.word == "between" or not _counts(mention, around, about_notes, asks, text):
-        return None
-    days = _apply(around.word, mention)
-    return days and FoundTime(around.start, around.end, _window(days, around.edited, today))
+    return _found(around.start, after.end, days, around.edited or after.edited, read.today)
 
 
 def _same_year(first: TimeMention, last: TimeMention) -> tuple[TimeMention, TimeMention]:
@@ -327,58 +329,26 @@ def _same_year(first: TimeMention, last: TimeMention) -> tuple[TimeMention, Time
     return first, last
 
 
-def _apply(word: str, mention: TimeMention) -> Days | None:
+def _alone(read: _Text, mention: TimeMention, around: _Context) -> FoundTime | None:
+    """Return the time range of one time mention, if notes are to be filtered by it."""
+    if around.word == "between" or not _counts(read, mention, around):
+        return None
     assert mention.days is not None
-    first, last = mention.days
-    if word in ("more than", "less than") and not mention.exact:
-        word = ""
+    word, (first, last) = around.word, mention.days
     if mention.exact and word in _SPANS:
         first = last = mention.exact
+    elif not mention.exact and word in ("more than", "less than"):
+        word = ""
+    days: tuple[date | None, date | None] = first, last
     try:
         if word in _SINCE:
-            return first, None
-        if word in _AFTER:
-            return last + timedelta(1), None
-        if word in _UNTIL:
-            return None, last
-        if word in _EARLIER:
-            return None, first - timedelta(1)
+            days = first, None
+        elif word in _AFTER:
+            days = last + timedelta(1), None
+        elif word in _UNTIL:
+            days = None, last
+        elif word in _EARLIER:
+            days = None, first - timedelta(1)
     except OverflowError:
         return None
-    return first, last
-
-
-def _window(days: Days, edited: bool, today: date) -> TimeWindow:
-    field: Literal["created", "modified"] = "modified" if edited else "created"
-    return TimeWindow(name=window_name(*days, today), first=days[0], last=days[1], field=field)
-
-
-class TimeSlot(NamedTuple):
-    """From where to where a time is spoken of, with and without the words that lead to it.
-
-    :ivar edited: whether notes changed then.
-    """
-
-    start: int
-    end: int
-    first: int
-    last: int
-    edited: bool
-
-
-def find_slot(text: str, today: date) -> TimeSlot | None:
-    """Return the first time in a text in lower case that notes are from, and nobody knows."""
-    if not _speaks_of_notes(text):
-        return None
-    for first, last in _untold(text, today):
-        lead = _AROUND.search(text, max(0, first - 20), first)
-        at = lead.start() if lead else first
-        around = _around_mention(text, TimeMention(at, last, "untold", "vague"))
-        if not negation(text, around.start, around.end):
-            return TimeSlot(around.start, around.end, first, last, around.edited)
-    return None
-
-
-def _untold(text: str, today: date) -> Iterator[tuple[int, int]]:
-    yield from filter(None, (_blurred(text, mention) for mention in find_mentions(text, today)))
-    yield from (found.span() for found in _UNTOLD.finditer(text))
+    return _found(around.start, around.end, days, around.edited, read.today)
