@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from plan_table import CATALOGUE, ROWS, TODAY
 from rag.query.note_hints import may_filter
-from rag.query.planner.rules.extractor import extract
+from rag.query.planner.rules import extract
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "benchmarks" / "questions"
 

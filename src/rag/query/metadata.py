@@ -32,6 +32,7 @@ from rag.query.planner.guardrails import (
     with_paragraph,
     with_rerank_query,
 )
+from rag.query.planner.names import Resolver
 from rag.query.planner.plan import (
     Extraction,
     FullTransformationResult,
@@ -40,10 +41,9 @@ from rag.query.planner.plan import (
     Named,
     Route,
 )
-from rag.query.planner.rules.extractor import extract
-from rag.query.planner.rules.fields import mentioned_fields
-from rag.query.planner.rules.names import Resolver
-from rag.query.planner.rules.query_text import wanted_words
+from rag.query.planner.query_text import wanted_words
+from rag.query.planner.rules import extract
+from rag.query.planner.slots import mentioned_fields
 from rag.query.planner.stages import LiveAsker, Trace, hypothesis
 from rag.query.router import IntentRouter
 from rag.query.serialization import QueryComponent, with_callables

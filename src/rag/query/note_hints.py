@@ -10,8 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from rag.query.planner.rules.field_synonyms import CONCEPTS
-from rag.query.planner.rules.shared_patterns import EXAMINED, FULL_MONTH, KANJI, MONTH, WEEKDAYS
+from rag.query.planner.words import CONCEPTS, EXAMINED, FULL_MONTH, KANJI, MONTH, WEEKDAYS
 
 _NOTES = (
     *("notes", "memos", "entries", "last", "latest", "recent"),

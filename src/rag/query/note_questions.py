@@ -14,7 +14,7 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from rag.query.planner.rules.time_range_reader import find_time
+from rag.query.planner.time_windows import find_time
 from rag.query.syntax import condition_spans
 from rag.text.scripts import is_japanese
 from rag.vault.sentences import goes_on
@@ -344,7 +344,7 @@ def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
 
 
 def _names_time(rest: str, today: date) -> bool:
-    from rag.query.planner.rules.time_range_reader import find_time  # most questions do without it
+    from rag.query.planner.time_windows import find_time  # most questions do without it
 
     return find_time(f"notes{rest.lower()}", today) is not None
 

@@ -11,8 +11,8 @@ from rag.exceptions import RAGError
 from rag.query.llm import object_in
 from rag.query.models import QueryBundle, QueryClassifier, as_bundle
 from rag.query.planner.plan import Extraction, QueryIntent, Route
-from rag.query.planner.rules.shared_patterns import EXAMINED
 from rag.query.planner.stages import NO_MODEL, LiveAsker, RawResponse, build
+from rag.query.planner.words import EXAMINED
 from rag.query.registry import create_classifier
 from rag.query.serialization import QueryComponent
 from rag.query.syntax import parse_query

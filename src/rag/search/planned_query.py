@@ -23,7 +23,7 @@ from rag.query.planner.plan import (
     TimeWindow,
     WindowName,
 )
-from rag.query.planner.rules.query_text import without_unwanted
+from rag.query.planner.query_text import without_unwanted
 from rag.query.planner.stages import LiveAsker, Outcome, RawResponse, Stage
 from rag.query.registry import classifier_names
 from rag.query.router import ROUTERS, IntentRouter

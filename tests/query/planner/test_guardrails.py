@@ -28,8 +28,8 @@ from rag.query.planner.guardrails import (
     with_paragraph,
     with_rerank_query,
 )
+from rag.query.planner.names import Resolver
 from rag.query.planner.plan import window_of
-from rag.query.planner.rules.names import Resolver
 from tables import rows
 
 TODAY = date(2026, 11, 21)

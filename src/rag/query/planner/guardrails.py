@@ -13,6 +13,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
+from rag.query.planner.names import Resolver
 from rag.query.planner.plan import (
     FullTransformationResult,
     Kind,
@@ -21,8 +22,7 @@ from rag.query.planner.plan import (
     named_window,
     window_of,
 )
-from rag.query.planner.rules.names import Resolver
-from rag.query.planner.rules.query_text import subject_words
+from rag.query.planner.query_text import subject_words
 from rag.query.syntax import plain_words
 from rag.text.messages import without_controls
 from rag.text.scripts import is_japanese

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rag.query.planner.catalog import Catalogue, best_matches
 from rag.query.planner.plan import Named
-from rag.query.planner.rules.query_text import HIDDEN, TAKEN, NormalizedQuery
+from rag.query.planner.query_text import HIDDEN, TAKEN, NormalizedQuery
 from rag.text.scripts import is_latin
 from rag.text.tokenizer import name_key
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.query.planner.catalog import StaticCatalogue
-from rag.query.planner.rules.names import Resolver
+from rag.query.planner.names import Resolver
 from tables import rows
 
 INDEX = StaticCatalogue(

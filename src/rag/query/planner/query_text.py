@@ -7,7 +7,7 @@ from bisect import bisect_left as bisect
 from itertools import pairwise
 from typing import NamedTuple
 
-from rag.query.planner.rules.shared_patterns import (
+from rag.query.planner.words import (
     EXAMINED,
     JA_NOTE,
     JA_WHAT_HAPPENED,

@@ -6,8 +6,8 @@ from datetime import date
 
 from plan_table import TODAY
 from rag.query.planner.plan import TimeWindow
-from rag.query.planner.rules.query_text import NormalizedQuery
-from rag.query.planner.rules.time_range_reader import find_time
+from rag.query.planner.query_text import NormalizedQuery
+from rag.query.planner.time_windows import find_time
 from tables import rows
 
 ALWAYS = (None, None, "created")

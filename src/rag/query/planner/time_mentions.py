@@ -16,7 +16,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from rag.query.dates import NAMED, DateRange, calendar_range, days_ago, month_start, shifted
-from rag.query.planner.rules.shared_patterns import (
+from rag.query.planner.words import (
     COUNT,
     FULL_MONTH,
     JA_COUNT,

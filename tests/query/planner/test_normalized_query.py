@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.planner.rules.query_text import NormalizedQuery
+from rag.query.planner.query_text import NormalizedQuery
 from tables import rows
 
 

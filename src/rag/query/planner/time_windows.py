@@ -6,7 +6,7 @@ writing, of spans ("notes from March", "since 2024-05", 3月のメモ) or of wha
 ("meetings today", "what happened on 3 May 2025"); a year alone needs words of notes. What is asked
 about ("what happened in 1945"), how something is done and trouble ("sync not working since
 yesterday"), a time that is the topic ("songs about the past year") and what lies ahead are left in
-the query. *Recently* and 最近 are the last 30 days. `rag.query.planner.rules.time_mentions` says
+the query. *Recently* and 最近 are the last 30 days. `rag.query.planner.time_mentions` says
 what each word means.
 """
 
@@ -18,8 +18,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from rag.query.planner.plan import TimeWindow, window_name
-from rag.query.planner.rules.query_text import negation
-from rag.query.planner.rules.shared_patterns import (
+from rag.query.planner.query_text import negation
+from rag.query.planner.time_mentions import TimeMention, find_mentions
+from rag.query.planner.words import (
     JA_NOTE,
     JA_WHAT_HAPPENED,
     NOTE,
@@ -27,7 +28,6 @@ from rag.query.planner.rules.shared_patterns import (
     B,
     E,
 )
-from rag.query.planner.rules.time_mentions import TimeMention, find_mentions
 
 _EDITS = "modified|updated|edited|changed|revised|touched"
 _EDIT = "modify|update|edit|change|revise|touch"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.catalog import StaticCatalogue
-from rag.query.planner.rules.extractor import extract
-from rag.query.planner.rules.query_text import without_unwanted
+from rag.query.planner.query_text import without_unwanted
+from rag.query.planner.rules import extract
 from rag.query.syntax import parse_query
 from tables import rows
 

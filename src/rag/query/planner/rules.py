@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from rag.query.planner.catalog import Catalogue
+from rag.query.planner.names import Resolver
 from rag.query.planner.plan import Extraction, Named, TimeWindow
-from rag.query.planner.rules.fields import FieldReader
-from rag.query.planner.rules.names import Resolver
-from rag.query.planner.rules.query_text import (
+from rag.query.planner.query_text import (
     NormalizedQuery,
     read_unwanted,
     residual_text,
     subject_words,
 )
-from rag.query.planner.rules.slot_reader import SlotReader
-from rag.query.planner.rules.time_range_reader import find_slot, find_time
+from rag.query.planner.slots import FieldReader, SlotReader
+from rag.query.planner.time_windows import find_slot, find_time
 from rag.query.syntax import plain_words
 from rag.text.messages import without_halves
 from rag.text.scripts import is_japanese
