@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -324,37 +323,24 @@ _AND = re.compile(
 _OR_BEFORE = re.compile(" *(?:(?:^| )or(?: +(?:the|my|our))?|または|もしくは|あるいは|か) *$")
 _AND_BEFORE = re.compile(" *(?:(?:^| )and(?: +(?:the|my|our))?|,|&|、|と|や|および|及び|・) *$")
 _JOINED = re.compile(" *, *(?:and +|or +)?| +(?:and|or|&) +")
-_CUE_WORD = re.compile("(?:タグ|保管庫|ボルト|ヴォルト|\\b(?:tag|vault)s?)$")
-_NEXT = re.compile(f" +([^ ,;:!?.(){TAKEN}{HIDDEN}]+)")
 _OR_BEHIND = re.compile(rf"(?<={TAKEN}) *(?:,? *or|または|もしくは|あるいは|か) *$")
 
 
-@dataclass
-class Listed:
-    """Names that are joined.
+class Listed(NamedTuple):
+    """Names of the index that are joined.
 
-    :ivar any: whether any of them will do.
-    :ivar mixed: whether some are joined by "and", others by "or".
+    :ivar unknown: the name next to them that the index does not have.
+    :ivar joints: `or` and `and`, as far as they join them.
     """
 
-    reads: list[Read] = field(default_factory=list)
-    any: bool = False
-    mixed: bool = False
+    known: list[Read]
+    unknown: list[Read]
+    joints: set[str]
 
     @property
-    def known(self) -> list[Read]:
-        """Those of the index."""
-        return [read for read in self.reads if read.name]
-
-    @property
-    def unknown(self) -> list[Read]:
-        """Those that the index does not have."""
-        return [read for read in self.reads if not read.name]
-
-    def from_known(self) -> Listed:
-        """Return the list without the unknown names before the first known one."""
-        at = next((at for at, read in enumerate(self.reads) if read.name), 0)
-        return replace(self, reads=self.reads[at:])
+    def mixed(self) -> bool:
+        """Whether some are joined by "and", others by "or"."""
+        return {"or", "and"} <= self.joints
 
 
 def or_behind(text: str, start: int) -> int:
@@ -366,83 +352,52 @@ def or_behind(text: str, start: int) -> int:
 
 
 def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int = 5) -> Listed:
-    """Read the names that follow a cue; by hashes, if `most_words` is 1.
-
-    A name that the index does not have counts where it is the first, quoted or joined by a word;
-    after a comma only where a name of the index follows and ends the list.
-    """
-    listed, joints = Listed(), set[str]()
-    pending: list[Read] = []
-    firm, joint = True, ""
+    """Read the names that follow a cue; by hashes, if `most_words` is 1. One that the index does
+    not have counts where no comma alone joins it, and ends the list elsewhere."""
+    listed, joint, firm = Listed([], [], set()), "", True
     pair = _PAIR.match(normalized.open, at)
     at = pair.end() if pair else at
-    while len(listed.reads) + len(pending) < MOST:
-        read = names.after(at, most_words)
-        if read is None:
-            break
-        if joined := None if read.name else _JOINED.search(normalized.open, read.start, read.end):
-            end = joined.start()
-            read = Read(read.start, end, normalized.words(read.start, end), "")
-        if read.name and (not pending or _ends_a_list(normalized.open, read.end)):
-            listed.reads += [*pending, read]
-            pending = []
-        elif firm and not pending and not read.name:
-            listed.reads.append(read)
-        else:
-            pending.append(read)
-        joints.add(joint)
+    while len(listed.known) < MOST and (read := names.after(at, most_words)):
         text = normalized.open
+        if read.name:
+            listed.known.append(read)
+        elif firm:
+            if cut := _JOINED.search(text, read.start, read.end):
+                words = normalized.words(read.start, cut.start())
+                read = Read(read.start, cut.start(), words, "")
+            listed.unknown.append(read)
+        else:
+            break
+        listed.joints.add(joint)
         found = (either := _OR.match(text, read.end)) or _AND.match(text, read.end)
         if not found or (most_words == 1 and not found["hash"]):
             break
-        at = found.end()
-        mark = found[0].strip()
-        is_quoted = (
-            mark != "," and text[at : at + 1] in QUOTES
-        )  # 'travel, "hotel booking"': a phrase
-        firm = either is not None or bool(found["firm"]) or is_quoted
+        at, mark = found.end(), found[0].strip()
+        firm = bool(either or found["firm"]) or (mark != "," and text[at : at + 1] in QUOTES)
         joint = "or" if either else "" if mark in (",", "、", "や") else "and"
-    listed.any, listed.mixed = "or" in joints, {"or", "and"} <= joints
     return listed
 
 
 def backward(
     normalized: NormalizedQuery, names: Names, at: int, stops: frozenset[str] = STOP
 ) -> Listed:
-    """Read the names that end before a position, in their order; any of them may be unknown."""
-    listed, joints = Listed(), set[str]()
-    joint = ""
-    while len(listed.reads) < MOST:
-        read = names.before(at, stops)
-        if read is None:
-            break
+    """Read the names that end before a position, in their order, or the one name there that the
+    index does not have."""
+    listed, joint = Listed([], [], set()), ""
+    while len(listed.known) < MOST and (read := names.before(at, stops)):
         if not read.name:
-            read = _last_of(normalized, read)
-            if listed.reads and _CUE_WORD.search(normalized.open, read.start, read.end):
-                break  # a name of another list: 仕事保管庫と日記保管庫
-        listed.reads.append(read)
-        joints.add(joint)
+            cuts = [cut.end() for cut in _JOINED.finditer(normalized.open, read.start, read.end)]
+            if cuts:
+                read = Read(cuts[-1], read.end, normalized.words(cuts[-1], read.end), "")
+            if not listed.known:
+                listed.unknown.append(read)
+            break
+        listed.known.insert(0, read)
+        listed.joints.add(joint)
         text = normalized.open[max(0, read.start - 12) : read.start]
         found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
         if not found:
             break
         joint = "or" if either else "" if found[0].strip() in (",", "、", "や", "・") else "and"
         at = read.start - len(found[0])
-    listed.any, listed.mixed = "or" in joints, {"or", "and"} <= joints
-    listed.reads.reverse()
     return listed
-
-
-def _ends_a_list(text: str, end: int) -> bool:
-    """Return True if no further word of a phrase follows a name: "python", not "python tips"."""
-    following = _NEXT.match(text, end)
-    return following is None or following[1] in STOP or bool(JAPANESE.match(following[1]))
-
-
-def _last_of(normalized: NormalizedQuery, read: Read) -> Read:
-    """Return the last of the words that are joined in what was read as one unknown name."""
-    joints = list(_JOINED.finditer(normalized.open, read.start, read.end))
-    if not joints:
-        return read
-    start = joints[-1].end()
-    return Read(start, read.end, normalized.words(start, read.end), "")

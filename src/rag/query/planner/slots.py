@@ -1,5 +1,5 @@
-"""Tags, vaults, notes and properties that a query says it filters by, beside the words that announce
-them: `#tag`, "in my work vault", `the note "X"`, 「X」というノート, "status is done".
+"""Tags, vaults, notes and properties that a query filters by, beside the words that announce them:
+`#tag`, "in my work vault", `the note "X"`, 「X」というノート, "status is done".
 
 Words without such a cue are a topic, even where they name a tag. What a cue announces and the
 index does not have is an open slot.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from itertools import chain
@@ -118,6 +117,10 @@ def matches(pattern: re.Pattern[str], normalized: NormalizedQuery) -> Iterator[r
         at = max(found.end(), at + 1)
 
 
+def _first(listed: Listed) -> Read:
+    return min([*listed.known, *listed.unknown])
+
+
 def _is_unwanted(words: list[str]) -> bool:
     """Return whether words after "but not" name a tag, and are no remark."""
     return len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS
@@ -158,43 +161,37 @@ class SlotReader:
         for cue in matches(_TAG_WORD, self._normalized):
             if cue[0] == "タグ":
                 self._japanese_tag(*cue.span())
-            else:
-                listed = backward(self._normalized, self._tags, cue.start())
-                behind = self._behind(_TAG_BEHIND, listed)
-                if not behind and listed.known:
-                    listed = listed.from_known()
-                    behind = self._behind(_TAG_BEHIND, listed)
-                if behind and (listed.known or "the " in behind[0]):
-                    start = listed.reads[0].start - len(behind[0])
-                    self._tag(start, listed, bool(behind["without"]), cue.end())
+                continue
+            listed = backward(self._normalized, self._tags, cue.start())
+            behind = self._behind(_TAG_BEHIND, listed, cue.start())
+            if behind and (listed.known or (listed.unknown and "the " in behind[0])):
+                start = _first(listed).start - len(behind[0])
+                self._tag(start, listed, bool(behind["without"]), cue.end())
 
     def read_vaults(self) -> None:
         """Read "in my X vault", "in vault X", X保管庫, 保管庫「X」."""
-        for cue in matches(_VAULT, self._normalized):
+        normalized = self._normalized
+        for cue in matches(_VAULT, normalized):
             start, end = cue.span()
-            behind = backward(
-                self._normalized,
-                self._vaults,
-                self._without(("の", "という", "用"), start),
-                _VAULT_STOPS,
-            )
-            if behind.known and (behind.reads[-1].name or self._lists_vaults(cue, behind)):
-                before = self._behind(_BEFORE_VAULT, behind)
-                if not (before and before[0]) and cue[0].isascii():
-                    behind = behind.from_known()
-                    before = self._behind(_BEFORE_VAULT, behind)
-                self._vault(behind.reads[0].start - len(before[0] if before else ""), behind, end)
+            at = self._without(("の", "という", "用"), start)
+            behind = backward(normalized, self._vaults, at, _VAULT_STOPS)
+            before = self._behind(_BEFORE_VAULT, behind, start)
+            if behind.known:
+                lead = len(before[0]) if before else 0
+                self._vault(behind.known[0].start - lead, behind, end)
                 continue
-            before = _BEFORE_VAULT.search(self._normalized.open[max(0, start - 20) : start])
-            opens = _VAULT_OPENS.match(self._normalized.open, end)
+            opens = _VAULT_OPENS.match(normalized.open, end)
             assert opens
-            ahead = forward(self._normalized, self._vaults, opens.end())
-            named = opens["called"] or (before and before["place"]) or not cue[0].isascii()
+            ahead = forward(normalized, self._vaults, opens.end())
+            placed = _BEFORE_VAULT.search(normalized.open[max(0, start - 20) : start])
+            named = opens["called"] or (placed and placed["place"]) or not cue[0].isascii()
             if ahead.known and named:
-                start -= len(before[0] if before else "")
+                start -= len(placed[0]) if placed else 0
                 self._vault(start, ahead, ahead.known[-1].end)
-            else:
-                self._open_vault(cue, behind, ahead, bool(opens["called"]))
+            elif ahead.unknown and (opens["called"] or self._is_quoted(ahead.unknown[0])):
+                self._leave("vault", ahead.unknown[0])
+            elif behind.unknown:
+                self._open_vault(cue, behind.unknown[0], before)
 
     # -- tags -----------------------------------------------------------------------------
 
@@ -202,33 +199,28 @@ class SlotReader:
         """Take the tags of a list, from its cue at `start` on."""
         normalized = self._normalized
         if listed.known:
-            start = min(start, listed.reads[0].start)
-            end = max(end, *(read.end for read in listed.known))
+            start, end = min(start, _first(listed).start), max(end, listed.known[-1].end)
             turned = negation(normalized.open, start, end)
             if turned:
                 start, end = turned.start, turned.end
             elif borne := _JA_BORNE.match(normalized.open, end):
                 end = borne.end()
             excluded = without or turned is not None
-            if excluded and not turned:
-                end = max(end, *(read.end for read in listed.reads))
             if (listed.mixed and not excluded) or (turned and not turned.exact):
                 normalized.hide(start, end)  # no filter says that
             elif excluded:
                 self._take(start, end, listed, self._metadata.excluded_tags)
             else:
                 joint = or_behind(normalized.open, start)
-                if listed.any or (joint < start and self._metadata.tags):
+                if "or" in listed.joints or (joint < start and self._metadata.tags):
                     self._metadata.tag_match = "any"
                 self._take(joint, end, listed, self._metadata.tags)
                 self._but_not(end)
         for read in listed.unknown:
             if self._is_wanted(read):
                 self._leave("tag", read)
-        if listed.reads and not listed.known:
-            names = listed.reads[0].start
-            if "#" not in normalized.plain[start:names]:
-                normalized.drop(start, names)
+            if not listed.known and "#" not in normalized.plain[start : read.start]:
+                normalized.drop(start, read.start)
 
     def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
         for read in listed.known:
@@ -277,12 +269,9 @@ class SlotReader:
 
     def _japanese_tag(self, start: int, end: int) -> None:
         text = self._normalized.open
-        behind = backward(self._normalized, self._tags, self._without(("の", "という"), start))
-        last = behind.reads[-1:]
-        sure_of_last = last and (
-            last[0].name or self._is_quoted(last[0]) or _JA_LISTED.match(text, end)
-        )
-        if behind.known and sure_of_last:
+        at = self._without(("の", "という"), start)
+        behind = backward(self._normalized, self._tags, at)
+        if behind.known:
             self._tag(start, behind, end=end)
             return
         opens = _JA_TAG_OPENS.match(text, end)
@@ -290,15 +279,11 @@ class SlotReader:
         if ahead.known:
             self._tag(start, ahead)
             return
-        for listed, sure in (
-            (replace(behind, reads=last), _JA_TAGGED.match(text, end)),
-            (ahead, ahead.reads and _JA_NOTES.match(text, ahead.reads[0].end)),
-        ):
-            for read in listed.reads[:1]:
-                quoted = text[read.start] in '「『"'
-                if quoted or (
-                    sure and len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
-                ):
+        for unknown, pattern in ((behind.unknown, _JA_TAGGED), (ahead.unknown, _JA_NOTES)):
+            for read in unknown:
+                sure = pattern.match(text, end if unknown is behind.unknown else read.end)
+                is_name = len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
+                if self._is_quoted(read) or (sure and is_name):
                     self._leave("tag", read)
                     return
 
@@ -318,42 +303,23 @@ class SlotReader:
         for read in listed.unknown:
             self._leave("vault", read)
 
-    def _lists_vaults(self, cue: re.Match[str], listed: Listed) -> bool:
-        """Return True if a list whose last name is unknown speaks of vaults all the same."""
-        before = self._behind(_BEFORE_VAULT, listed)
-        if cue[0] == "保管庫":  # 仕事と趣味の保管庫から
-            return bool(_JA_PLACED.match(self._normalized.open, cue.end()))
-        placed = cue[0].isascii() and before and (before["place"] or before["whose"])
-        return bool(placed) or self._is_quoted(listed.reads[-1])
-
     def _is_quoted(self, read: Read) -> bool:
         return self._normalized.open[read.start] in '「『"'
 
-    def _open_vault(self, cue: re.Match[str], behind: Listed, ahead: Listed, called: bool) -> None:
+    def _open_vault(self, cue: re.Match[str], read: Read, before: re.Match[str] | None) -> None:
+        """Leave a name before the word for vaults where it is one, and not "the bank vault"."""
         text, end = self._normalized.open, cue.end()
-        for read in ahead.reads[:1]:
-            if called or text[read.start] in '「『"':
-                self._leave("vault", read)
-                return
-        before = self._behind(_BEFORE_VAULT, behind)
-        in_prose = behind.reads and "," in text[behind.reads[0].start : cue.start()]
-        if in_prose or not (cue[0].isascii() and before and before["whose"]):
-            behind = replace(behind, reads=behind.reads[-1:])  # the others are no list of vaults
-            before = self._behind(_BEFORE_VAULT, behind)
-        ends = _JA_VAULT_ENDS.match(text, end)
-        for read in behind.reads:
-            named = before and before["whose"] and (before["place"] or not text[end:].strip(" ?!."))
-            if cue[0] == "保管庫":
-                apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
-                named = ends and ends[0] and not apart and len(read.words) > 1
-            if self._is_quoted(read) or (named and not _NO_NAME & {*read.words.lower().split()}):
-                self._leave("vault", read)
+        named = before and before["whose"] and (before["place"] or not text[end:].strip(" ?!."))
+        if cue[0] == "保管庫":
+            ends = _JA_VAULT_ENDS.match(text, end)
+            apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
+            named = ends and ends[0] and not apart and len(read.words) > 1
+        if self._is_quoted(read) or (named and not _NO_NAME & {*read.words.lower().split()}):
+            self._leave("vault", read)
 
-    def _behind(self, pattern: re.Pattern[str], listed: Listed) -> re.Match[str] | None:
-        """Match what stands before a list."""
-        if not listed.reads:
-            return None
-        start = listed.reads[0].start
+    def _behind(self, pattern: re.Pattern[str], listed: Listed, at: int) -> re.Match[str] | None:
+        """Match what stands before a list, or before a cue without one."""
+        start = _first(listed).start if listed.known or listed.unknown else at
         return pattern.search(self._normalized.open[max(0, start - 20) : start])
 
     def _without(self, ends: tuple[str, ...], at: int) -> int:
