@@ -36,9 +36,7 @@ MET_JA = "最後に田中さんに会ったのはいつ？"
             "When did I last meet 田中太郎さん?",
             "When did I last meet 田中太郎さん before 2026-11-17",
         ),
-        ("who was there?", MET, "who was there (2026-11-17 meet Ann)"),
         ("その前は？", MET_JA, "私が2026-11-17より前に最後に田中さんに会ったのはいつ"),
-        ("その日何をした？", MET_JA, "その日何をした (2026-11-17 田中さんに会った)"),
     ],
 )
 def test_after_a_last_date_an_earlier_one_is_asked_for_or_what_was_then(
@@ -85,11 +83,6 @@ def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, foun
             "and not Bob?",
             "how many notes mention Ann",
             "how many notes mention Ann and not Bob",
-        ),
-        (
-            "or Bob?",
-            "how many notes mention Ann",
-            "how many notes mention Ann or Bob",
         ),
         ("先月は？", "フェリーのノートはいくつ", "先月のフェリーのノートはいくつ"),
     ],

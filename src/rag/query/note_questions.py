@@ -17,7 +17,6 @@ from typing import NamedTuple
 from rag.query.planner.time_windows import find_time
 from rag.query.syntax import condition_spans
 from rag.text.scripts import is_japanese
-from rag.vault.sentences import goes_on
 
 _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
 _CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
@@ -166,7 +165,7 @@ _JA_LEFT = re.compile(
 )
 _LONGEST = 300  # characters; nobody asks for notes in more
 _END = re.compile(r"[\s?？!！.。…]+$")
-_SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]\.(?= [A-Z])")
+_SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]{3}\.(?= [A-Z])")
 
 # Alternatives in the subject: "flour, butter or milk".
 _HIRAGANA = "\u3041-\u3096"
@@ -215,7 +214,11 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
     if len(question) > _LONGEST:
         return None
     text = plain_question(question)
-    if _has_sentences(text) or _is_unclear(text):
+    unwanted = _NOT_ABOUT.search(text)
+    # Several sentences, tags of any name, or two things that each or both together are unwanted.
+    if _SENTENCES.search(text) or _HAVING.search(text):
+        return None
+    if unwanted and " and " in text[unwanted.end() :]:
         return None
     if found := _last(text):
         return None if alternatives(found.subject) else found
@@ -253,23 +256,6 @@ def subject_of(text: str) -> str:
     if match and any(match.groups()):
         return subject_of("".join(filter(None, match.groups())))
     return "" if match else left.strip()
-
-
-def _has_sentences(text: str) -> bool:
-    """Return whether a text has more than one sentence: a full stop may be that of "Dr."."""
-    return any(
-        match[0][-1] != "." or not goes_on(text, 0, match.end())
-        for match in _SENTENCES.finditer(text)
-    )
-
-
-def _is_unclear(text: str) -> bool:
-    """Return whether notes are to have or lack tags of any name, or not to hold two things: each,
-    or both together?"""
-    if _HAVING.search(text):
-        return True
-    match = _NOT_ABOUT.search(text)
-    return match is not None and " and " in text[match.end() :]
 
 
 def _unwanted(words: str) -> list[str]:
@@ -398,20 +384,11 @@ _WHICH_OF_THEM = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(
-    r"(?:and|but|(?P<or>or))(?: (?:what|how) about)?(?: (?:the )?(?:ones|those))? (?P<a>.+)"
-    r"|(?:what|how) about (?:the ones |those )?(?P<b>.+)",
+    r"(?:and|but|what about|how about)(?: (?:what|how) about)?(?: (?:the )?(?:ones|those))?"
+    r" (?P<more>.+)",
     re.IGNORECASE,
 )
 _AND_JA = re.compile("(?:じゃあ?|では)?、?(?P<more>.+?)(?:のは|は|なら)(?:どう(?:です)?か?)?")
-# What begins so asks or says something of its own, and says nothing of which notes are meant.
-_NEW = re.compile(
-    r"(?:who(?:m|se|'s)?|what(?:'s)?|when|where|why|how|which(?! (?:are|were|mention|contain))|if"
-    r"|is|are|was|were|am|do|does|did|can|could|should|would|(?:will|shall|must|might|has|have|had)"
-    r" \w+|i|i'm|you|he|she|it|it's|we|they|there|let|let's|please|tell|explain|describe"
-    r"|summari[sz]e|compare|show|give|list|open|read|write|make|say|thanks?|thank you|thx"
-    r"|ok|okay|cheers|great|good|nice|cool|yes|no|sure|bye)(?![\w'])",
-    re.IGNORECASE,
-)
 _NEW_JA = re.compile("だれ|誰|なぜ|何故|どう|何|なに|どこ|いつ|どの|どれ|どちら|いくら")
 _ENGLISH = re.compile(r"(?:and |on )?(?:when|how|what|which|it|the|my|our|last)\b", re.IGNORECASE)
 _OTHER = re.compile(r"(?:about|on|mentioning|regarding|that mention|with the words?)\b", re.I)
@@ -421,12 +398,6 @@ _CONDITION = re.compile(
 )
 _NOT = re.compile(r"not \w", re.IGNORECASE)
 _DAY_BEFORE = re.compile(r" before \d{4}-\d\d-\d\d$|^私が(?:\d{4}-\d\d-\d\dより前に)?")
-_THEN = re.compile(
-    r"(?:and |but )?(?:who|whom|what|where|why|how|was|were|did)\b.*"
-    r"\b(?:there|then|that (?:day|time)|with (?:me|us))"
-    r"|(?:その(?:時|とき|日|場)|そこ)(?:に|で|は|の)?.+",
-    re.IGNORECASE,
-)
 
 
 def followed_up(question: str, before: str, day: date | None = None) -> str:
@@ -447,10 +418,10 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
     text, before = plain_question(question), plain_question(before)
     in_japanese = is_japanese(before) and not (parts_of(before) or _ENGLISH.match(before))
     if about.asked == Asked.LAST:
-        if day and _THEN.fullmatch(text):
-            about = note_question(_DAY_BEFORE.sub("", before)) or about
-            return f"{text} ({day} {about.subject})"
-        return _earlier(before, day, in_japanese) if day and _EARLIER.fullmatch(text) else ""
+        if not (day and _EARLIER.fullmatch(text)):
+            return ""
+        plain = _DAY_BEFORE.sub("", before)
+        return f"私が{day}より前に{plain}" if in_japanese else f"{plain} before {day}"
     if in_japanese:
         return _japanese(text, about.asked, about.subject)
     lead, rest = parts_of(before) or ("", "")
@@ -458,18 +429,9 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
         return f"how many notes{rest}"
     if _WHICH_OF_THEM.fullmatch(text) and about.asked == Asked.COUNT:
         return f"which notes{rest}"
-    if found := _AND.fullmatch(text):
-        more = found["a"] or found["b"]
-        if _NEW.match(more) or not re.search(r"\w", more):
-            return ""
-        is_word = found["or"] and not _CONDITION.match(more)
-        return _narrowed(lead, rest, f"or {more}" if is_word else more)
+    if (found := _AND.fullmatch(text)) and _CONDITION.match(found["more"]):
+        return _narrowed(lead, rest, found["more"])
     return ""
-
-
-def _earlier(before: str, day: date, in_japanese: bool) -> str:
-    plain = _DAY_BEFORE.sub("", before)
-    return f"私が{day}より前に{plain}" if in_japanese else f"{plain} before {day}"
 
 
 def _narrowed(lead: str, rest: str, more: str) -> str:

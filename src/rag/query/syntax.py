@@ -73,16 +73,11 @@ def _too_long(length: int) -> QueryError:
 T = TypeVar("T")
 
 # Programs, not those whose names are everyday words (find, make, sort).
-_COMMANDS = frozenset(
-    re.findall(
-        r"\S+",
-        "adb ansible apt apt-get awk brew cargo cd chmod chown clang cmake conda cp curl df dig"
-        " docker docker-compose du ffmpeg gcc gh git gradle grep gunzip gzip helm javac journalctl"
-        " kubectl ls lsof mkdir mv mvn mysql netstat nmap node npm npx openssl pip pip3 pnpm podman"
-        " poetry powershell ps psql python python3 rg rm rsync rustc scp sed ssh sudo systemctl tar"
-        " terraform tmux uname unzip uv vim wget xargs yarn yum zip",
-    )
+_PROGRAMS = (
+    "apt brew cargo chmod chown cp curl docker du ffmpeg gcc git grep helm java kubectl ls mkdir mv"
+    " npm pip podman ps psql python python3 rm rsync scp sed ssh sudo systemctl tar uv wget xargs"
 )
+_COMMANDS = frozenset(_PROGRAMS.split())
 _OPTION_LENGTHS = range(1, 5)  # a longer word after a minus is meant to be left out
 _OPTION = re.compile(r"--[a-z][\w-]*(?:=.*)?|-[a-z]", re.IGNORECASE)
 _LETTER = re.compile("[a-z]")
@@ -176,53 +171,6 @@ def named_properties(query: str) -> list[str]:
     return sorted({found[1].lower() for found in _NAMED.finditer(query)} - {*FIELDS})
 
 
-class _Operands:
-    """What of a query `OR` may stand between; a plain word is `None`."""
-
-    def __init__(self) -> None:
-        self.groups: list[list[FieldTerm | None]] = []
-        self.joined = ""  # the OR that was just read
-
-    def add(self, operand: FieldTerm | None) -> None:
-        if self.joined:
-            self.groups[-1].append(operand)
-        else:
-            self.groups.append([operand])
-        self.joined = ""
-
-    def add_word(self, word: str) -> list[str]:
-        """Return what a word adds to the text: with the OR before it, if a word stands there too,
-        as a title may hold all three."""
-        is_between = self.joined and self.groups[-1][-1] is None
-        found = [self.joined, word] if is_between else [word]
-        self.add(None)
-        return found
-
-    def alternatives(self, titles: dict[int, FieldTerm]) -> list[int]:
-        """Return where those titles stand that are alternatives to something."""
-        return [at for at, title in titles.items() if not self.required([title])]
-
-    def is_or(self, word: str) -> bool:
-        """Return whether a word joins what stands before it and what comes."""
-        if word not in _OR or self.joined or not self.groups:
-            return False
-        self.joined = word
-        return True
-
-    def required(self, terms: list[FieldTerm]) -> list[FieldTerm]:
-        """Return those terms that are alternatives to nothing."""
-        others = {id(term) for group in self.groups if len(group) > 1 for term in group}
-        return [term for term in terms if id(term) not in others]
-
-    def either(self) -> list[tuple[FieldTerm, ...]]:
-        """Return the alternatives; a group with a plain word asks for nothing."""
-        return [
-            tuple(term for term in group[:MOST_FIELDS] if term)
-            for group in self.groups
-            if len(group) > 1 and None not in group
-        ]
-
-
 def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     """Read a query; every text is one.
 
@@ -230,54 +178,70 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     """
     query = without_halves(query)
     is_command = _is_command(query)
-    words: list[str] = []
-    phrases: list[FieldTerm] = []
+    words: list[str | FieldTerm] = []  # those of phrases and titles by their terms
     excluded, prefixes, excluded_prefixes = list[str](), list[str](), list[str]()
-    fields: list[FieldTerm] = []
-    titles: dict[int, FieldTerm] = {}  # by where they stand among the words
-    operands = _Operands()
+    groups: list[list[FieldTerm | None]] = []  # of what OR joins; a plain word is `None`
+    joint = ""  # the OR that was just read
     names = tuple(sorted(properties, key=len, reverse=True))
     for token in _token(names).finditer(query):
         prefix = _beginning(token["word"])
         term = _field_term(token, names)
         is_denied = token["minus"] and not (is_command and _is_short(token["word"]))
-        if term:
-            fields += [term] if term.value else []
-            if term.value and not term.negated:
-                operands.add(term)
-                if term.field == "title":
-                    titles[len(words)] = term
-                    words.append(term.value)
-        elif is_denied and prefix and prefix == cleaned(token["word"][:-1]):
+        if term and (term.negated or not term.value):
+            groups += [[term]] if term.value else []
+            continue
+        if not term and is_denied and prefix and prefix == cleaned(token["word"][:-1]):
             excluded_prefixes.append(prefix)
-        elif is_denied and _is_excluded(token):
-            text = token["phrase"][1:-1] if token["phrase"] else token["word"]
-            excluded.append(text.strip())
-        elif token["phrase"] and not token["minus"]:
-            if has_words(token["phrase"]):
-                phrases.append(FieldTerm(PHRASE, token["phrase"][1:-1].strip()))
-                words.append(phrases[-1].value)
-                operands.add(phrases[-1])
-        elif not operands.is_or(token[0]):
-            if prefix:
-                prefixes.append(prefix)
-            words += operands.add_word(token["word"][:-1] if prefix else token[0])
-    words += [operands.joined] if operands.joined else []
+            continue
+        if not term and is_denied and _is_excluded(token):
+            excluded.append((token["phrase"] or f" {token['word']} ")[1:-1].strip())
+            continue
+        if not term and token["phrase"] and not token["minus"]:
+            if not has_words(token["phrase"]):
+                continue
+            term = FieldTerm(PHRASE, token["phrase"][1:-1].strip())
+        elif token[0] in _OR and groups and not joint and not _is_negated(groups[-1][-1]):
+            joint = token[0]
+            continue
+        if term is None:
+            prefixes += [prefix] if prefix else []
+            is_between = joint and groups[-1][-1] is None  # a title may hold all three words
+            words += [joint] if is_between else []
+            words.append(token["word"][:-1] if prefix else token[0])
+        elif term.field in (PHRASE, "title"):
+            words.append(term)
+        if joint:
+            groups[-1].append(term)
+        else:
+            groups.append([term])
+        joint = ""
+    words += [joint] if joint else []
+    single = [group[0] for group in groups if len(group) == 1 and group[0]]
+    either = [tuple(filter(None, g)) for g in groups if len(g) > 1 and None not in g]
+    phrases = [term.value for term in single if term.field == PHRASE]
+    fields = [term for term in single if term.field != PHRASE]
+    # A note of the other kind has no such words as a title that is an alternative.
+    joined = [term for group in groups if len(group) > 1 for term in group]
+    texts = [
+        word if isinstance(word, str) else word.value
+        for word in words
+        if not (isinstance(word, FieldTerm) and word.field == "title" and word in joined)
+    ]
     beyond: list[str] = []
-    required = [phrase.value for phrase in operands.required(phrases)]
-    conditions = operands.required(fields)
-    for at in operands.alternatives(titles):  # a note of the other kind has no such words
-        words[at] = ""
     return ParsedQuery(
-        " ".join(filter(None, words)),
-        _first(MOST_PHRASES, "phrases", required, beyond),
+        " ".join(filter(None, texts)),
+        _first(MOST_PHRASES, "phrases", phrases, beyond),
         _first(MOST_EXCLUDED, "excluded words and phrases", excluded, beyond),
         _first(MOST_BEGINNINGS, "beginnings of words", prefixes, beyond),
         _first(MOST_BEGINNINGS, "excluded beginnings of words", excluded_prefixes, beyond),
-        _first(MOST_FIELDS, "conditions on tags, vaults, paths and titles", conditions, beyond),
-        _first(MOST_FIELDS, "alternatives", operands.either(), beyond),
+        _first(MOST_FIELDS, "conditions on tags, vaults, paths and titles", fields, beyond),
+        _first(MOST_FIELDS, "alternatives", [g[:MOST_FIELDS] for g in either], beyond),
         tuple(beyond),
     )
+
+
+def _is_negated(term: FieldTerm | None) -> bool:
+    return term is not None and term.negated
 
 
 def _first(most: int, kind: str, found: list[T], beyond: list[str]) -> tuple[T, ...]:
