@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plan_table import CATALOGUE, ROWS, TODAY
-from rag.query.note_hints import may_filter
 from rag.query.planner.rules import extract
+from rag.query.planner.words import may_filter
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "benchmarks" / "questions"
 

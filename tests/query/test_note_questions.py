@@ -7,8 +7,8 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.note_hints import may_ask_of_notes
 from rag.query.note_questions import Asked, note_question, subject_of
+from rag.query.planner.words import may_ask_of_notes
 from tables import rows
 
 TODAY = date(2026, 11, 23)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.query.property_values import value_test
+from rag.query.values import value_test
 from tables import rows
 
 

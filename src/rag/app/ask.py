@@ -16,7 +16,7 @@ from rag.qa.answer import Citation, Quote
 from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.run import ask as run_ask
 from rag.qa.sessions import open_memory
-from rag.query.note_hints import may_ask_of_notes
+from rag.query.planner.words import may_ask_of_notes
 from rag.search.relaxation import intent_of, is_name
 from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, nullable, optional

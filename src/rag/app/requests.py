@@ -197,7 +197,7 @@ def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> di
     :param called: what errors call them.
     :raises UsageError: for an empty name or value, or two conditions that cannot be joined.
     """
-    from rag.query.property_values import is_comparison
+    from rag.query.values import is_comparison
 
     pairs: Iterable[tuple[str, str]]
     if isinstance(where, Mapping):

@@ -219,8 +219,8 @@ def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) ->
     """Yield which properties, or values of one, no note has that a query or filters want."""
     from difflib import get_close_matches
 
-    from rag.query.property_values import is_comparison, value_test
     from rag.query.syntax import parse_query
+    from rag.query.values import is_comparison, value_test
     from rag.search.understanding.query_understanding import known_properties
 
     catalogue = manifest.catalogue

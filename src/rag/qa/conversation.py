@@ -20,7 +20,7 @@ from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memor
 from rag.query.callbacks import REWRITTEN, build_prompt, last_turns
 from rag.query.llm import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
-from rag.query.note_hints import may_ask_of_notes
+from rag.query.planner.words import may_ask_of_notes
 from rag.query.syntax import bounded
 from rag.query.transformers import ConversationRewriter, GeneratedText
 from rag.search.results import QueryFilters, SearchResult

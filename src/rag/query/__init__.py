@@ -11,7 +11,7 @@ _HOMES = {
     "rag.query.callbacks": "HypotheticalDocuments QueryVariations RewrittenQuestions"
     " StepBackQuestions SubQuestions",
     "rag.query.classifiers": "CallbackClassifier EmbeddingClassifier KeywordClassifier",
-    "rag.query.dates": "DateRange parse_date_range",
+    "rag.query.values": "DateRange parse_date_range",
     "rag.query.metadata": "MetadataTransformer",
     "rag.query.models": "AsyncQueryTransformer ConversationTurn QueryBundle QueryClassifier"
     " QueryTransformer",

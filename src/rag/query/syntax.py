@@ -6,7 +6,7 @@ r"""The query syntax people know from other search boxes.
 | `-word`, `-"a phrase"`, `-kube*` | no note that holds it |
 | `kube*` | words that begin so |
 | `tag:`, `vault:`, `path:`, `title:` | only such notes; with `-` before it, none of these |
-| `status:done`, `price:>200` | the same of a property of the front matter (`property_values`) |
+| `status:done`, `price:>200` | the same of a property of the front matter (`rag.query.values`) |
 | `tag:a OR tag:b`, `"one phrase" \| "another"` | only notes of which one of these holds |
 
 A value with spaces is quoted (`title:"Daily note"`). Curly and full-width quotes, full-width

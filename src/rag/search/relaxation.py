@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
 from rag.index.searchable_text import lexical_parts
-from rag.query.note_hints import may_filter
+from rag.query.planner.words import may_filter
 from rag.query.syntax import MAX_LENGTH, condition_spans
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters, SearchMode

@@ -123,7 +123,6 @@ class TestLists:
         "query, tags, excluded, vaults, missing",
         [
             ("notes tagged docker but not bitcoin", ["docker"], [], [], ["bitcoin"]),
-            ("tagged docker but not bitcoin or rust", ["docker"], ["rust"], [], ["bitcoin"]),
             ("notes not tagged bitcoin or rust", [], ["rust"], [], ["bitcoin"]),
             ("#docker ビットコインタグを除くノート", ["docker"], [], [], ["ビットコイン"]),
             ("the nope vault", [], [], [], ["nope"]),

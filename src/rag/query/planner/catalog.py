@@ -65,12 +65,8 @@ class Catalogue(Protocol):
 def names_by_kind(catalogue: Catalogue) -> dict[str, Sequence[str]]:
     """Return the names of vaults, tags, titles and fields, by `vault`, `tag`, `title` and
     `field`."""
-    return {
-        "vault": catalogue.vaults(),
-        "tag": catalogue.tags(),
-        "title": catalogue.titles(),
-        "field": catalogue.fields(),
-    }
+    vaults, tags = catalogue.vaults(), catalogue.tags()
+    return {"vault": vaults, "tag": tags, "title": catalogue.titles(), "field": catalogue.fields()}
 
 
 class StaticCatalogue:
@@ -96,44 +92,34 @@ class StaticCatalogue:
         self._fields = {name: list(values) for name, values in (fields or {}).items()}
 
     def vaults(self) -> Sequence[str]:
-        """Return the names of the vaults."""
         return self._vaults
 
     def tags(self) -> Sequence[str]:
-        """Return all tags."""
         return self._tags
 
     def has_tag(self, tag: str) -> bool:
-        """Return whether there is exactly this tag."""
         return tag in self._tags
 
     def titles(self) -> Sequence[str]:
-        """Return titles and aliases."""
         return [*self._titles, *self._aliases]
 
     def titled(self, name: str) -> Sequence[str]:
-        """Return the titles that a name may mean."""
+        named = [(title, title) for title in self._titles] + [*self._aliases.items()]
         key = name_key(name)
-        found = [title for title in self._titles if name_key(title) == key]
-        found += [title for alias, title in self._aliases.items() if name_key(alias) == key]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(title for other, title in named if name_key(other) == key))
 
     def fields(self) -> Sequence[str]:
-        """Return the names of the fields."""
         return list(self._fields)
 
     def values(self, field: str) -> Sequence[str]:
-        """Return what a field holds."""
         return self._fields.get(field, [])
 
     def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
-        """Return the tags that stand beside a tag most often."""
         beside = Counter(other for some in self._notes if tag in some for other in some)
         del beside[tag]
         return [name for name, _ in sorted(beside.items(), key=lambda i: (-i[1], i[0]))[:limit]]
 
     def digest(self) -> str:
-        """Return a hash of all of it."""
         parts = (self._vaults, self._tags, self._titles, self._aliases, self._fields, self._notes)
         return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -178,13 +164,10 @@ def best_matches(
 
 
 def _by_difflib(query: str, choices: Sequence[str], limit: int, cutoff: float) -> list[Match]:
-    wanted = SequenceMatcher(autojunk=False)
-    wanted.set_seq2(name_key(query))
-    found = []
-    for value in choices:
-        wanted.set_seq1(name_key(value))
-        if 100 * wanted.quick_ratio() >= cutoff:
-            score = round(100 * wanted.ratio(), 2)
-            if score >= cutoff:
-                found.append(Match(value, score))
-    return sorted(found, key=lambda match: -match.score)[:limit]
+    wanted = name_key(query)
+    matches = [
+        Match(choice, round(100 * SequenceMatcher(None, name_key(choice), wanted).ratio(), 2))
+        for choice in choices
+    ]
+    likely = sorted((m for m in matches if m.score >= cutoff), key=lambda match: -match.score)
+    return likely[:limit]

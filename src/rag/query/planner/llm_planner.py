@@ -328,9 +328,13 @@ class QueryTransformer(QueryComponent):
         asker = asker or LiveAsker({"metadata": self.generator}, self.timeout)
         record: dict[str, Any] = {"raw_responses": [], "final": None, "tool_calls": []}
         record |= {"iterations": 0, "model": "", "fallback": ""}
-        result, why = None, "the query holds no word"
-        if has_words(text):
-            result, why = self._loop(text, catalogue, open_slots, time_slot, today, asker, record)
+        result, why = None, NO_MODEL
+        if not has_words(text):
+            why = "the query holds no word"
+        elif asker.has("metadata"):
+            wanted = [slot.model_dump(include={"kind", "words"}) for slot in open_slots]
+            wanted += [{"kind": "time", "words": time_slot}] if time_slot else []
+            result, why = self._loop(text, catalogue, wanted[:_MOST_OPEN], today, asker, record)
         confidence = result.confidence if result else 0.0
         if result and confidence < self.confidence_threshold:
             sure = f"{confidence:g} sure, and {self.confidence_threshold:g} is wanted"
@@ -340,56 +344,57 @@ class QueryTransformer(QueryComponent):
             result = QueryTransformationResult(
                 original_query=text, transformed_query=text, confidence=confidence
             )
-        _log.debug(
-            "planned by %s in the mode %s: %d uses of tools, confidence %g, %s",
-            record["model"] or "no model",
-            self.mode,
-            record["iterations"],
-            confidence,
-            record["fallback"] or f"reasoning: {result.reasoning or 'none'}",
-        )
+        uses, said = record["iterations"], record["fallback"] or f"reasoning: {result.reasoning}"
+        _log.debug("%d uses of tools, confidence %g, %s", uses, confidence, said)
         return result.model_copy(update={"metadata": record})
 
     def _loop(
         self,
         query: str,
         catalogue: Catalogue,
-        open_slots: Sequence[Named],
-        time_slot: str,
+        wanted: list[dict[str, str]],
         today: date,
         asker: LiveAsker,
         record: dict[str, Any],
     ) -> tuple[QueryTransformationResult | None, str]:
         """Return the model's answer, or why there is none: prompt, reply, tool, prompt with what
         the tool said, ..."""
-        if not asker.has("metadata"):
-            return None, NO_MODEL
         plugged, failures = plugin_tools(catalogue)
         box = ToolBox([similarity_tool(catalogue, self.max_candidates), *self.tools, *plugged])
         if failures:
             record["unusable_tools"] = failures
-        shown = self._shown(query, catalogue, open_slots, time_slot, today, box)
+        names, japanese = names_by_kind(catalogue), is_japanese(query)
+        words = " ".join([query[:_LONGEST_COMPARED], *(slot["words"] for slot in wanted)])
+        most = self.max_candidates
+        best = {kind: best_matches(words, of, most, "WRatio") for kind, of in names.items()}
+        shown = {f"{kind}s": [n[:_LONGEST_NAME] for n, _ in near] for kind, near in best.items()}
+        as_json = partial(json.dumps, ensure_ascii=False)
+        rules = {
+            "threshold": f"{self.confidence_threshold:g}",
+            "types": _listed(QueryType, japanese),
+            "intents": _listed(QueryPurpose, japanese),
+            "tools": box.described(),
+            "today": today.isoformat(),
+            "counts": ", ".join(plural(len(of_kind), kind) for kind, of_kind in names.items()),
+        }
+        data = {"names": without_halves(as_json(shown)), "open": without_halves(as_json(wanted))}
         history: list[str] = []
         for left in range(self.max_tool_iterations, -1, -1):
-            rules, data = shown
-            rules["left"] = _uses_left(left, is_japanese(query))
-            data["history"] = "\n".join(history) or "-"
-            prompt = build("query_transformation", query, rules, **data)
+            rules["left"] = _uses_left(left, japanese)
+            told = "\n".join(history) or "-"
+            prompt = build("query_transformation", query, rules, **data, history=told)
             asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
             record["model"] = asked.model
             if asked.failure:
                 return None, asked.failure
             reply = object_in(asked.reply, without=prompt.code)
-            use = tool_use(reply, box.names)
-            result = None if use else result_of(query, reply, today)
-            kept: dict[str, Any] = {}
+            use, result, kept = tool_use(reply, box.names), None, dict[str, Any]()
             if use:
                 call = box.redacted(*use)
                 kept = {"action": "tool", "tool": call.tool, "arguments": call.arguments}
-            elif result:
-                final = result.model_dump(
-                    mode="json", exclude_defaults=True, exclude={"original_query"}
-                )
+            elif result := result_of(query, reply, today):
+                unsaid = {"original_query"}
+                final = result.model_dump(mode="json", exclude_defaults=True, exclude=unsaid)
                 record["final"], kept = final, {"action": "final", **final}
             understood = asker.trace.keep(kept)
             record["raw_responses"].append(asked.reply if self.raw_replies else understood)
@@ -401,44 +406,6 @@ class QueryTransformer(QueryComponent):
                 record["tool_calls"].append(outcome.call.model_dump())
                 record["iterations"] += 1
         return None, f"{record['model']} gave no answer, but asked for tools"
-
-    def _shown(
-        self,
-        query: str,
-        catalogue: Catalogue,
-        open_slots: Sequence[Named],
-        time_slot: str,
-        today: date,
-        box: ToolBox,
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the rules of all prompts of a query, and its data: the names of the index that are
-        most like the query, and what is open."""
-        slots = open_slots[:_MOST_OPEN]
-        words = " ".join([query[:_LONGEST_COMPARED], *(slot.words for slot in slots)])
-        names = names_by_kind(catalogue)
-        near = {
-            f"{kind}s": [
-                name[:_LONGEST_NAME]
-                for name, _ in best_matches(words, of_kind, self.max_candidates, "WRatio")
-            ]
-            for kind, of_kind in names.items()
-        }
-        wanted = [slot.model_dump(include={"kind", "words"}) for slot in slots]
-        wanted += [{"kind": "time", "words": time_slot}] if time_slot else []
-        japanese = is_japanese(query)
-        rules = {
-            "threshold": f"{self.confidence_threshold:g}",
-            "types": _listed(QueryType, japanese),
-            "intents": _listed(QueryPurpose, japanese),
-            "tools": box.described(),
-            "today": today.isoformat(),
-            "counts": ", ".join(plural(len(of_kind), kind) for kind, of_kind in names.items()),
-        }
-        as_json = partial(json.dumps, ensure_ascii=False)
-        return rules, {
-            "names": without_halves(as_json(near)),
-            "open": without_halves(as_json(wanted)),
-        }
 
     @component.output_types(result=QueryTransformationResult, queries=list[QueryBundle])
     def run(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from rag.query.dates import days_ago, shifted
+from rag.query.values import days_ago, shifted
 
 Kind = Literal["vault", "tag", "title", "field"]
 
@@ -135,11 +135,10 @@ class MetadataExtraction(BaseModel):
     def _by_name(cls, value: Any) -> Any:
         """Take the name of a window too; its days are for `DefaultTimeWindow` to find. What is
         none is `ALL_TIME`."""
-        if value is None or isinstance(value, str):
-            name = str(value).strip().upper().replace(" ", "_")
-            known = name in WindowName.__members__ and name != WindowName.DATES
-            return TimeWindow(name=WindowName(name) if known else WindowName.ALL_TIME)
-        return value
+        if value is not None and not isinstance(value, str):
+            return value
+        name = WindowName.__members__.get(str(value).strip().upper(), WindowName.ALL_TIME)
+        return TimeWindow() if name is WindowName.DATES else TimeWindow(name=name)
 
     @property
     def filters_anything(self) -> bool:
@@ -209,44 +208,34 @@ class FullTransformationResult(BaseModel):
 
 
 def window_of(given: Any, today: date) -> TimeWindow | None:
-    """Return the window that is given in whatever form, `None` for what is none or leaves no note
+    """Return the window that a model or a plan gives, `None` for what is none or leaves no note
     out: empty, of nonsense, or ending before it begins. Its name is that of its days."""
-    if isinstance(given, TimeWindow):
-        if not given.is_open:
-            return given
-        given = given.model_dump()
-    if isinstance(given, str):
-        given = {"name": given}
-    if not isinstance(given, dict):
+    fields = given.model_dump() if isinstance(given, TimeWindow) else given
+    if not isinstance(fields, dict):
         return None
-    more = {key: given[key] for key in ("field", "text") if given.get(key)}
     try:
-        first, last = _day(given.get("first")), _day(given.get("last"))
+        first, last = _day(fields.get("first")), _day(fields.get("last"))
         if first or last:
-            name = window_name(first, last, today)
-            return TimeWindow.model_validate({"name": name, "first": first, "last": last, **more})
-        named = named_window(str(given.get("name", "")), today)
-        made = TimeWindow.model_validate({**named.model_dump(), **more})
-        return None if made.is_open else made
+            window = {"name": window_name(first, last, today), "first": first, "last": last}
+        else:
+            window = named_window(str(fields.get("name", "")), today).model_dump()
+        more = {key: fields[key] for key in ("field", "text") if fields.get(key)}
+        made = TimeWindow.model_validate(window | more)
     except ValueError:
         return None
+    return None if made.is_open else made
 
 
 def _day(given: Any) -> date | None:
-    """Return a day that is written as one, `None` for none.
-
-    :raises ValueError: for anything else, such as a number, in which pydantic sees seconds.
-    """
     if isinstance(given, date) or not given:
         return given or None
-    if not isinstance(given, str):
-        raise ValueError("no day")
-    return date.fromisoformat(given.strip()[:10])
+    return date.fromisoformat(str(given).strip()[:10])
 
 
 def named_window(name: str, today: date) -> TimeWindow:
     """Return the days of a named window; `ALL_TIME`, `DATES` and what is no name have none."""
-    known = _known_name(name)
+    wanted = "_".join(name.strip().upper().replace("-", " ").replace("_", " ").split())
+    known = WindowName.__members__.get(wanted)
     if known in (None, WindowName.ALL_TIME, WindowName.DATES):
         return TimeWindow()
     try:
@@ -264,15 +253,7 @@ def named_window(name: str, today: date) -> TimeWindow:
 
 def window_name(first: date | None, last: date | None, today: date) -> WindowName:
     """Return what these days are called: `DATES` where they have no name of their own."""
-    if first is None and last is None:
-        return WindowName.ALL_TIME
-    for name in WindowName:
-        window = named_window(name, today)
-        if (window.first, window.last) == (first, last):
-            return name
-    return WindowName.DATES
-
-
-def _known_name(name: str) -> WindowName | None:
-    wanted = "_".join(name.strip().upper().replace("-", " ").replace("_", " ").split())
-    return WindowName(wanted) if wanted in WindowName.__members__ else None
+    windows = {name: named_window(name, today) for name in WindowName}
+    days = (first, last)
+    names = (name for name, w in windows.items() if (w.first, w.last) == days)
+    return next(names, WindowName.DATES)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from rag.query.planner.names import (
     JAPANESE,
@@ -119,11 +119,6 @@ def matches(pattern: re.Pattern[str], normalized: NormalizedQuery) -> Iterator[r
 
 def _first(listed: Listed) -> Read:
     return min([*listed.known, *listed.unknown])
-
-
-def _is_unwanted(words: list[str]) -> bool:
-    """Return whether words after "but not" name a tag, and are no remark."""
-    return len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS
 
 
 class SlotReader:
@@ -250,15 +245,13 @@ class SlotReader:
             if listed.known:
                 end = listed.known[-1].end
                 self._take(at, end, listed, self._metadata.excluded_tags)
-            lacking = [read for read in listed.unknown if _is_unwanted(read.words.lower().split())]
-            for read in lacking:
-                self._leave("tag", read)
-            if lacking == listed.unknown and _CONTRASTS.search(joint[0]):
-                # No note has such a tag, so there is nothing to leave out, and to search for.
-                for read in lacking:
-                    self._normalized.drop(read.start, read.end)
-                if lacking and not listed.known:
-                    self._normalized.drop(joint.start(), lacking[-1].end)
+            lacking = [] if listed.known else listed.unknown[:1]
+            words = lacking[0].words.lower().split() if lacking else [""]
+            if lacking and len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS:
+                self._leave("tag", lacking[0])
+                if _CONTRASTS.search(joint[0]):
+                    # No note has such a tag, so there is nothing to leave out, and to search for.
+                    self._normalized.drop(joint.start(), lacking[0].end)
 
     def _is_wanted(self, read: Read) -> bool:
         """Return whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
@@ -418,39 +411,56 @@ class FieldReader:
 
     def read(self) -> None:
         """Read all of them."""
-        for count, (start, end, field) in enumerate(self._named()):
-            if count >= MOST:
-                break
+        named = (
+            (*span, fields[0])
+            for word, fields in self._words.items()
+            for span in _places(self._normalized.open, word)
+        )
+        for start, end, field in islice(named, MOST):
             self._read(start, end, field)
-        for author in self._words.get("author", ())[:1]:
-            self._read_author(author)
+        for author in self._words.get("author", ())[:1]:  # notes by X, Xが書いた
+            names = self._values(author, slips=0)
+            for cue in matches(_BY, self._normalized):
+                read = names.after(cue.end()) if cue["by"] else names.before(cue.start())
+                if read and read.name:
+                    start, end = min(cue.start(), read.start), max(cue.end(), read.end)
+                    self._holds(author, read.name, start, end, read.end)
         for field, value, start, end in self._held:
             if {value} == {other for name, other, *_ in self._held if name == field}:
                 self._metadata.values[field] = value
                 self._normalized.take(start, end)
         self._hide_due()
 
-    def _read_author(self, field: str) -> None:
-        """Read "notes by X", Xが書いた."""
-        names = Names(self._normalized, partial(self._exactly, field))
-        for cue in matches(_BY, self._normalized):
-            read = names.after(cue.end()) if cue["by"] else names.before(cue.start())
-            if read and read.name:
-                start, end = min(cue.start(), read.start), max(cue.end(), read.end)
-                self._holds(field, read.name, start, end, read.end)
+    def _values(self, field: str, slips: int = 12) -> Names:
+        return Names(self._normalized, partial(self._resolver.value, field), slips)
 
-    def _exactly(self, field: str, words: str, *, alike: bool) -> str:
-        return "" if alike else self._resolver.value(field, words, alike=False)
+    def _read(self, start: int, end: int, field: str) -> None:
+        text = self._normalized.open
+        if not text[start].isascii():
+            held = self._values(field, slips=0).before(start)
+            if held and held.name and held.end == start:  # 下書き状態の
+                self._holds(field, held.name, held.start, _after(_ENDS, text, end), end)
+                return
+        behind = _WITH.search(text[max(0, start - 20) : start])
+        due, by = field in ("due", *CONCEPTS["due"]), text[start:end].endswith(" by")
+        says = _SAYS.match(text, end) or (_IS.match(text, end) if behind or by or due else None)
+        value = self._values(field).after(says.end(), stops=_VALUE_STOPS) if says else None
+        if value and value.name:
+            start -= len(behind[0]) if behind else 0
+            stop = _after(_ENDS, text, value.end)
+            self._holds(field, value.name, start, stop, value.end)
+        elif value and not due and not by:
+            self._speaks_of(field)
 
     def _holds(self, field: str, value: str, start: int, end: int, ends: int) -> None:
         """Note what a field is to hold; the words from `start` to `end` say so, and the value's
         end at `ends`."""
         self._speaks_of(field)
-        turned = negation(self._normalized.open, start, ends)
-        others = Names(self._normalized, partial(self._exactly, field))
-        joint = _OR.match(self._normalized.open, ends)
+        text = self._normalized.open
+        joint = _OR.match(text, ends)
+        others = self._values(field, slips=0)
         other = others.after(joint.end(), stops=_VALUE_STOPS) if joint else None
-        if turned:
+        if turned := negation(text, start, ends):
             self._normalized.hide(turned.start, max(end, turned.end))
         elif other and other.name:
             self._normalized.hide(start, other.end)
@@ -458,33 +468,10 @@ class FieldReader:
             self._held.append((field, value, start, end))
             self._normalized.hide(start, end)
 
-    def _read(self, start: int, end: int, field: str) -> None:
-        text = self._normalized.open
-        if not text[start].isascii():
-            held = Names(self._normalized, partial(self._exactly, field)).before(start)
-            if held and held.name and held.end == start:  # 下書き状態の
-                ends = _ENDS.match(text, end)
-                self._holds(field, held.name, held.start, ends.end() if ends else end, end)
-                return
-        behind = _WITH.search(text[max(0, start - 20) : start])
-        due = field in ("due", *CONCEPTS["due"])
-        spaced = behind or text[start:end].endswith(" by") or due
-        says = _SAYS.match(text, end) or (_IS.match(text, end) if spaced else None)
-        names = Names(self._normalized, partial(self._resolver.value, field))
-        value = names.after(says.end(), stops=_VALUE_STOPS) if says else None
-        if value and value.name:
-            ends = _ENDS.match(text, value.end)
-            start -= len(behind[0]) if behind else 0
-            stop = ends.end() if ends else value.end
-            self._holds(field, value.name, start, stop, value.end)
-        elif value and not due and not text[start:end].endswith(" by"):
-            self._speaks_of(field)
-
     def _hide_due(self) -> None:
         """Let nobody take the time at which something is due for the time of a note."""
         for cue in matches(_DUE_WORDS, self._normalized):
-            opens = _DUE.match(self._normalized.open, cue.end())
-            at = opens.end() if opens else cue.end()
+            at = _after(_DUE, self._normalized.open, cue.end())
             mention = next(find_mentions(self._normalized.open[at : at + 40], self._today), None)
             if mention and mention.start == 0:
                 for field in self._words.get(cue[0], ())[:1]:
@@ -494,16 +481,6 @@ class FieldReader:
     def _speaks_of(self, field: str) -> None:
         if field not in self._metadata.fields:
             self._metadata.fields.append(field)
-
-    def _named(self) -> Iterator[tuple[int, int, str]]:
-        """Yield where a query names a field, and which."""
-        for word, fields in self._words.items():
-            if word not in self._normalized.open:
-                continue
-            edges = (B if word[0].isascii() else "", E if word[-1].isascii() else "")
-            pattern = re.escape(word).join(edges)
-            for found in re.finditer(pattern, self._normalized.open):
-                yield *found.span(), fields[0]
 
 
 def field_words(
@@ -517,17 +494,16 @@ def field_words(
     :param meant: words of the settings, by field.
     :param unlike: fields that are left out.
     """
-    own = {name_key(field): field for field in resolver.catalogue.fields()}
-    own = {key: field for key, field in own.items() if key not in unlike}
+    fields = ((name_key(field), field) for field in resolver.catalogue.fields())
+    own = {key: field for key, field in fields if key not in unlike}
     known = {key: [field] for key, field in own.items()}
     for name, words in (meant or {}).items():
-        field = resolver.field(name)
-        if field in own.values():
+        if (field := resolver.field(name)) in own.values():
             known |= {key: [field] for key in map(name_key, words) if key not in own}
     for name, others in CONCEPTS.items():
         row = [name_key(word) for word in (name, *others)]
-        if fields := [own[word] for word in row if word in own]:
-            known |= {word: fields for word in row if word not in known}
+        if named := [own[word] for word in row if word in own]:
+            known |= {word: named for word in row if word not in known}
     return known
 
 
@@ -535,18 +511,20 @@ def mentioned_fields(
     resolver: Resolver, query: str, meant: Mapping[str, Sequence[str]] | None = None
 ) -> list[str]:
     """Return the front matter fields of the index that the words of a query mean."""
-    text = name_key(query[:EXAMINED])
-    words = field_words(resolver, meant)
-    fields = [names for word, names in words.items() if _says(text, word)]
+    text, words = name_key(query[:EXAMINED]), field_words(resolver, meant)
+    fields = [names for word, names in words.items() if any(_places(text, word))]
     return list(dict.fromkeys(chain.from_iterable(fields)))
 
 
-def _says(text: str, word: str) -> bool:
-    """Return whether a text holds a word, as a word: Latin letters and katakana end where others
-    begin."""
-    if word not in text:
-        return False
-    kind = f"[{KATAKANA}]" if re.match(f"[{KATAKANA}]", word) else "[a-z0-9]"
-    before = f"(?<!{kind})" if re.match(kind, word) else ""
-    after = f"(?!{kind})" if re.search(f"{kind}$", word) else ""
-    return re.search(f"{before}{re.escape(word)}{after}", text) is not None
+def _places(text: str, word: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text holds a word: Latin letters and katakana end where others begin."""
+    if word in text:
+        kind = f"[{KATAKANA}]" if re.match(f"[{KATAKANA}]", word) else "[a-z0-9_]"
+        before = f"(?<!{kind})" if re.match(kind, word) else ""
+        after = f"(?!{kind})" if re.search(f"{kind}$", word) else ""
+        yield from (m.span() for m in re.finditer(f"{before}{re.escape(word)}{after}", text))
+
+
+def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at

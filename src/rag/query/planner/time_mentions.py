@@ -15,7 +15,6 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Literal, NamedTuple
 
-from rag.query.dates import NAMED, DateRange, calendar_range, days_ago, month_start, shifted
 from rag.query.planner.words import (
     COUNT,
     FULL_MONTH,
@@ -31,6 +30,7 @@ from rag.query.planner.words import (
     B,
     E,
 )
+from rag.query.values import NAMED, DateRange, calendar_range, days_ago, month_start, shifted
 
 EARLIEST = 1990  # no note is older; what speaks of such a year has it for its subject
 RECENT = 30  # days

@@ -13,8 +13,8 @@ from unicodedata import normalize
 
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
-from rag.query.property_values import value_test
 from rag.query.syntax import FIELDS, MOST_WORDS, PHRASE, FieldTerm, ParsedQuery
+from rag.query.values import value_test
 from rag.search.filters import Filter, all_of, build_qdrant_filters, day, days, none_of, one_of
 from rag.search.results import QueryFilters
 from rag.search.understanding.phrases import Found, Occurrences
