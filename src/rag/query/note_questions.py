@@ -30,10 +30,11 @@ _LIST = (
     r"(?: (?:a|the) (?:complete |full )?list of)?|(?:a|the) (?:complete |full )?list of"
     r"|i(?:'d like| would like| want| need)(?: to see)?(?: a list of)?)"
 )
-_COUNTS = re.compile(rf"{_POLITE}{_HOW_MANY} {_CHOSEN}{_NOTES}", re.IGNORECASE)
-_LISTS = re.compile(rf"{_POLITE}{_LIST} {_CHOSEN}{_NOTES}", re.IGNORECASE)
-_ALL = re.compile(rf"(?:all|every one)(?: of)? {_CHOSEN}{_NOTES}", re.IGNORECASE)
-_WHICH = re.compile(rf"(?:(?:and|so) )?(?:which|what)(?: of)? {_CHOSEN}{_NOTES}", re.IGNORECASE)
+_LEAD = re.compile(
+    rf"{_POLITE}(?:(?P<count>{_HOW_MANY})|(?P<list>{_LIST})|(?:all|every one)(?: of)?"
+    rf"|(?P<which>(?:(?:and|so) )?(?:which|what)(?: of)?)) {_CHOSEN}{_NOTES}",
+    re.IGNORECASE,
+)
 _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 
 # What may follow the word for notes. What somebody has done with them leads to more of the same.
@@ -222,10 +223,12 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
         return None
     if found := _last(text):
         return None if alternatives(found.subject) else found
-    if _asks(text, today or date.today(), _COUNTS):
-        return NoteQuestion(Asked.COUNT, subject_of(text))
-    if _asks(text, today or date.today(), _LISTS, _ALL, _WHICH):
-        return NoteQuestion(Asked.LIST, subject_of(text))
+    if lead := _LEAD.match(text):
+        is_own = bool(lead["list"] or _OWN.search(lead[0]))
+        rest, may_end = text[lead.end() :], not lead["which"]
+        if not _chooses(rest, today or date.today(), is_own, may_end):
+            return None
+        return NoteQuestion(Asked.COUNT if lead["count"] else Asked.LIST, subject_of(text))
     for asked, pattern in ((Asked.COUNT, _JA_COUNTS), (Asked.LIST, _JA_LISTS)):
         if match := pattern.fullmatch(text):
             return NoteQuestion(asked, subject_of("".join(filter(None, match.groups()))))
@@ -282,8 +285,7 @@ def parts_of(text: str) -> tuple[str, str] | None:
 
     :param text: from `plain_question`.
     """
-    leads = (match for p in (_COUNTS, _LISTS, _ALL, _WHICH) if (match := p.match(text)))
-    lead = next(leads, None)
+    lead = _LEAD.match(text)
     return (lead[0], text[lead.end() :]) if lead else None
 
 
@@ -300,16 +302,6 @@ def _last(text: str) -> NoteQuestion | None:
     return None
 
 
-def _asks(text: str, today: date, *leads: re.Pattern[str]) -> bool:
-    """Return whether a text begins in one of some ways, and goes on with what chooses notes."""
-    for pattern in leads:
-        if match := pattern.match(text):
-            is_own = pattern is _LISTS or _OWN.search(match[0]) is not None
-            rest = text[match.end() :]
-            return _chooses(rest, today, is_own, may_end=pattern is not _WHICH)
-    return False
-
-
 def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
     """Return whether what follows the word for notes says which notes are meant.
 
@@ -318,21 +310,13 @@ def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
     """
     if not rest.strip():
         return may_end
-    if _TIMED.match(rest) and _names_time(rest, today):
+    if _TIMED.match(rest) and find_time(f"notes{rest.lower()}", today):
         return True
-    if match := _HAS.match(rest):
-        return _chooses(rest[match.end() :], today, True, True)
-    if match := _THERE.match(rest):
-        return _chooses(rest[match.end() :], today, is_own, True)
-    if _ABOUT.match(rest) or _NOT_ABOUT.match(rest) or _MARKED.match(rest) or _VAULT.match(rest):
-        return True
-    return bool(is_own and _ON.match(rest))
-
-
-def _names_time(rest: str, today: date) -> bool:
-    from rag.query.planner.time_windows import find_time  # most questions do without it
-
-    return find_time(f"notes{rest.lower()}", today) is not None
+    if match := _HAS.match(rest) or _THERE.match(rest):
+        is_own = is_own or match.re is _HAS
+        return _chooses(rest[match.end() :], today, is_own, may_end=True)
+    chosen = any(p.match(rest) for p in (_ABOUT, _NOT_ABOUT, _MARKED, _VAULT))
+    return chosen or bool(is_own and _ON.match(rest))
 
 
 def alternatives(subject: str) -> list[str]:
@@ -422,16 +406,20 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
             return ""
         plain = _DAY_BEFORE.sub("", before)
         return f"私が{day}より前に{plain}" if in_japanese else f"{plain} before {day}"
-    if in_japanese:
-        return _japanese(text, about.asked, about.subject)
     lead, rest = parts_of(before) or ("", "")
-    if _HOW_MANY_OF_THEM.fullmatch(text) and about.asked == Asked.LIST:
-        return f"how many notes{rest}"
-    if _WHICH_OF_THEM.fullmatch(text) and about.asked == Asked.COUNT:
-        return f"which notes{rest}"
-    if (found := _AND.fullmatch(text)) and _CONDITION.match(found["more"]):
-        return _narrowed(lead, rest, found["more"])
-    return ""
+    of = f"{about.subject}の" if about.subject else ""
+    counts = about.asked == Asked.COUNT
+    if counts and _WHICH_OF_THEM.fullmatch(text):
+        return f"{of}ノートを全部" if in_japanese else f"which notes{rest}"
+    if not counts and _HOW_MANY_OF_THEM.fullmatch(text):
+        return f"{of}ノートはいくつ" if in_japanese else f"how many notes{rest}"
+    found = (_AND_JA if in_japanese else _AND).fullmatch(text)
+    more = found["more"] if found else ""
+    if in_japanese:
+        is_time = find_time(f"{more}のノート", date.today()) and not _NEW_JA.search(more)
+        ends = "はいくつ" if counts else "を全部"
+        return f"{more}の{of}ノート{ends}" if is_time else ""
+    return _narrowed(lead, rest, more) if _CONDITION.match(more) else ""
 
 
 def _narrowed(lead: str, rest: str, more: str) -> str:
@@ -445,19 +433,3 @@ def _narrowed(lead: str, rest: str, more: str) -> str:
             whole = " ".join(f"{whole[: time.start]} {whole[time.end :]}".split())
         made = f"{whole} {'and ' if _NOT.match(more) else ''}{more}"
     return made if note_question(made) else ""
-
-
-def _japanese(text: str, asked: Asked, subject: str) -> str:
-    of = f"{subject}の" if subject else ""
-    if _HOW_MANY_OF_THEM.fullmatch(text) and asked == Asked.LIST:
-        return f"{of}ノートはいくつ"
-    if _WHICH_OF_THEM.fullmatch(text) and asked == Asked.COUNT:
-        return f"{of}ノートを全部"
-    found = _AND_JA.fullmatch(text)
-    if (
-        found
-        and not _NEW_JA.search(found["more"])
-        and find_time(f"{found['more']}のノート", date.today())
-    ):
-        return f"{found['more']}の{of}ノート" + ("はいくつ" if asked == Asked.COUNT else "を全部")
-    return ""
