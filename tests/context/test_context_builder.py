@@ -37,16 +37,6 @@ def small_context() -> ContextPipeline:
     return ContextPipeline(5, Words()).add_system_prompt("Answer briefly.")
 
 
-def async_context() -> ContextPipeline:
-    made = make_context()
-
-    @made.async_step
-    async def look(items, query):
-        return [*items, item("Looked up.")]
-
-    return made
-
-
 def said(messages: list[ChatMessage]) -> list[tuple[str, str]]:
     return [(message.role.value, message.text or "") for message in messages]
 
@@ -64,13 +54,6 @@ def test_it_gives_messages_a_prompt_and_the_result(query):
         "=== CONVERSATION ===\n[user] When?"
     )
     assert isinstance(given["result"], ContextResult)
-
-
-def test_run_async_waits_for_asynchronous_steps_and_run_does_not():
-    builder = ContextBuilder(async_context)
-    assert "Looked up." in asyncio.run(builder.run_async("q"))["prompt"]
-    with pytest.raises(TypeError, match="use abuild"):
-        builder.run("q")
 
 
 def test_the_question_comes_last_after_the_conversation():

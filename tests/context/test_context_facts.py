@@ -82,12 +82,6 @@ def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path: Path)
     assert len(lines) == len(STRANGE) + 2
 
 
-def test_what_cannot_be_written_as_utf8_is_marked(path: Path):
-    fact = MemoryEntry(content="x").model_copy(update={"content": "bad \udcff"})
-    FactFile(path).add(fact)
-    assert texts(path) == ["bad ?"]
-
-
 def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path, monkeypatch):
     monkeypatch.setattr("rag.support.durable_files.lock.__defaults__", (0.05,))
     fact = MemoryEntry(content="x")

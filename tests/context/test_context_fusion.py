@@ -11,12 +11,6 @@ from tables import rows
 A, B, C = item("a", score=0.3, metadata={"m": 1}), item("b"), item("c")
 
 
-def test_an_item_scores_the_sum_of_its_reciprocal_ranks_with_k_60_and_rank_from_1():
-    fused = reciprocal_rank_fusion([[A, B], [B]])
-    assert contents(fused) == ["b", "a"]
-    assert fused[1].score == pytest.approx((1 / 61) / (1 / 62 + 1 / 61))
-
-
 def test_an_item_is_the_first_of_its_id_with_what_found_it():
     other = A.model_copy(update={"content": "other"})
     (fused,) = reciprocal_rank_fusion([[A], [], [other]])

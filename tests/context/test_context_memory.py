@@ -9,7 +9,6 @@ from context_parts import Words, contents
 from rag.context import (
     ContextPipeline,
     ConversationTurn,
-    FactFile,
     MemoryManager,
     OpenAIFormatter,
     SlidingWindowMemory,
@@ -27,9 +26,6 @@ def texts(turns: list[ConversationTurn]) -> list[str]:
 
 
 class TestSlidingWindow:
-    def test_it_keeps_4096_tokens_by_default(self):
-        assert SlidingWindowMemory().max_tokens == 4096
-
     def test_it_remembers_turns_in_order(self):
         kept = memory()
         kept.add_turn("user", "a b", topic="x")
@@ -137,8 +133,3 @@ class TestManager:
         manager.add_fact("x")
         manager.clear()
         assert contents(manager.get_context_items()) == ["x"]
-
-    def test_facts_outlive_the_manager_in_a_file(self, tmp_path):
-        path = tmp_path / "facts.jsonl"
-        fact = MemoryManager(persistent_store=FactFile(path)).add_fact("日本語")
-        assert MemoryManager(persistent_store=FactFile(path)).get_all_facts() == [fact]

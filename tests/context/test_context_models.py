@@ -53,17 +53,6 @@ class TestWindow:
         assert (window.metadata, window.remaining_tokens, window.utilization) == ({}, 8192, 0.0)
         assert len(window) == 0
 
-    def test_an_item_that_fits_is_added(self):
-        window = ContextWindow(max_tokens=10)
-        assert window.add_item(item()) is True
-        assert (len(window), window.used_tokens, window.remaining_tokens) == (1, 10, 0)
-        assert window.utilization == 1.0
-
-    def test_an_item_that_does_not_fit_is_not(self):
-        window = ContextWindow(max_tokens=9)
-        assert window.add_item(item()) is False
-        assert (len(window), window.used_tokens) == (0, 0)
-
     def test_it_fills_by_priority_and_then_score(self):
         window = ContextWindow(max_tokens=100)
         over = window.add_items_by_priority(
@@ -76,11 +65,6 @@ class TestWindow:
         )
         assert contents(window.items) == ["top", "better", "worse", "low"]
         assert over == []
-
-    def test_it_returns_what_does_not_fit(self):
-        window = ContextWindow(max_tokens=15)
-        over = window.add_items_by_priority([item("second", score=0.1), item("first", score=0.2)])
-        assert (contents(window.items), contents(over)) == (["first"], ["second"])
 
     def test_a_later_smaller_item_may_still_fit(self):
         window = ContextWindow(max_tokens=15)

@@ -171,12 +171,6 @@ class TestStages:
         made = pipeline().add_step(retriever_step("r", Shelf(item("two words", token_count=7))))
         assert [one.token_count for one in build(made).window.items] == [7]
 
-    def test_items_go_in_by_priority_and_score_until_the_room_is_used(self):
-        shelf = Shelf(item("c", score=0.1), item("b", score=0.9), item("a", priority=6))
-        result = build(pipeline(25).add_step(retriever_step("r", shelf)))
-        assert contents(result.window.items) == ["a", "b"]
-        assert contents(result.overflow_items) == ["c"]
-
     @both
     def test_a_system_prompt_that_a_step_lost_is_there_again(self, run: Run):
         made = pipeline().add_system_prompt("s")
@@ -217,12 +211,6 @@ class TestEnriching:
         result = run(made)
         assert seen == ["q\n\nConversation context: hello"]
         assert result.diagnostics["query_enriched"] is True
-
-    @both
-    def test_without_memories_the_enricher_is_not_asked(self, run: Run):
-        made, seen = self.made(MemoryContextEnricher())
-        assert run(made).diagnostics["query_enriched"] is False
-        assert seen == ["q"]
 
 
 class TestErrors:
@@ -272,16 +260,6 @@ class TestErrors:
         assert [one["name"] for one in result.diagnostics["steps"]] == ["before", "after"]
         assert "failed_step" not in result.diagnostics
         assert "step 'bad' failed and is skipped" in caplog.text
-
-    def test_an_asynchronous_step_in_build_is_a_type_error(self):
-        made = pipeline()
-
-        @made.async_step
-        async def wait(items, query):
-            return items
-
-        with pytest.raises(TypeError, match="step 'wait' is asynchronous"):
-            build(made)
 
     def test_an_enricher_that_fails_ends_the_run(self):
         class Broken:

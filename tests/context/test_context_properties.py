@@ -98,26 +98,6 @@ def test_an_item_left_out_is_larger_than_a_lesser_one_of_its_source_that_is_kept
 
 
 @given(items(), rooms)
-def test_without_a_budget_that_holds_across_sources(given, size):
-    result = built(given, size, None)
-    assert result is not None
-    for left in result.overflow_items:
-        for kept in result.window.items:
-            if (kept.priority, kept.score) < (left.priority, left.score):
-                assert left.token_count > kept.token_count
-
-
-@given(items(), budgets())
-def test_of_a_source_with_the_strategy_drop_that_exceeds_its_cap_nothing_is_kept(given, budget):
-    result = built(given, budget.total_tokens, budget)
-    for one in budget.allocations if result else []:
-        if one.overflow_strategy == "drop":
-            whole = tokens([i for i in given if i.source == one.source])
-            kept = tokens([i for i in result.window.items if i.source == one.source])
-            assert whole <= one.max_tokens or not kept
-
-
-@given(items(), rooms)
 def test_a_window_is_in_order_of_priority_and_score(given, size):
     window = ContextWindow(max_tokens=size)
     over = window.add_items_by_priority(given)

@@ -3,23 +3,6 @@
 from __future__ import annotations
 
 from rag import context
-from rag.context import (
-    AnthropicFormatter,
-    ChatMessageFormatter,
-    ConversationMemory,
-    FactFile,
-    FactStore,
-    Formatter,
-    GenericTextFormatter,
-    MemoryContextEnricher,
-    MemoryManager,
-    MemoryProvider,
-    OpenAIFormatter,
-    RememberedFacts,
-    SlidingWindowMemory,
-    TextTokenizer,
-    Tokenizer,
-)
 from tables import rows
 
 METHODS = {
@@ -42,25 +25,6 @@ METHODS = {
 def test_an_object_with_the_method_is_one(name: str):
     made = type("Own", (), {METHODS[name]: lambda self: None})()
     assert isinstance(made, getattr(context, name))
-
-
-@rows(
-    "made, protocol",
-    [
-        (AnthropicFormatter(), Formatter),
-        (OpenAIFormatter(), Formatter),
-        (GenericTextFormatter(), Formatter),
-        (ChatMessageFormatter(), Formatter),
-        (MemoryManager(), MemoryProvider),
-        (SlidingWindowMemory(), ConversationMemory),
-        (RememberedFacts(), FactStore),
-        (FactFile("facts.jsonl"), FactStore),
-        (TextTokenizer(), Tokenizer),
-        (MemoryContextEnricher(), context.ContextQueryEnricher),
-    ],
-)
-def test_ours_are_what_they_are_used_as(made: object, protocol: type):
-    assert isinstance(made, protocol)
 
 
 def test_every_name_of_the_package_is_there():

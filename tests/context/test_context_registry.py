@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from context_parts import contents, item
+from context_parts import contents
 from rag.context import (
-    ContextPipeline,
     ContextWindow,
     OpenAIFormatter,
-    PipelineStep,
     find_formatter,
     find_step,
-    formatter_names,
-    step_names,
 )
 from rag.exceptions import RAGError, UsageError
 from tables import rows
@@ -31,11 +27,6 @@ class Shouting:
 
     def format(self, window: ContextWindow) -> str:
         return " ".join(contents(window.items)).upper()
-
-
-def make_newest() -> PipelineStep:
-    """A step that a plug-in could bring."""
-    return PipelineStep("newest", lambda items, query: items[-1:])
 
 
 @pytest.fixture
@@ -64,24 +55,9 @@ def test_an_unknown_formatter_is_a_usage_error_with_the_nearest_names():
     assert caught.value.hint.startswith("Did you mean anthropic?")
 
 
-def test_a_formatter_of_a_plugin_is_found(install):
-    install("rag.formatters", shouting="Shouting")
-    assert formatter_names() == [*BUILT_IN, "shouting"]
-    made = ContextPipeline().with_formatter(find_formatter("Shouting"))
-    assert made.build("q", [item("a"), item("b")]).formatted_output == "A B"
-
-
 def test_a_plugin_cannot_take_the_name_of_a_built_in_formatter(install):
     install("rag.formatters", openai="Shouting", chat_messages="Shouting")
-    assert formatter_names() == BUILT_IN
     assert isinstance(find_formatter("openai"), OpenAIFormatter)
-
-
-def test_a_step_of_a_plugin_is_found(install):
-    install("rag.steps", newest="make_newest")
-    assert step_names() == ["newest"]
-    made = ContextPipeline().add_step(find_step("newest"))
-    assert contents(made.build("q", [item("a"), item("b")]).window.items) == ["b"]
 
 
 def make_nothing() -> None:

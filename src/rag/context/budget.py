@@ -8,8 +8,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from rag.context.models import ContextItem, SourceType, by_priority
-from rag.context.protocols import Tokenizer
+from rag.context.models import ContextItem, SourceType, Tokenizer, by_priority
 from rag.text.token_estimate import count_tokens
 
 OverflowStrategy = Literal["truncate", "drop"]
@@ -43,10 +42,8 @@ class TokenBudget(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.shared_pool < 0:
-            raise ValueError(
-                f"{self.total_tokens - self.shared_pool} tokens are allocated and reserved"
-                f" of {self.total_tokens}"
-            )
+            taken = self.total_tokens - self.shared_pool
+            raise ValueError(f"{taken} tokens are allocated and reserved of {self.total_tokens}")
         if len({one.source for one in self.allocations}) < len(self.allocations):
             raise ValueError("a source has two allocations")
         return self
@@ -57,23 +54,20 @@ class TokenBudget(BaseModel):
         allocated = sum(allocation.max_tokens for allocation in self.allocations)
         return self.total_tokens - self.reserve_tokens - allocated
 
-    def _of(self, source: SourceType) -> BudgetAllocation | None:
+    def allocation_of(self, source: SourceType) -> BudgetAllocation | None:
+        """Return the allocation of a source, if it has one."""
         return next((one for one in self.allocations if one.source == source), None)
-
-    def is_capped(self, source: SourceType) -> bool:
-        """Return whether a source has an allocation of its own."""
-        return self._of(source) is not None
 
     def get_allocation(self, source: SourceType) -> int:
         """Return the cap of a source in tokens; without an allocation the shared pool, of which
         it may take more while the others leave room."""
-        found = self._of(source)
-        return found.max_tokens if found else self.shared_pool
+        own = self.allocation_of(source)
+        return own.max_tokens if own else self.shared_pool
 
     def get_overflow_strategy(self, source: SourceType) -> OverflowStrategy:
         """Return what becomes of a source that has more; `truncate` without an allocation."""
-        found = self._of(source)
-        return found.overflow_strategy if found else "truncate"
+        own = self.allocation_of(source)
+        return own.overflow_strategy if own else "truncate"
 
 
 def apply_budget(

@@ -9,12 +9,14 @@ the metadata of retrieved or remembered text says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag.context.models import ContextItem, ContextWindow, SourceType
+from rag.context.models import ContextItem, ContextWindow, Formatter, SourceType
+from rag.exceptions import RAGError
+from rag.support.plugins import FORMATTERS, canonical, make_plugin, plugin_names, unknown_name
 
 if TYPE_CHECKING:
     from haystack.dataclasses import ChatMessage
@@ -22,15 +24,14 @@ if TYPE_CHECKING:
 _APART = "\n\n"
 # A line of somebody's text that looks like one of ours in the plain text format.
 _OURS = re.compile(
-    r"^(?==== (?:SYSTEM|CONTEXT|CONVERSATION) ===|\[(?:system|user|assistant|tool)\] )",
+    r"^(?==== (?:SYSTEM|MEMORY|CONTEXT|CONVERSATION) ===|\[(?:system|user|assistant|tool)\] )",
     re.MULTILINE,
 )
-
 # By source, the role that its items may claim besides the user's.
 _BELIEVED = {
-    SourceType.CONVERSATION: ("assistant",),
-    SourceType.MEMORY: ("assistant",),
-    SourceType.TOOL: ("tool",),
+    SourceType.CONVERSATION: "assistant",
+    SourceType.MEMORY: "assistant",
+    SourceType.TOOL: "tool",
 }
 # By source, what its items have to claim to be part of the conversation; nothing where all are.
 _SAID: dict[SourceType, tuple[str, ...]] = {
@@ -60,9 +61,10 @@ def parts_of(window: ContextWindow) -> Parts:
     """Divide a window; a remembered message belongs to the conversation, a remembered fact not."""
     parts = Parts([], [], [])
     for item in window.items:
+        claims = _SAID.get(item.source)
         if item.source == SourceType.SYSTEM:
             parts.system.append(item)
-        elif _is_said(item):
+        elif claims is not None and (not claims or item.metadata.get("role") in claims):
             parts.conversation.append(item)
         else:
             parts.context.append(item)
@@ -70,17 +72,12 @@ def parts_of(window: ContextWindow) -> Parts:
     return parts
 
 
-def _is_said(item: ContextItem) -> bool:
-    claims = _SAID.get(item.source)
-    return claims is not None and (not claims or item.metadata.get("role") in claims)
-
-
 def role_of(item: ContextItem) -> str:
     """Return who says an item: `system`, `user`, `assistant` or `tool`."""
     if item.source == SourceType.SYSTEM:
         return "system"
-    claimed: str = item.metadata.get("role", "")
-    return claimed if claimed in _BELIEVED.get(item.source, ()) else "user"
+    believed = _BELIEVED.get(item.source)
+    return believed if believed and item.metadata.get("role") == believed else "user"
 
 
 def merged(messages: Iterable[Message]) -> list[Message]:
@@ -91,7 +88,7 @@ def merged(messages: Iterable[Message]) -> list[Message]:
     ]
 
 
-def _said(items: Iterable[ContextItem], tool: str = "tool") -> list[Message]:
+def _messages(items: Iterable[ContextItem], tool: str = "tool") -> list[Message]:
     """Return what items say; `tool` is the role that a tool has."""
     roles = ((role_of(item), item) for item in items)
     return merged(Message(tool if role == "tool" else role, item.content) for role, item in roles)
@@ -104,11 +101,11 @@ class AnthropicFormatter:
 
     def format(self, window: ContextWindow) -> dict[str, Any]:
         """Return the system prompt, and messages of `user` and `assistant` by turns."""
-        parts = parts_of(window)
-        said = _said([*parts.context, *parts.conversation], tool="user")
+        system, *others = parts_of(window)
+        messages = _messages((item for part in others for item in part), tool="user")
         return {
-            "system": _APART.join(item.content for item in parts.system),
-            "messages": [message._asdict() for message in said],
+            "system": _APART.join(item.content for item in system),
+            "messages": [message._asdict() for message in messages],
         }
 
 
@@ -119,8 +116,8 @@ class OpenAIFormatter:
 
     def format(self, window: ContextWindow) -> dict[str, Any]:
         """Return messages of `system`, `user`, `assistant` and `tool`."""
-        said = _said(item for part in parts_of(window) for item in part)
-        return {"messages": [message._asdict() for message in said]}
+        messages = _messages(item for part in parts_of(window) for item in part)
+        return {"messages": [message._asdict() for message in messages]}
 
 
 class GenericTextFormatter:
@@ -135,16 +132,19 @@ class GenericTextFormatter:
     def format(self, window: ContextWindow) -> str:
         """Return the parts that there are, each under its heading."""
         parts = parts_of(window)
+        facts = [item for item in parts.context if item.source == SourceType.MEMORY]
+        others = [item for item in parts.context if item.source != SourceType.MEMORY]
         texts = {
             "SYSTEM": [item.content for item in parts.system],
-            "CONTEXT": [_moved_in(item.content) for item in parts.context],
+            "MEMORY": [_moved_in(item.content) for item in facts],
+            "CONTEXT": [_moved_in(item.content) for item in others],
             "CONVERSATION": [
                 f"[{message.role}] {_moved_in(message.content)}"
-                for message in _said(parts.conversation)
+                for message in _messages(parts.conversation)
             ],
         }
         return _APART.join(
-            f"=== {name} ===\n{_APART.join(said)}" for name, said in texts.items() if said
+            f"=== {name} ===\n{_APART.join(lines)}" for name, lines in texts.items() if lines
         )
 
 
@@ -168,5 +168,31 @@ class ChatMessageFormatter:
             "user": ChatMessage.from_user,
             "assistant": ChatMessage.from_assistant,
         }
-        said = _said((item for part in parts_of(window) for item in part), tool="user")
-        return [make[message.role](message.content) for message in said]
+        messages = _messages((item for part in parts_of(window) for item in part), tool="user")
+        return [make[message.role](message.content) for message in messages]
+
+
+_BUILT_IN: dict[str, Callable[[], Formatter]] = {
+    canonical(maker.format_type): maker
+    for maker in (AnthropicFormatter, ChatMessageFormatter, GenericTextFormatter, OpenAIFormatter)
+}
+
+
+def find_formatter(name: str) -> Formatter:
+    """Make a formatter by its `format_type`, or by the name of an entry point of `rag.formatters`:
+    a callable without arguments, such as a class. Built-in names come first.
+
+    :param name: with `-` or `_` and in any case.
+    :raises UsageError: for a name that nothing has, with the nearest ones.
+    :raises RAGError: when a plug-in fails, or makes something else.
+    """
+    if maker := _BUILT_IN.get(canonical(name)):
+        return maker()
+    names = [*_BUILT_IN, *plugin_names(FORMATTERS)]
+    if canonical(name) not in names:
+        raise unknown_name("format", name, names)
+    formatter = make_plugin(FORMATTERS, name)
+    if not isinstance(formatter, Formatter):
+        kind = type(formatter).__name__
+        raise RAGError(f"the plug-in {name!r} of {FORMATTERS} made a {kind}, which is no formatter")
+    return formatter

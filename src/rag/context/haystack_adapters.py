@@ -8,15 +8,14 @@ component gave; see `fitted_scores`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import isnan
 from typing import Any
 
 from haystack import Document, Pipeline
 
-from rag.context.models import ContextItem, SourceType
+from rag.context.models import ContextItem, Items, SourceType
 from rag.exceptions import RAGError, RetrieverError
 from rag.query.models import QueryBundle
 from rag.support.settings_repr import with_settings_repr
@@ -33,15 +32,15 @@ def fitted_scores(scores: Sequence[float | None]) -> list[float]:
     higher of 1 and the highest 1. Where a score is missing, or they say another order than the
     one that the results came in, the place decides: n results score 1, (n - 1)/n, …, 1/n.
     """
-    known = [score for score in scores if score is not None and not isnan(score)]
-    if len(known) < len(scores) or any(second > first for first, second in pairwise(known)):
+    given = [score for score in scores if score is not None and not isnan(score)]
+    if len(given) < len(scores) or any(second > first for first, second in pairwise(given)):
         return [1 - place / len(scores) for place in range(len(scores))]
-    bounded = [max(-_LARGEST, min(_LARGEST, score)) for score in known]
+    bounded = [max(-_LARGEST, min(_LARGEST, score)) for score in given]
     low, high = min([0.0, *bounded]), max([1.0, *bounded])
     return [(score - low) / (high - low) for score in bounded]
 
 
-def to_items(documents: Sequence[Document]) -> list[ContextItem]:
+def to_items(documents: Sequence[Document]) -> Items:
     """Return documents, best first, as retrieved items.
 
     Whatever their meta says, they are retrieved text, and no instructions.
@@ -59,76 +58,30 @@ def to_items(documents: Sequence[Document]) -> list[ContextItem]:
     ]
 
 
-def to_documents(items: Sequence[ContextItem]) -> list[Document]:
-    """Return items as documents."""
-    return [
-        Document(id=item.id, content=item.content, score=item.score, meta=dict(item.metadata))
-        for item in items
-    ]
-
-
-class _Wrapped:
-    """A component, or a whole pipeline, whose run gives `documents`.
-
-    :param source: the component or pipeline.
-    :param inputs: makes the arguments of its run.
-    """
-
-    def __init__(self, source: Any, inputs: Callable[..., dict[str, Any]]) -> None:
-        if not callable(getattr(source, "run", None)):
-            raise TypeError(f"{type(source).__name__} is no Haystack component or pipeline")
-        self._source, self._inputs = source, inputs
-
-    def run(self, *given: Any) -> list[Document]:
-        """Run it, and return its documents."""
-        with _own_errors():
-            inputs = self._inputs(*given)
-            if isinstance(self._source, Pipeline):
-                return _documents(self._source.run(inputs), self._source)
-            if hasattr(self._source, "warm_up"):
-                self._source.warm_up()
-            return _documents(self._source.run(**inputs), self._source)
-
-    async def run_async(self, *given: Any) -> list[Document]:
-        """`run`; what cannot wait runs in a thread."""
-        if isinstance(self._source, Pipeline):
-            with _own_errors():
-                return _documents(await self._source.run_async(self._inputs(*given)), self._source)
-        if not hasattr(self._source, "run_async"):
-            return await asyncio.to_thread(self.run, *given)
-        with _own_errors():
-            if hasattr(self._source, "warm_up_async"):
-                await self._source.warm_up_async()
-            elif hasattr(self._source, "warm_up"):
-                await asyncio.to_thread(self._source.warm_up)
-            return _documents(await self._source.run_async(**self._inputs(*given)), self._source)
-
-
-def _documents(outputs: dict[str, Any], source: Any) -> list[Document]:
-    """Return the documents in what a component or a pipeline gave, each once.
+def _run(source: Any, inputs: dict[str, Any], top_k: int) -> Items:
+    """Run a component or pipeline, and return its documents as items, each once.
 
     :raises RetrieverError: when there are none, or a pipeline gives those of two components.
     """
-    parts = outputs.values() if isinstance(source, Pipeline) else [outputs]
-    found = [part["documents"] for part in parts if "documents" in part]
-    if len(found) != 1:
-        kind, several = type(source).__name__, "no" if not found else "more than one list of"
-        raise RetrieverError(f"{kind} gave {several} documents")
+    if isinstance(source, Pipeline):
+        try:
+            parts = list(source.run(inputs).values())
+        except Exception as error:
+            if isinstance(error.__cause__, RAGError):  # as it was before Haystack wrapped it
+                raise error.__cause__ from error
+            raise
+    else:
+        if hasattr(source, "warm_up"):
+            source.warm_up()
+        parts = [source.run(**inputs)]
+    lists = [part["documents"] for part in parts if "documents" in part]
+    if len(lists) != 1:
+        several = "no" if not lists else "more than one list of"
+        raise RetrieverError(f"{type(source).__name__} gave {several} documents")
     first: dict[str, Document] = {}
-    for document in found[0]:
+    for document in lists[0]:
         first.setdefault(document.id, document)
-    return list(first.values())
-
-
-@contextmanager
-def _own_errors() -> Iterator[None]:
-    """Raise an error of ours that Haystack has wrapped as it was."""
-    try:
-        yield
-    except Exception as error:
-        if not isinstance(error, RAGError) and isinstance(error.__cause__, RAGError):
-            raise error.__cause__ from error
-        raise
+    return to_items([*first.values()][:top_k])
 
 
 def _accepted(source: Any, **offered: Any) -> dict[str, Any]:
@@ -142,8 +95,7 @@ class HaystackRetriever:
     """A Haystack retriever, or a pipeline that retrieves, as a retriever of items.
 
     A component that takes `query` is given the text, one that takes `query_embedding` the
-    query's embedding; `inputs` is for all others and for pipelines. What the component raises is
-    raised as it is: a step turns it into a `PipelineExecutionError`.
+    query's embedding; `inputs` is for all others and for pipelines.
 
     :param source: a component whose run gives `documents`, or a pipeline that has one.
     :param inputs: makes the run's arguments of the query and `top_k`.
@@ -153,12 +105,12 @@ class HaystackRetriever:
     """
 
     def __init__(self, source: Any, inputs: MakeInputs | None = None) -> None:
-        self._wrapped = _Wrapped(source, inputs or self._arguments)
-        self._source = source
-        if inputs is None:
-            sockets = getattr(source, "__haystack_input__", ())
-            if not any(name in sockets for name in ("query", "query_embedding")):
-                raise ValueError(f"inputs must say what {type(source).__name__} is run with")
+        if not callable(getattr(source, "run", None)):
+            raise TypeError(f"{type(source).__name__} is no Haystack component or pipeline")
+        sockets = getattr(source, "__haystack_input__", ())
+        if inputs is None and not any(name in sockets for name in ("query", "query_embedding")):
+            raise ValueError(f"inputs must say what {type(source).__name__} is run with")
+        self._source, self._inputs = source, inputs or self._arguments
 
     def _arguments(self, query: QueryBundle, top_k: int) -> dict[str, Any]:
         socket = self._source.__haystack_input__.get("query_embedding")
@@ -171,17 +123,17 @@ class HaystackRetriever:
             self._source, query=query.query_str, query_embedding=query.embedding, top_k=top_k
         )
 
-    def retrieve(self, query: QueryBundle, top_k: int = 10) -> list[ContextItem]:
+    def retrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
         """Return at most `top_k` items, best first.
 
         :raises RetrieverError: when the query has no embedding and needs one, or the run gives
             no documents.
         """
-        return to_items(self._wrapped.run(query, top_k)[:top_k])
+        return _run(self._source, self._inputs(query, top_k), top_k)
 
-    async def aretrieve(self, query: QueryBundle, top_k: int = 10) -> list[ContextItem]:
-        """`retrieve`, without blocking the event loop."""
-        return to_items((await self._wrapped.run_async(query, top_k))[:top_k])
+    async def aretrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
+        """`retrieve` in a thread, without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve, query, top_k)
 
 
 @with_settings_repr
@@ -199,33 +151,24 @@ class HaystackReranker:
         if "documents" not in getattr(ranker, "__haystack_input__", ()):
             raise TypeError(f"{type(ranker).__name__} is no Haystack component for documents")
         self._ranker = ranker
-        self._wrapped = _Wrapped(ranker, self._arguments)
 
-    def _arguments(self, query: QueryBundle, items: list[ContextItem], top_k: int) -> Any:
-        return _accepted(
-            self._ranker, query=query.query_str, documents=to_documents(items), top_k=top_k
-        )
-
-    def rerank(
-        self, query: QueryBundle, items: list[ContextItem], top_k: int = 10
-    ) -> list[ContextItem]:
+    def rerank(self, query: QueryBundle, items: Items, top_k: int = 10) -> Items:
         """Return at most `top_k` items, best first; without items the ranker is not asked."""
-        return _ranked(self._wrapped.run(query, items, top_k)[:top_k], items) if items else []
-
-    async def arerank(
-        self, query: QueryBundle, items: list[ContextItem], top_k: int = 10
-    ) -> list[ContextItem]:
-        """`rerank`, without blocking the event loop."""
         if not items:
             return []
-        return _ranked((await self._wrapped.run_async(query, items, top_k))[:top_k], items)
+        documents = [
+            Document(id=item.id, content=item.content, score=item.score, meta=dict(item.metadata))
+            for item in items
+        ]
+        arguments = _accepted(self._ranker, query=query.query_str, documents=documents, top_k=top_k)
+        given = {item.id: item for item in items}
+        return [
+            given[item.id].model_copy(update={"score": item.score, "metadata": item.metadata})
+            if item.id in given
+            else item
+            for item in _run(self._ranker, arguments, top_k)
+        ]
 
-
-def _ranked(documents: list[Document], items: list[ContextItem]) -> list[ContextItem]:
-    given = {item.id: item for item in items}
-    return [
-        given[made.id].model_copy(update={"score": made.score, "metadata": made.metadata})
-        if made.id in given
-        else made
-        for made in to_items(documents)
-    ]
+    async def arerank(self, query: QueryBundle, items: Items, top_k: int = 10) -> Items:
+        """`rerank` in a thread, without blocking the event loop."""
+        return await asyncio.to_thread(self.rerank, query, items, top_k)

@@ -9,21 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 from uuid import uuid4
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from rag.context.budget import TextTokenizer, truncate
-from rag.context.models import ContextItem, SourceType
-from rag.context.protocols import Tokenizer
+from rag.context.models import ContextItem, Items, SourceType, Tokenizer
 from rag.exceptions import StorageError
 from rag.query.models import ConversationTurn, Role, now
-from rag.support.durable_files import append, lock, replace_durably, sync_folder
+from rag.support.durable_files import lock, replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.settings_repr import with_settings_repr
-
-_FLAGS, _MODE = os.O_RDWR | os.O_CREAT, 0o600
 
 
 class MemoryEntry(BaseModel):
@@ -34,23 +31,6 @@ class MemoryEntry(BaseModel):
     tags: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
     created_at: AwareDatetime = Field(default_factory=now)
-
-
-@runtime_checkable
-class FactStore(Protocol):
-    """Keeps facts."""
-
-    def add(self, entry: MemoryEntry) -> None:
-        """Keep a fact."""
-        ...
-
-    def list_all(self) -> list[MemoryEntry]:
-        """Return all facts, oldest first."""
-        ...
-
-    def delete(self, entry_id: str) -> bool:
-        """Forget a fact, and tell whether it was known."""
-        ...
 
 
 class RememberedFacts:
@@ -68,15 +48,16 @@ class RememberedFacts:
         return list(self._entries.values())
 
     def delete(self, entry_id: str) -> bool:
-        """Forget a fact, and tell whether it was known."""
+        """Forget a fact, and return whether there was one."""
         return self._entries.pop(entry_id, None) is not None
 
 
 class FactFile:
-    """Facts in a file that only its owner can read; read each time: others may write it.
+    """Facts in a file that only its owner can read, one JSON object a line; read each time, since
+    others may write it. Lines that are no fact are passed over, and stay as they are.
 
-    A fact is one line, written at once; a process that dies meanwhile leaves at most a damaged
-    line, which is passed over. Who writes holds a lock, so that no fact is lost to another writer.
+    Who writes holds a lock and replaces the file, so that no fact is lost to another writer or to
+    a process that dies.
 
     :param path: the file; it and its folder are made with the first fact, and beside it a file
         for the lock.
@@ -87,7 +68,7 @@ class FactFile:
         self.path, self._home = Path(path), home
 
     def list_all(self) -> list[MemoryEntry]:
-        """Return all facts, oldest first; lines that are none are passed over.
+        """Return all facts, oldest first.
 
         :raises StorageError: when the file cannot be read.
         """
@@ -102,43 +83,47 @@ class FactFile:
         :raises StorageError: when the file cannot be written, another process holds it for
             seconds, or the fact's metadata is nothing that JSON knows.
         """
-        with self._writing():
-            line = json.dumps(entry.model_dump(mode="json"), ensure_ascii=False) + "\n"
-            self._append(line.encode("utf-8", "replace"))
+        with self._changing() as lines:
+            line = json.dumps(entry.model_dump(mode="json"), ensure_ascii=False)
+            lines.append(line.encode("utf-8", "replace"))
 
     def delete(self, entry_id: str) -> bool:
-        """Forget a fact, and tell whether it was known. Lines that are no fact stay as they are.
+        """Forget a fact, and return whether there was one.
 
-        :raises StorageError: when the file cannot be written, or another process holds it for
-            seconds.
+        :raises StorageError: as `add`.
         """
         if not self.path.exists():
             return False
-        with self._writing():
-            lines = self._lines()
-            kept = [line for line in lines if not _is(line, entry_id)]
-            if len(kept) < len(lines):
-                replace_durably(self.path, b"\n".join(kept), _MODE)
-            return len(kept) < len(lines)
+        with self._changing() as lines:
+            kept = [line for line in lines if not ((one := _entry(line)) and one.id == entry_id)]
+            is_known = len(kept) < len(lines)
+            lines[:] = kept
+        return is_known
 
     def _lines(self) -> list[bytes]:
-        """Return the lines; after the last line end there is an empty one."""
         try:
-            return self.path.read_bytes().split(b"\n")
+            lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
+        return lines if lines[-1] else lines[:-1]
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Hold the lock. It has a file of its own, since `delete` puts another in place of ours."""
+    def _changing(self) -> Iterator[list[bytes]]:
+        """Give the lines, and write them if they were changed; the lock has a file of its own,
+        since another is put in the place of ours."""
         try:
             if self._home is not None:
                 claim_data_folder(self._home)
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self.path.with_name(f"{self.path.name}.lock"), _FLAGS, _MODE)
+            beside = self.path.with_name(f"{self.path.name}.lock")
+            descriptor = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 lock(descriptor, "the facts are")
-                yield
+                lines = self._lines()
+                before = [*lines]
+                yield lines
+                if lines != before:
+                    replace_durably(self.path, b"".join(line + b"\n" for line in lines))
             finally:
                 os.close(descriptor)
         except (OSError, ValueError) as error:
@@ -148,17 +133,6 @@ class FactFile:
         hint = f"Look at {self.path}: is it yours, and is there room on the disk?"
         return StorageError(f"the facts cannot be {what}", str(error), hint=hint)
 
-    def _append(self, line: bytes) -> None:
-        is_new = not self.path.exists()
-        descriptor = os.open(self.path, _FLAGS | os.O_APPEND, _MODE)
-        try:
-            append(descriptor, line)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        if is_new:
-            sync_folder(self.path.parent)
-
 
 def _entry(line: bytes) -> MemoryEntry | None:
     try:
@@ -167,37 +141,10 @@ def _entry(line: bytes) -> MemoryEntry | None:
         return None
 
 
-def _is(line: bytes, entry_id: str) -> bool:
-    entry = _entry(line)
-    return entry is not None and entry.id == entry_id
-
-
 FACT_PRIORITY, CONVERSATION_PRIORITY = 8, 7
 _LEAST_RECENT = 0.5  # the score of the oldest message; the newest scores 1
 
 OnEvict = Callable[[list[ConversationTurn]], Any]
-
-
-@runtime_checkable
-class ConversationMemory(Protocol):
-    """Remembers messages."""
-
-    @property
-    def turns(self) -> list[ConversationTurn]:
-        """The messages, oldest first."""
-        ...
-
-    def add_turn(self, role: Role, content: str, **metadata: Any) -> ConversationTurn:
-        """Add a message."""
-        ...
-
-    def to_context_items(self, priority: int = CONVERSATION_PRIORITY) -> list[ContextItem]:
-        """Return the messages as items."""
-        ...
-
-    def clear(self) -> None:
-        """Forget all messages."""
-        ...
 
 
 @with_settings_repr
@@ -260,7 +207,7 @@ class SlidingWindowMemory:
             self._on_evict(evicted)
         return turn
 
-    def to_context_items(self, priority: int = CONVERSATION_PRIORITY) -> list[ContextItem]:
+    def to_context_items(self, priority: int = CONVERSATION_PRIORITY) -> Items:
         """Return the messages as items, oldest first; the newer, the higher they score."""
         last = max(len(self._turns) - 1, 1)
         return [
@@ -276,7 +223,7 @@ class SlidingWindowMemory:
             for index, turn in enumerate(self._turns)
         ]
 
-    def get_context_items(self) -> list[ContextItem]:
+    def get_context_items(self) -> Items:
         """Return the messages as items: a conversation alone is a `MemoryProvider` too."""
         return self.to_context_items()
 
@@ -293,8 +240,8 @@ class MemoryManager:
     :param conversation_tokens: how much of the conversation is remembered.
     :param tokenizer: counts tokens.
     :param on_evict: called with the messages that had to go.
-    :param persistent_store: keeps the facts: a file, or another store; without one they are lost
-        with the manager.
+    :param persistent_store: keeps the facts: the path of a file, or an object like `FactFile`;
+        without it they are lost with the manager.
     :param conversation_memory: remembers the messages, in the place of a `SlidingWindowMemory`
         made of the first three.
     """
@@ -304,44 +251,31 @@ class MemoryManager:
         conversation_tokens: int = 4096,
         tokenizer: Tokenizer | None = None,
         on_evict: OnEvict | None = None,
-        persistent_store: FactStore | Path | str | None = None,
-        conversation_memory: ConversationMemory | None = None,
+        persistent_store: FactFile | RememberedFacts | Path | str | None = None,
+        conversation_memory: SlidingWindowMemory | None = None,
     ) -> None:
-        # An empty memory or store may be false.
         if conversation_memory is None:
             conversation_memory = SlidingWindowMemory(conversation_tokens, tokenizer, on_evict)
-        if persistent_store is None:
-            persistent_store = RememberedFacts()
-        elif isinstance(persistent_store, (str, Path)):
+        if isinstance(persistent_store, (str, Path)):
             persistent_store = FactFile(persistent_store)
-        self._conversation: ConversationMemory = conversation_memory
-        self._facts: FactStore = persistent_store
-
-    @property
-    def conversation(self) -> ConversationMemory:
-        """What remembers the messages."""
-        return self._conversation
-
-    @property
-    def persistent_store(self) -> FactStore:
-        """What keeps the facts."""
-        return self._facts
+        self.conversation = conversation_memory
+        self.persistent_store = RememberedFacts() if persistent_store is None else persistent_store
 
     def add_user_message(self, content: str) -> None:
         """Remember what the user said."""
-        self._conversation.add_turn("user", content)
+        self.conversation.add_turn("user", content)
 
     def add_assistant_message(self, content: str) -> None:
         """Remember what the model said."""
-        self._conversation.add_turn("assistant", content)
+        self.conversation.add_turn("assistant", content)
 
     def add_system_message(self, content: str) -> None:
         """Remember a message of the system; it is remembered, and so no instruction."""
-        self._conversation.add_turn("system", content)
+        self.conversation.add_turn("system", content)
 
     def add_tool_message(self, content: str) -> None:
         """Remember what a tool said."""
-        self._conversation.add_turn("tool", content)
+        self.conversation.add_turn("tool", content)
 
     def add_fact(
         self,
@@ -349,7 +283,7 @@ class MemoryManager:
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> MemoryEntry:
-        """Keep a fact; one that is known already is not kept twice.
+        """Keep a fact, and none twice.
 
         :returns: the fact as it is kept.
         :raises ValueError: when it is empty.
@@ -358,22 +292,22 @@ class MemoryManager:
         content = content.strip()
         if not content:
             raise ValueError("a fact is empty")
-        for known in self._facts.list_all():
-            if known.content == content:
-                return known
+        for fact in self.persistent_store.list_all():
+            if fact.content == content:
+                return fact
         entry = MemoryEntry(content=content, tags=tags or [], metadata=metadata or {})
-        self._facts.add(entry)
+        self.persistent_store.add(entry)
         return entry
 
     def get_all_facts(self) -> list[MemoryEntry]:
         """Return the facts, oldest first."""
-        return self._facts.list_all()
+        return self.persistent_store.list_all()
 
     def delete_fact(self, entry_id: str) -> bool:
-        """Forget a fact, and tell whether it was known."""
-        return self._facts.delete(entry_id)
+        """Forget a fact, and return whether there was one."""
+        return self.persistent_store.delete(entry_id)
 
-    def get_context_items(self, priority: int = CONVERSATION_PRIORITY) -> list[ContextItem]:
+    def get_context_items(self, priority: int = CONVERSATION_PRIORITY) -> Items:
         """Return facts, then messages, as items; facts go before messages.
 
         :param priority: that of the messages.
@@ -387,10 +321,10 @@ class MemoryManager:
                 metadata={**entry.metadata, "tags": entry.tags},
                 created_at=entry.created_at,
             )
-            for entry in self._facts.list_all()
+            for entry in self.persistent_store.list_all()
         ]
-        return [*facts, *self._conversation.to_context_items(priority)]
+        return [*facts, *self.conversation.to_context_items(priority)]
 
     def clear(self) -> None:
         """Forget the conversation; facts stay."""
-        self._conversation.clear()
+        self.conversation.clear()

@@ -1,9 +1,9 @@
-"""What a context window is made of, and what comes out of the context pipeline."""
+"""What a context window is made of, what comes out of the pipeline, and what its parts must do."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, Self, runtime_checkable
 from uuid import uuid4
@@ -45,7 +45,7 @@ class ContextItem(BaseModel):
     created_at: AwareDatetime = Field(default_factory=now)
 
 
-def by_priority(items: list[ContextItem]) -> list[ContextItem]:
+def by_priority(items: Iterable[ContextItem]) -> list[ContextItem]:
     """Return items in the order in which they get room: by priority, then score, then as given."""
     return sorted(items, key=lambda item: (-item.priority, -item.score))
 
@@ -53,8 +53,7 @@ def by_priority(items: list[ContextItem]) -> list[ContextItem]:
 class ContextWindow(BaseModel):
     """The items that a model is shown, and how much room they take.
 
-    :param max_tokens: how much there is.
-    :param used_tokens: how much is taken; counted from `items` unless it is said.
+    :param used_tokens: how much is taken; counted from `items` where it is not given.
     """
 
     items: list[ContextItem] = Field(default_factory=list)
@@ -79,7 +78,7 @@ class ContextWindow(BaseModel):
         return min(1.0, self.used_tokens / self.max_tokens)
 
     def add_item(self, item: ContextItem) -> bool:
-        """Add an item if it fits, and tell whether it did."""
+        """Add an item if it fits, and return whether it did."""
         if self.used_tokens + item.token_count > self.max_tokens:
             return False
         self.items.append(item)
@@ -106,19 +105,11 @@ class StepDiagnostic(TypedDict):
 
 
 class PipelineDiagnostics(TypedDict, total=False):
-    """What is known of a run of the pipeline.
+    """What is known of a run of the pipeline; sources are counted by their names.
 
-    - `steps`: the steps that ran to their end, in order.
-    - `memory_items`: how many items memory gave.
-    - `query_enriched`: whether memory changed the query.
-    - `skipped_steps`: those that failed and may.
-    - `failed_step`: the one that ended the run.
-    - `total_items_considered`: how many items there were room wanted for.
-    - `items_included`, `items_overflow`: how many got it, and how many did not.
-    - `token_utilization`: the share of the window that is used, in [0, 1].
-    - `token_usage_by_source`: tokens in the window, by source.
-    - `shared_pool_usage`: those of sources that have no budget of their own.
-    - `budget_overflow_by_source`: items that their source's budget left out.
+    `skipped_steps` failed and may; `failed_step` ended the run. `shared_pool_usage` are the tokens
+    of sources without an allocation, `budget_overflow_by_source` the items that a source's
+    allocation left out.
     """
 
     steps: list[StepDiagnostic]
@@ -150,34 +141,106 @@ class ContextResult(BaseModel):
     build_time_ms: float = Field(default=0.0, ge=0.0)
 
 
-_log = logging.getLogger(__name__)
+# -- what the parts of a pipeline have to do; no base class is needed ----------------------
+
+Items = list[ContextItem]
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Counts tokens."""
+
+    def count_tokens(self, text: str) -> int: ...
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds at most `top_k` items for a query, best first."""
+
+    def retrieve(self, query: QueryBundle, top_k: int = 10) -> Items: ...
+
+
+@runtime_checkable
+class AsyncRetriever(Protocol):
+    """A `Retriever` that may wait for something meanwhile."""
+
+    async def aretrieve(self, query: QueryBundle, top_k: int = 10) -> Items: ...
+
+
+@runtime_checkable
+class PostProcessor(Protocol):
+    """Changes the items that were found."""
+
+    def process(self, items: Items, query: QueryBundle) -> Items: ...
+
+
+@runtime_checkable
+class AsyncPostProcessor(Protocol):
+    """A `PostProcessor` that may wait for something meanwhile."""
+
+    async def aprocess(self, items: Items, query: QueryBundle) -> Items: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Puts items into a better order and keeps the best `top_k`."""
+
+    def rerank(self, query: QueryBundle, items: Items, top_k: int = 10) -> Items: ...
+
+
+@runtime_checkable
+class AsyncReranker(Protocol):
+    """A `Reranker` that may wait for something meanwhile."""
+
+    async def arerank(self, query: QueryBundle, items: Items, top_k: int = 10) -> Items: ...
+
+
+@runtime_checkable
+class MemoryProvider(Protocol):
+    """Remembers."""
+
+    def get_context_items(self) -> Items: ...
+
+
+@runtime_checkable
+class ContextQueryEnricher(Protocol):
+    """Puts what is remembered into a query."""
+
+    def enrich(self, query: str, context_items: Items) -> str: ...
+
+
+@runtime_checkable
+class Formatter(Protocol):
+    """Puts a window into the form that a model is sent; `format_type` is the form's name."""
+
+    @property
+    def format_type(self) -> str: ...
+
+    def format(self, window: ContextWindow) -> Any: ...
 
 
 @runtime_checkable
 class PipelineCallback(Protocol):
-    """What can be watched; leave out what you do not need."""
+    """What can be watched; an object may leave out what it does not need."""
 
-    def on_pipeline_start(self, query: QueryBundle) -> None:
-        """Called before anything is done."""
+    def on_pipeline_start(self, query: QueryBundle) -> None: ...
 
-    def on_step_start(self, step_name: str, items: list[ContextItem]) -> None:
-        """Called before each step, with the items that it is given."""
+    def on_step_start(self, step_name: str, items: Items) -> None: ...
 
-    def on_step_end(self, step_name: str, items: list[ContextItem], time_ms: float) -> None:
-        """Called after each step that ran to its end, with the items that it gave."""
+    def on_step_end(self, step_name: str, items: Items, time_ms: float) -> None: ...
 
-    def on_step_error(self, step_name: str, error: Exception) -> None:
-        """Called when a step raises."""
+    def on_step_error(self, step_name: str, error: Exception) -> None: ...
 
-    def on_pipeline_end(self, result: ContextResult) -> None:
-        """Called when all is done."""
+    def on_pipeline_end(self, result: ContextResult) -> None: ...
+
+
+_log = logging.getLogger(__name__)
 
 
 def fire(callbacks: Sequence[object], event: str, *arguments: Any) -> None:
     """Call what watches for an event; what goes wrong there is logged, and breaks nothing.
 
-    Queries and lists are handed over as copies, so that nobody who watches changes a run. The
-    result is the caller's own: the run is over.
+    Queries and lists are handed over as copies, so that nobody who watches changes a run.
     """
     for callback in callbacks:
         try:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from haystack import component, default_from_dict, default_to_dict
@@ -22,15 +22,19 @@ from rag.context.formatters import ChatMessageFormatter, GenericTextFormatter
 from rag.context.haystack_adapters import to_items
 from rag.context.models import (
     ContextItem,
+    ContextQueryEnricher,
     ContextResult,
     ContextWindow,
+    Formatter,
+    Items,
+    MemoryProvider,
     PipelineDiagnostics,
     SourceType,
+    Tokenizer,
     by_priority,
     fire,
 )
-from rag.context.protocols import ContextQueryEnricher, Formatter, MemoryProvider, Tokenizer
-from rag.context.steps import Items, OnError, PipelineStep, is_async_callable
+from rag.context.steps import OnError, PipelineStep
 from rag.exceptions import (
     FormatterError,
     PipelineExecutionError,
@@ -42,180 +46,40 @@ from rag.query.serialization import check_callable, to_serialised, with_callable
 from rag.support.settings_repr import with_settings_repr
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a run needs of its pipeline."""
-
-    max_tokens: int
-    tokenizer: Tokenizer
-    budget: TokenBudget | None
-    formatter: Formatter
-    memory: MemoryProvider | None
-    enricher: ContextQueryEnricher | None
-    system: Sequence[ContextItem]
-    callbacks: Sequence[object]
-
-
-class _Given:
-    """What a step is given, and what it made of it."""
-
-    def __init__(self, items: Items) -> None:
-        self.items, self.made = items, items
-
-
-class Run:
-    """What `build` and `abuild` have in common: all but the waiting."""
-
-    def __init__(self, setup: Setup, query: QueryBundle, found: Sequence[ContextItem]) -> None:
-        self.setup, self.query = setup, query.model_copy(deep=True)  # a step may change it
-        self.started = time.perf_counter()
-        self.diagnostics: PipelineDiagnostics = {"steps": [], "skipped_steps": []}
-        fire(self.setup.callbacks, "on_pipeline_start", query)
-        self.room = self._room()
-        self.items = [*setup.system, *self._remembered(), *found]
-
-    def _room(self) -> int:
-        budget = self.setup.budget
-        room = self.setup.max_tokens - (budget.reserve_tokens if budget else 0)
-        if room <= 0:
-            raise PipelineExecutionError(
-                f"the reserve leaves nothing of {self.setup.max_tokens} tokens",
-                self.diagnostics,
-            )
-        return room
-
-    def _remembered(self) -> Items:
-        """Return what memory gives, and let it enrich the query."""
-        memory, enricher = self.setup.memory, self.setup.enricher
-        with self._failing("memory"):
-            items = [] if memory is None else list(memory.get_context_items())
-        self.diagnostics.update({"memory_items": len(items), "query_enriched": False})
-        if items and enricher is not None:
-            with self._failing("query_enricher"):
-                text = enricher.enrich(self.query.query_str, list(items))
-                if not isinstance(text, str):
-                    raise TypeError(f"the enricher gave {type(text).__name__}, not a query")
-            if text != self.query.query_str:
-                self.query = self.query.model_copy(update={"query_str": text})
-                self.diagnostics["query_enriched"] = True
-        return items
-
-    @contextmanager
-    def _failing(self, stage: str) -> Iterator[None]:
-        """Give an error of a stage the form that callers are told of."""
-        try:
-            yield
-        except (RAGError, TypeError, ValueError):
-            self.diagnostics["failed_step"] = stage
-            raise
-        except Exception as error:
-            self.diagnostics["failed_step"] = stage
-            raise PipelineExecutionError(
-                f"{stage!r} failed", self.diagnostics, details=str(error) or type(error).__name__
-            ) from error
-
-    @contextmanager
-    def step(self, step: PipelineStep) -> Iterator[_Given]:
-        """Run one step, and take over what it made unless it fails."""
-        fire(self.setup.callbacks, "on_step_start", step.name, self.items)
-        given = _Given(list(self.items))
-        started = time.perf_counter()
-        try:
-            with self._failing(step.name):
-                yield given
-        except Exception as error:
-            cause = error.__cause__ if isinstance(error, PipelineExecutionError) else error
-            fire(self.setup.callbacks, "on_step_error", step.name, cause or error)
-            if step.on_error == "raise":
-                raise
-            _log.warning("step %r failed and is skipped: %s", step.name, cause or error)
-            del self.diagnostics["failed_step"]
-            self.diagnostics["skipped_steps"].append(step.name)
-            return
-        self.items = given.made
-        spent = _ms_since(started)
-        self.diagnostics["steps"].append(
-            {"name": step.name, "items_after": len(self.items), "time_ms": spent}
-        )
-        fire(self.setup.callbacks, "on_step_end", step.name, self.items, spent)
-
-    def finish(self) -> ContextResult:
-        """Fill the window, format it, and tell what was done."""
-        window, overflow = self._assemble()
-        formatter = self.setup.formatter
-        try:
-            formatted, format_type = formatter.format(window), formatter.format_type
-        except FormatterError:
-            raise
-        except Exception as error:
-            name = getattr(formatter, "format_type", type(formatter).__name__)
-            raise FormatterError(f"the formatter {name!r} failed", details=str(error)) from error
-        result = ContextResult(
-            window=window,
-            formatted_output=formatted,
-            format_type=format_type,
-            overflow_items=overflow,
-            diagnostics=self.diagnostics,
-            build_time_ms=_ms_since(self.started),
-        )
-        fire(self.setup.callbacks, "on_pipeline_end", result)
-        return result
-
-    def _assemble(self) -> tuple[ContextWindow, Items]:
-        """Share out the room; system prompts come first, even those that a step lost."""
-        prompts = {item.id: item for item in self.setup.system}
-        prompts |= {item.id: item for item in self.items if item.id in prompts}
-        others = (item for item in self.items if item.id not in prompts)
-        items = [self._counted(item) for item in [*prompts.values(), *others]]
-        budget = self.setup.budget
-        window = ContextWindow(max_tokens=self.room)
-        kept, over = apply_budget(budget, items, self.room, prompts) if budget else (items, [])
-        overflow = by_priority([*over, *window.add_items_by_priority(kept)])
-        usage = _tokens_by_source(window.items)
-        self.diagnostics.update(
-            {
-                "total_items_considered": len(items),
-                "items_included": len(window),
-                "items_overflow": len(overflow),
-                "token_utilization": window.utilization,
-                "token_usage_by_source": usage,
-                "shared_pool_usage": sum(
-                    tokens
-                    for source, tokens in usage.items()
-                    if not (budget and budget.is_capped(SourceType(source)))
-                ),
-                "budget_overflow_by_source": dict(Counter(str(item.source) for item in over)),
-            }
-        )
-        return window, overflow
-
-    def _counted(self, item: ContextItem) -> ContextItem:
-        if item.token_count:
-            return item
-        count = self.setup.tokenizer.count_tokens(item.content)
-        return item.model_copy(update={"token_count": count}) if count > 0 else item
-
-
-def _tokens_by_source(items: Items) -> dict[str, int]:
-    usage: Counter[str] = Counter()
-    for item in items:
-        usage[str(item.source)] += item.token_count
-    return dict(usage)
+Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def _ms_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-T = TypeVar("T")
+def _checked(given: T, kind: type) -> T:
+    """Refuse what is of another kind here, and not in the middle of a run."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{type(given).__name__} is no {kind.__name__}")
+    return given
+
+
+@contextmanager
+def _stage(name: str, diagnostics: PipelineDiagnostics) -> Iterator[None]:
+    """Name the stage that fails; what is no error of ours, `TypeError` or `ValueError` becomes a
+    `PipelineExecutionError`."""
+    try:
+        yield
+    except Exception as error:
+        diagnostics["failed_step"] = name
+        if isinstance(error, (RAGError, TypeError, ValueError)):
+            raise
+        why = str(error) or type(error).__name__
+        raise PipelineExecutionError(f"{name!r} failed", diagnostics, details=why) from error
 
 
 @with_settings_repr
 class ContextPipeline:
     """Assemble context for a query.
+
+    The methods that add something raise `TypeError` for an object of another kind.
 
     :param max_tokens: how much the model reads.
     :param tokenizer: counts tokens; without it an estimate that is right for Japanese too.
@@ -257,7 +121,7 @@ class ContextPipeline:
         return list(self._steps)
 
     @property
-    def system_items(self) -> list[ContextItem]:
+    def system_items(self) -> Items:
         """The system prompts, as a copy."""
         return list(self._system)
 
@@ -267,42 +131,27 @@ class ContextPipeline:
         return self._budget
 
     def add_step(self, step: PipelineStep) -> Self:
-        """Add a step, to run after those that are there.
-
-        :raises TypeError: when it is no `PipelineStep`.
-        """
+        """Add a step, to run after those that are there."""
         self._steps.append(_checked(step, PipelineStep))
         return self
 
     def with_memory(self, memory: MemoryProvider) -> Self:
-        """Let what `memory` remembers be part of the context.
-
-        :raises TypeError: when it is no `MemoryProvider`.
-        """
+        """Let what `memory` remembers be part of the context."""
         self._memory = _checked(memory, MemoryProvider)
         return self
 
     def with_budget(self, budget: TokenBudget) -> Self:
-        """Set what each source may take.
-
-        :raises TypeError: when it is no `TokenBudget`.
-        """
+        """Set what each source may take."""
         self._budget = _checked(budget, TokenBudget)
         return self
 
     def with_formatter(self, formatter: Formatter) -> Self:
-        """Set the format.
-
-        :raises TypeError: when it is no `Formatter`.
-        """
+        """Set the format."""
         self._formatter = _checked(formatter, Formatter)
         return self
 
     def with_query_enricher(self, enricher: ContextQueryEnricher) -> Self:
-        """Let what is remembered change the query that the steps are given.
-
-        :raises TypeError: when it is no `ContextQueryEnricher`.
-        """
+        """Let what is remembered change the query that the steps are given."""
         self._enricher = _checked(enricher, ContextQueryEnricher)
         return self
 
@@ -341,12 +190,12 @@ class ContextPipeline:
         def register(function: Function) -> Function:
             if not callable(function):
                 raise TypeError(f"a step must be a function, not {type(function).__name__}")
-            if is_async_callable(function) != is_async:
-                kind, other = ("sync", "async_step") if is_async else ("async", "step")
-                right = "step" if is_async else "async_step"
-                raise TypeError(f"{other} was given a {kind} function: use {right}")
-            called = name or str(getattr(function, "__name__", type(function).__name__))
-            self.add_step(PipelineStep(called, function, is_async=is_async, on_error=on_error))
+            call = getattr(type(function), "__call__", None)  # noqa: B004  # of an object
+            if any(map(inspect.iscoroutinefunction, (function, call))) != is_async:
+                kind, right = ("sync", "step") if is_async else ("async", "async_step")
+                raise TypeError(f"this is an {kind} function: use {right}")
+            step_name = name or str(getattr(function, "__name__", type(function).__name__))
+            self.add_step(PipelineStep(step_name, function, is_async=is_async, on_error=on_error))
             return function
 
         return register if fn is None else register(fn)
@@ -360,47 +209,133 @@ class ContextPipeline:
         :raises TypeError: for an asynchronous step, and for one that gives no list.
         :raises FormatterError: when the formatter fails.
         """
-        run = Run(self._setup(), as_bundle(query), items)
-        for step in self.steps:
-            with run.step(step) as given:
-                given.made = step.execute(given.items, run.query)
-        return run.finish()
+        try:
+            self._build(query, items, waits=False).send(None)
+        except StopIteration as end:
+            result: ContextResult = end.value
+            return result
+        raise AssertionError("a synchronous build waited")
 
     async def abuild(
         self, query: str | QueryBundle, items: Sequence[ContextItem] = ()
     ) -> ContextResult:
-        """Assemble the context; asynchronous steps are awaited.
+        """`build`; asynchronous steps are awaited."""
+        return await self._build(query, items, waits=True)
 
-        :param items: as for `build`.
-        :raises PipelineExecutionError: and the other errors of `build`.
-        """
-        run = Run(self._setup(), as_bundle(query), items)
+    async def _build(
+        self, query: str | QueryBundle, found: Sequence[ContextItem], waits: bool
+    ) -> ContextResult:
+        """Assemble the context; without `waits` nothing is awaited, and one `send` runs it all."""
+        started, query = time.perf_counter(), as_bundle(query)
+        system, callbacks = tuple(self._system), tuple(self._callbacks)
+        diagnostics: PipelineDiagnostics = {"steps": [], "skipped_steps": []}
+        fire(callbacks, "on_pipeline_start", query)
+        room = self._max_tokens - (self._budget.reserve_tokens if self._budget else 0)
+        if room <= 0:
+            why = f"the reserve leaves nothing of {self._max_tokens} tokens"
+            raise PipelineExecutionError(why, diagnostics)
+        remembered = self._remembered(diagnostics)
+        query = self._enriched(query.model_copy(deep=True), remembered, diagnostics)
+        items = [*system, *remembered, *found]
         for step in self.steps:
-            with run.step(step) as given:
-                given.made = await step.aexecute(given.items, run.query)
-        return run.finish()
-
-    def _setup(self) -> Setup:
-        return Setup(
-            self._max_tokens,
-            self._tokenizer,
-            self._budget,
-            self._formatter,
-            self._memory,
-            self._enricher,
-            tuple(self._system),
-            tuple(self._callbacks),
+            fire(callbacks, "on_step_start", step.name, items)
+            began, given = time.perf_counter(), list(items)
+            try:
+                with _stage(step.name, diagnostics):
+                    output = (
+                        await step.aexecute(given, query) if waits else step.execute(given, query)
+                    )
+            except Exception as error:
+                cause = error.__cause__ if isinstance(error, PipelineExecutionError) else None
+                cause = cause if isinstance(cause, Exception) else error
+                fire(callbacks, "on_step_error", step.name, cause)
+                if step.on_error == "raise":
+                    raise
+                _log.warning("step %r failed and is skipped: %s", step.name, cause)
+                del diagnostics["failed_step"]
+                diagnostics["skipped_steps"].append(step.name)
+                continue
+            items, spent = output, _ms_since(began)
+            diagnostics["steps"].append(
+                {"name": step.name, "items_after": len(items), "time_ms": spent}
+            )
+            fire(callbacks, "on_step_end", step.name, items, spent)
+        window, overflow = self._window(system, items, room, diagnostics)
+        result = ContextResult(
+            window=window,
+            formatted_output=self._formatted(window),
+            format_type=self._formatter.format_type,
+            overflow_items=overflow,
+            diagnostics=diagnostics,
+            build_time_ms=_ms_since(started),
         )
+        fire(callbacks, "on_pipeline_end", result)
+        return result
 
+    def _remembered(self, diagnostics: PipelineDiagnostics) -> Items:
+        with _stage("memory", diagnostics):
+            items = list(self._memory.get_context_items()) if self._memory is not None else []
+        diagnostics.update({"memory_items": len(items), "query_enriched": False})
+        return items
 
-def _checked(given: T, kind: type) -> T:
-    """Refuse what is of another kind here, and not in the middle of a run."""
-    if not isinstance(given, kind):
-        raise TypeError(f"{type(given).__name__} is no {kind.__name__}")
-    return given
+    def _enriched(
+        self, query: QueryBundle, remembered: Items, diagnostics: PipelineDiagnostics
+    ) -> QueryBundle:
+        if not remembered or self._enricher is None:
+            return query
+        with _stage("query_enricher", diagnostics):
+            text = self._enricher.enrich(query.query_str, list(remembered))
+            if not isinstance(text, str):
+                raise TypeError(f"the enricher gave {type(text).__name__}, not a query")
+        diagnostics["query_enriched"] = text != query.query_str
+        return query.model_copy(update={"query_str": text})
 
+    def _window(
+        self,
+        system: Sequence[ContextItem],
+        items: Items,
+        room: int,
+        diagnostics: PipelineDiagnostics,
+    ) -> tuple[ContextWindow, Items]:
+        """Share out the room; system prompts come first, even those that a step lost."""
+        prompts = {item.id: item for item in system}
+        prompts |= {item.id: item for item in items if item.id in prompts}
+        others = (item for item in items if item.id not in prompts)
+        items = [self._counted(item) for item in [*prompts.values(), *others]]
+        budget, window = self._budget, ContextWindow(max_tokens=room)
+        kept, over = apply_budget(budget, items, room, prompts) if budget else (items, [])
+        overflow = by_priority([*over, *window.add_items_by_priority(kept)])
+        usage: Counter[SourceType] = Counter()
+        for item in window.items:
+            usage[item.source] += item.token_count
+        shared = {s: n for s, n in usage.items() if not (budget and budget.allocation_of(s))}
+        diagnostics.update(
+            {
+                "total_items_considered": len(items),
+                "items_included": len(window),
+                "items_overflow": len(overflow),
+                "token_utilization": window.utilization,
+                "token_usage_by_source": {str(s): n for s, n in usage.items()},
+                "shared_pool_usage": sum(shared.values()),
+                "budget_overflow_by_source": dict(Counter(str(item.source) for item in over)),
+            }
+        )
+        return window, overflow
 
-_OUTPUTS = {"messages": list[ChatMessage], "prompt": str, "result": ContextResult}
+    def _counted(self, item: ContextItem) -> ContextItem:
+        if item.token_count:
+            return item
+        count = self._tokenizer.count_tokens(item.content)
+        return item.model_copy(update={"token_count": count}) if count > 0 else item
+
+    def _formatted(self, window: ContextWindow) -> Any:
+        try:
+            return self._formatter.format(window)
+        except FormatterError:
+            raise
+        except Exception as error:
+            name = self._formatter.format_type
+            raise FormatterError(f"the formatter {name!r} failed", details=str(error)) from error
 
 
 @with_settings_repr
@@ -420,7 +355,7 @@ class ContextBuilder:
         self.make_pipeline, self.with_question = make_pipeline, with_question
         self._pipeline: ContextPipeline | None = None
 
-    @component.output_types(**_OUTPUTS)
+    @component.output_types(messages=list[ChatMessage], prompt=str, result=ContextResult)
     def run(
         self, query: QueryBundle | str, documents: list[Document] | None = None
     ) -> dict[str, Any]:
@@ -432,29 +367,27 @@ class ContextBuilder:
         :raises PipelineExecutionError: when a step leaves out the question.
         :raises RAGError: and the other errors of `ContextPipeline.build`.
         """
-        bundle = as_bundle(query)
-        asked, items = self._question(bundle), to_items(documents or [])
-        return _outputs(self._made().build(bundle, [*items, *asked]), asked)
-
-    @component.output_types(**_OUTPUTS)
-    async def run_async(
-        self, query: QueryBundle | str, documents: list[Document] | None = None
-    ) -> dict[str, Any]:
-        """`run`; steps that can wait are waited for."""
-        bundle = as_bundle(query)
-        asked, items = self._question(bundle), to_items(documents or [])
-        return _outputs(await self._made().abuild(bundle, [*items, *asked]), asked)
-
-    def _made(self) -> ContextPipeline:
-        if self._pipeline is None:
-            self._pipeline = self.make_pipeline()
-        return self._pipeline
-
-    def _question(self, query: QueryBundle) -> list[ContextItem]:
-        if not self.with_question:
-            return []
-        user = SourceType.USER
-        return [ContextItem(content=query.query_str, source=user, priority=10, score=1.0)]
+        query, items = as_bundle(query), to_items(documents or [])
+        asked: Items = []
+        if self.with_question:
+            text, user = query.query_str, SourceType.USER
+            asked = [ContextItem(content=text, source=user, priority=10, score=1.0)]
+        self._pipeline = self._pipeline or self.make_pipeline()
+        result = self._pipeline.build(query, [*items, *asked])
+        window, ids = result.window, {item.id for item in asked}
+        # A model is not sent anything without its rules and its question.
+        if any(i.source == SourceType.SYSTEM or i.id in ids for i in result.overflow_items):
+            raise TokenBudgetExceededError(
+                f"the question and the system prompts do not fit into {window.max_tokens} tokens",
+                hint="Give the context pipeline more tokens, or ask a shorter question.",
+            )
+        if ids - {item.id for item in window.items}:
+            raise PipelineExecutionError("a step left out the question", result.diagnostics)
+        return {
+            "messages": ChatMessageFormatter().format(window),
+            "prompt": GenericTextFormatter().format(window),
+            "result": result,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component; the callable goes by name."""
@@ -465,21 +398,3 @@ class ContextBuilder:
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
         return default_from_dict(cls, with_callables(data, "make_pipeline"))
-
-
-def _outputs(result: ContextResult, asked: list[ContextItem]) -> dict[str, Any]:
-    """Return the outputs; a model is not sent anything without its rules and its question."""
-    ids = {item.id for item in asked}
-    if any(item.source == SourceType.SYSTEM or item.id in ids for item in result.overflow_items):
-        room = result.window.max_tokens
-        raise TokenBudgetExceededError(
-            f"the question and the system prompts do not fit into {room} tokens",
-            hint="Give the context pipeline more tokens, or ask a shorter question.",
-        )
-    if ids - {item.id for item in result.window.items}:
-        raise PipelineExecutionError("a step left out the question", result.diagnostics)
-    return {
-        "messages": ChatMessageFormatter().format(result.window),
-        "prompt": GenericTextFormatter().format(result.window),
-        "result": result,
-    }

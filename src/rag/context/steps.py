@@ -11,25 +11,32 @@ from dataclasses import dataclass, field
 from math import fsum, inf
 from typing import Any, Literal, get_args
 
-from rag.context.models import ContextItem, SourceType
-from rag.context.protocols import (
+from rag.context.models import (
     AsyncPostProcessor,
     AsyncReranker,
     AsyncRetriever,
+    ContextItem,
+    Items,
     PostProcessor,
     Reranker,
     Retriever,
+    SourceType,
 )
-from rag.exceptions import RetrieverError
+from rag.exceptions import RAGError, RetrieverError
 from rag.query.models import QueryBundle, QueryClassifier, QueryTransformer
+from rag.support.plugins import STEPS, canonical, make_plugin, plugin_names, unknown_name
 from rag.support.settings_repr import with_settings_repr
 
 RRF_K = 60
 
+SyncStep = Callable[[Items, QueryBundle], Items]
+AsyncStep = Callable[[Items, QueryBundle], Awaitable[Items]]
+OnError = Literal["raise", "skip"]
+
 
 def reciprocal_rank_fusion(
     lists: Sequence[Sequence[ContextItem]], k: int = RRF_K, weights: Sequence[float] | None = None
-) -> list[ContextItem]:
+) -> Items:
     """Fuse ranked lists: an item scores Σ weight / (k + rank), ranks from 1, best item 1.0.
 
     Cormack, Clarke and Büttcher 2009, "Reciprocal Rank Fusion outperforms Condorcet and
@@ -40,50 +47,32 @@ def reciprocal_rank_fusion(
     :param weights: what each list counts for; without them all the same.
     :raises ValueError: for weights of another length, below 0 or infinite, or `k` below 0.
     """
-    if weights is not None and len(weights) != len(lists):
+    weights = [1.0] * len(lists) if weights is None else weights
+    if len(weights) != len(lists):
         raise ValueError(f"{len(weights)} weights for {len(lists)} lists")
-    if weights is not None and not all(0 <= weight < inf for weight in weights):
+    if not all(0 <= weight < inf for weight in weights):
         raise ValueError(f"weights must be finite and not negative, not {list(weights)}")
     if k < 0:
         raise ValueError(f"k must not be negative, not {k}")
-    parts: dict[str, list[float]] = {}
     first: dict[str, ContextItem] = {}
-    found_by: dict[str, list[int]] = {}
-    for number, items in enumerate(lists):
-        weight = 1.0 if weights is None else weights[number]
+    parts: dict[str, dict[int, float]] = {}  # by item, what each list adds
+    for number, (items, weight) in enumerate(zip(lists, weights, strict=True)):
         for rank, item in enumerate(items, 1):
-            lists_of = found_by.setdefault(item.id, [])
-            if number in lists_of:  # a list counts an item once, where it stands higher
-                continue
-            lists_of.append(number)
             first.setdefault(item.id, item)
-            parts.setdefault(item.id, []).append(weight / (k + rank))
+            # A list counts an item once, where it stands higher.
+            parts.setdefault(item.id, {}).setdefault(number, weight / (k + rank))
     # Summed exactly: the same ranks in lists of another order are a tie.
-    scores = {key: fsum(added) for key, added in parts.items()}
+    scores = {key: fsum(added.values()) for key, added in parts.items()}
     best = max(scores.values(), default=0.0) or 1.0
     return [
         first[key].model_copy(
             update={
                 "score": scores[key] / best,
-                "metadata": {**first[key].metadata, "found_by": found_by[key]},
+                "metadata": {**first[key].metadata, "found_by": [*parts[key]]},
             }
         )
         for key in sorted(scores, key=lambda key: -scores[key])
     ]
-
-
-Items = list[ContextItem]
-SyncStep = Callable[[Items, QueryBundle], Items]
-AsyncStep = Callable[[Items, QueryBundle], Awaitable[Items]]
-OnError = Literal["raise", "skip"]
-
-# A reranker is asked about what was found, not about what must not be forgotten.
-_NOT_RANKED = (
-    SourceType.SYSTEM,
-    SourceType.MEMORY,
-    SourceType.CONVERSATION,
-    SourceType.USER,
-)
 
 
 @dataclass(slots=True)
@@ -120,25 +109,35 @@ class PipelineStep:
 
         :raises TypeError: when it gives something else than a list of items.
         """
-        made = self.fn(items, query)
-        return self._checked(await made if self.is_async else made)  # type: ignore[misc]
+        output = self.fn(items, query)
+        return self._checked(await output if self.is_async else output)  # type: ignore[misc]
 
-    def _checked(self, made: Any) -> Items:
-        if inspect.iscoroutine(made):
-            made.close()
-        if not isinstance(made, list):
-            raise TypeError(f"step {self.name!r} gave {type(made).__name__}, not a list")
-        for item in made:
+    def _checked(self, output: Any) -> Items:
+        if inspect.iscoroutine(output):
+            output.close()
+        if not isinstance(output, list):
+            raise TypeError(f"step {self.name!r} gave {type(output).__name__}, not a list")
+        for item in output:
             if not isinstance(item, ContextItem):
                 raise TypeError(f"step {self.name!r} gave a list with {type(item).__name__} in it")
-        return made
+        return output
 
 
-def is_async_callable(fn: Any) -> bool:
-    """Return whether what a call of `fn` gives has to be awaited."""
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(
-        getattr(type(fn), "__call__", None)  # noqa: B004  # an object with an async __call__
-    )
+def find_step(name: str) -> PipelineStep:
+    """Make the step of a plug-in: an entry point of `rag.steps`, called without arguments.
+
+    :param name: with `-` or `_` and in any case.
+    :raises UsageError: for a name that nothing has, with the nearest ones.
+    :raises RAGError: when the plug-in fails, or makes something else.
+    """
+    names = plugin_names(STEPS)
+    if canonical(name) not in names:
+        raise unknown_name("step", name, names)
+    step = make_plugin(STEPS, name)
+    if not isinstance(step, PipelineStep):
+        kind = type(step).__name__
+        raise RAGError(f"the plug-in {name!r} of {STEPS} made a {kind}, which is no PipelineStep")
+    return step
 
 
 def _check_top_k(top_k: int) -> None:
@@ -152,18 +151,13 @@ def retriever_step(name: str, retriever: Retriever, top_k: int = 10) -> Pipeline
     :raises ValueError: when `top_k` is below 1.
     """
     _check_top_k(top_k)
-
-    def retrieve(items: Items, query: QueryBundle) -> Items:
-        return [*items, *retriever.retrieve(query, top_k=top_k)]
-
-    return PipelineStep(name, retrieve)
+    return PipelineStep(
+        name, lambda items, query: [*items, *retriever.retrieve(query, top_k=top_k)]
+    )
 
 
 def async_retriever_step(name: str, retriever: AsyncRetriever, top_k: int = 10) -> PipelineStep:
-    """Make a step that adds what an asynchronous retriever finds.
-
-    :raises ValueError: when `top_k` is below 1.
-    """
+    """Make a step that adds what an asynchronous retriever finds; as `retriever_step`."""
     _check_top_k(top_k)
 
     async def retrieve(items: Items, query: QueryBundle) -> Items:
@@ -187,6 +181,15 @@ def filter_step(name: str, predicate: Callable[[ContextItem], bool]) -> Pipeline
     return PipelineStep(name, lambda items, query: [item for item in items if predicate(item)])
 
 
+# A reranker is asked about what was found, not about what must not be forgotten.
+_NOT_RANKED = (SourceType.SYSTEM, SourceType.MEMORY, SourceType.CONVERSATION, SourceType.USER)
+
+
+def _divided(items: Items) -> tuple[Items, Items]:
+    kept = [item for item in items if item.source in _NOT_RANKED]
+    return kept, [item for item in items if item.source not in _NOT_RANKED]
+
+
 def reranker_step(name: str, reranker: Reranker, top_k: int = 10) -> PipelineStep:
     """Make a step that puts what was found into a better order and keeps the best.
 
@@ -205,10 +208,7 @@ def reranker_step(name: str, reranker: Reranker, top_k: int = 10) -> PipelineSte
 
 
 def async_reranker_step(name: str, reranker: AsyncReranker, top_k: int = 10) -> PipelineStep:
-    """Make a step of an asynchronous reranker; otherwise as `reranker_step`.
-
-    :raises ValueError: when `top_k` is below 1.
-    """
+    """Make a step of an asynchronous reranker; otherwise as `reranker_step`."""
     _check_top_k(top_k)
 
     async def rerank(items: Items, query: QueryBundle) -> Items:
@@ -216,11 +216,6 @@ def async_reranker_step(name: str, reranker: AsyncReranker, top_k: int = 10) -> 
         return [*kept, *(await reranker.arerank(query, ranked, top_k=top_k))[:top_k]]
 
     return PipelineStep(name, rerank, is_async=True)
-
-
-def _divided(items: Items) -> tuple[Items, Items]:
-    kept = [item for item in items if item.source in _NOT_RANKED]
-    return kept, [item for item in items if item.source not in _NOT_RANKED]
 
 
 def query_transform_step(
@@ -239,8 +234,8 @@ def query_transform_step(
     def retrieve(items: Items, query: QueryBundle) -> Items:
         queries = transformer.transform(query) or [query]
         fused = reciprocal_rank_fusion([retriever.retrieve(one, top_k=top_k) for one in queries])
-        known = {item.id for item in items}
-        return [*items, *(item for item in fused if item.id not in known)]
+        ids = {item.id for item in items}
+        return [*items, *(item for item in fused if item.id not in ids)]
 
     return PipelineStep(name, retrieve)
 
@@ -264,9 +259,7 @@ def classified_retriever_step(
 
     def retrieve(items: Items, query: QueryBundle) -> Items:
         label = classifier.classify(query)
-        retriever = retrievers.get(label)
-        if retriever is None and default is not None:
-            retriever = retrievers.get(default)
+        retriever = retrievers.get(label, retrievers.get(default or ""))
         if retriever is None:
             raise RetrieverError(
                 f"no retriever for {label!r} in step {name!r}",
@@ -300,12 +293,11 @@ class MemoryContextEnricher:
             raise ValueError(message) from error
         self.max_items, self.template = max_items, template
 
-    def enrich(self, query: str, context_items: list[ContextItem]) -> str:
-        """Return the query with the newest items, oldest first; without items that say
-        anything as it is."""
-        said_items = [item for item in context_items if item.content.strip()]
-        if not said_items:
+    def enrich(self, query: str, context_items: Items) -> str:
+        """Return the query with the newest items, oldest first; as it is where none says
+        anything."""
+        items = [item for item in context_items if item.content.strip()]
+        if not items:
             return query
-        newest = sorted(said_items, key=lambda item: item.created_at)[-self.max_items :]
-        said = "; ".join(item.content for item in newest)
-        return self.template.format(query=query, context=said)
+        newest = sorted(items, key=lambda item: item.created_at)[-self.max_items :]
+        return self.template.format(query=query, context="; ".join(item.content for item in newest))

@@ -11,9 +11,8 @@ from pydantic import ValidationError
 
 from rag.answers.prompt_texts import Source
 from rag.context.formatters import role_of
-from rag.context.models import ContextItem, ContextResult, SourceType
-from rag.context.registry import find_step
-from rag.context.steps import Items, PipelineStep
+from rag.context.models import ContextItem, ContextResult, Items, SourceType
+from rag.context.steps import PipelineStep, find_step
 from rag.query.models import QueryBundle
 from rag.support.json_reports import hidden, nullable, optional
 from rag.text.messages import brief
@@ -103,7 +102,7 @@ def _added(item: ContextItem) -> ContextItem:
 
 
 def load_steps(names: Sequence[str]) -> list[PipelineStep]:
-    """Make the user's own steps by their names; see `rag.context.registry`.
+    """Make the user's own steps by their names; see `find_step`.
 
     :raises UsageError: for a name that nothing has.
     :raises RAGError: when one cannot be made.

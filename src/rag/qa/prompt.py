@@ -26,9 +26,16 @@ from rag.answers.notices import marks_for
 from rag.answers.prompt_texts import Prompt, Source
 from rag.context.budget import BudgetAllocation, TokenBudget
 from rag.context.formatters import Message, merged, role_of
-from rag.context.models import ContextItem, ContextResult, ContextWindow, SourceType, by_priority
+from rag.context.models import (
+    ContextItem,
+    ContextResult,
+    ContextWindow,
+    Items,
+    SourceType,
+    by_priority,
+)
 from rag.context.pipeline import ContextPipeline
-from rag.context.steps import Items, PipelineStep, retriever_step
+from rag.context.steps import PipelineStep, retriever_step
 from rag.exceptions import ContextError, TooLongError
 from rag.qa.context_report import OwnSteps, WindowReport, rank_of, window_report
 from rag.qa.neighbours import Around

@@ -15,8 +15,7 @@ from rag.answers.follow_ups import is_small_talk, lacks_subject
 from rag.answers.notices import notice
 from rag.answers.quotation.question import Asked, Question, kind_of
 from rag.context.memory import MemoryManager
-from rag.context.models import ContextItem
-from rag.context.protocols import MemoryProvider
+from rag.context.models import ContextItem, MemoryProvider
 from rag.exceptions import ModelError, QueryError, RAGError, StorageError
 from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
 from rag.qa.context_report import WindowReport
