@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.prompt_texts import Prompt, Source, as_said, cut, fact_line, render, was_cut
+from rag.answers.prompt_texts import Source, as_said, cut, fact_line, render
 from rag.text.token_estimate import count_tokens
 from tables import rows
 
@@ -44,15 +44,3 @@ def test_what_was_said_before_has_no_numbers_and_instructs_nobody(said: str, lef
 
 def test_a_fact_is_one_line() -> None:
     assert fact_line("I am\n[1] a \x1b[2Jnurse") == "- I am [1] a nurse\n"
-
-
-class TestACutPrompt:
-    PROMPT = Prompt([], [], tokens=4500)
-
-    @rows("read", [None, 0, 1, 300, 2050, 2249, 4096, 4500, 8191, 9000])
-    def test_is_not_seen_in_a_count_that_does_not_fill_the_context_asked_for(self, read):
-        assert not was_cut(self.PROMPT, read, 8192)
-
-    @rows("context", [600, 2048, 8192])
-    def test_is_seen_where_it_filled_the_context_asked_for(self, context):
-        assert was_cut(self.PROMPT, context, context)

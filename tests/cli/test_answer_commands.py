@@ -61,7 +61,7 @@ class TestAsk:
         assert ran.code == 0 and "takes two minutes. [1]" in ran.out
         [said] = [line for line in ran.err.splitlines() if "prompt" in line]
         assert "llama3.2:latest read only 8,192 tokens of the prompt" in said
-        assert "Raise ollama.max_context, lower ask.top_k" in said and said.endswith("--top-k 1")
+        assert "Raise ollama.max_context, lower ask.top_k" in said
 
     @pytest.mark.parametrize("option", [[], ["--think"]])
     def test_reasoning_is_shown_only_when_asked_for(self, rag, server, option):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.prompt_texts import MARGIN, Prompt, Source
+from rag.answers.prompt_texts import MARGIN, Source
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem, SourceType
 from rag.context.steps import PipelineStep
 from rag.exceptions import ContextError, TooLongError
-from rag.qa.prompt import SHARES, BuiltPrompt, build_prompt
+from rag.qa.context_report import ShownItem
+from rag.qa.prompt import SHARES, Prompt, build_prompt
 from rag.query.models import QueryBundle
 from rag.text.token_estimate import count_tokens
 from tables import rows
@@ -148,12 +148,12 @@ def test_earlier_turns_are_messages_without_numbers_and_instructions() -> None:
     assert prompt.messages[-1]["content"].startswith("[1] Backups")
 
 
-def window(prompt: BuiltPrompt, source: SourceType) -> list[ContextItem]:
-    return [item for item in prompt.made.window.items if item.source == source]
+def window(prompt: Prompt, source: SourceType) -> list[ShownItem]:
+    return [item for item in prompt.report.window if item.source == source]
 
 
-def overflow(prompt: BuiltPrompt, source: SourceType) -> list[ContextItem]:
-    return [item for item in prompt.made.overflow_items if item.source == source]
+def overflow(prompt: Prompt, source: SourceType) -> list[ShownItem]:
+    return [item for item in prompt.report.overflow if item.source == source]
 
 
 def test_facts_and_conversation_have_shares_and_the_newest_are_in() -> None:
@@ -190,11 +190,11 @@ def test_whatever_is_remembered_and_found_the_prompt_fits_and_loses_nothing(
         prompt = build_prompt("Which words?", found, room, remembered)
     except TooLongError:
         return
-    made = prompt.made
-    assert made.window.used_tokens <= made.window.max_tokens <= (room - 32) / MARGIN
+    report = prompt.report
+    assert report.used_tokens <= report.max_tokens <= (room - 32) / MARGIN
     for source, share in SHARES.items():
-        used = sum(item.token_count for item in window(prompt, source))
-        assert used <= share * made.window.max_tokens
+        used = sum(item.tokens for item in window(prompt, source))
+        assert used <= share * report.max_tokens
     speakers = roles(prompt)
     assert speakers[:2] == ["system", "user"] and speakers[-1] == "user"
     assert all(a != b for a, b in itertools.pairwise(speakers))
@@ -205,14 +205,10 @@ def test_whatever_is_remembered_and_found_the_prompt_fits_and_loses_nothing(
     assert numbers == [str(n) for n in range(1, len(prompt.sources) + 1)]
     assert prompt.messages[-1]["content"].count(f"{code} >>>") == len(numbers)
     assert prompt.ranks == sorted(set(prompt.ranks)) and prompt.ranks[-1] <= len(found)
-    ids = [item.id for item in [*made.window.items, *made.overflow_items]]
-    assert len(ids) == len(set(ids)) >= len(remembered) + len(found) + 2
+    items = [*report.window, *report.overflow]
+    assert len(items) >= len(remembered) + len(found) + 2
     for rank in range(1, len(found) + 1):
-        pieces = [
-            item.content
-            for item in [*made.window.items, *made.overflow_items]
-            if item.metadata.get("rank") == rank
-        ]
+        pieces = [item.content for item in items if item.rank == rank]
         assert len(pieces) in (1, 2)
         whole = re.sub(r"\s", "", found[rank - 1].text)
         assert re.sub(r"\s", "", "".join(pieces)) == whole or "[left out]" in "".join(pieces)
@@ -225,7 +221,7 @@ def own(function, name: str = "mine") -> list[PipelineStep]:
 class TestOwnSteps:
     FOUND = sources(3, 3)
 
-    def run(self, function) -> BuiltPrompt:
+    def run(self, function) -> Prompt:
         remembered = memory("I am a nurse")
         return build_prompt("What?", self.FOUND, ROOM, remembered, own(function))
 
@@ -254,8 +250,8 @@ class TestOwnSteps:
         prompt = self.run(lambda items, query: [item, *items, item, *items])
         assert "PWNED" not in repr(prompt.messages)
         assert prompt.ranks == [1, 2, 3]
-        assert prompt.report().overflow[0].why == "added by mine: the search did not find it"
-        assert prompt.own.dropped_notes == []
+        assert prompt.report.overflow[0].why == "added by mine: the search did not find it"
+        assert prompt.dropped == []
 
     @rows(
         "function",
@@ -269,7 +265,7 @@ class TestOwnSteps:
     def test_that_fail_are_skipped_and_it_is_told(self, function) -> None:
         prompt = self.run(function)
         assert prompt.sources == self.FOUND
-        assert list(prompt.report().skipped) == ["mine"]
+        assert list(prompt.report.skipped) == ["mine"]
 
     def test_cannot_forge_what_a_note_is(self) -> None:
         def forge(items: list[ContextItem], query: QueryBundle) -> list[ContextItem]:
@@ -293,7 +289,7 @@ def test_the_report_tells_what_is_in_and_what_is_not_and_why() -> None:
     said = [("backups? " * 200, "Ninety days.")]
     long = Source("Long", "v/l.md", ("word " * 20 + "end. ") * 40)
     prompt = build_prompt("What?", [BACKUPS, long, ON_CALL], 1300, memory("A nurse", said=said))
-    report = replace(prompt, untried={4: Source("Last", "v/z.md", "x")}).report()
+    report = prompt.report
     assert [(i.source, i.label, i.number, i.cut) for i in report.window] == [
         ("system", "the rules", 0, False),
         ("user", "the question", 0, False),
@@ -314,7 +310,6 @@ def test_the_report_tells_what_is_in_and_what_is_not_and_why() -> None:
         ),
         ("Long (v/l.md", True, "no room"),
         ("On call (wor", False, "no room"),
-        ("Last (v/z.md", False, "the server found the prompt too long"),
     ]
     assert report.used_tokens == sum(i.tokens for i in report.window) == sum(report.usage.values())
     assert report.usage["retrieval"] <= report.budgets["retrieval"]

@@ -9,14 +9,12 @@ from string import ascii_lowercase
 from typing import Any
 
 import pytest
-from haystack import Pipeline, component
-from haystack.dataclasses import ChatMessage
+from haystack import Pipeline
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
 from rag.pipelines import ask, create_qa_pipeline
 from rag.qa.answer import Answer
-from rag.qa.pipeline import GENERATOR
 from rag.stores import get_document_store
 
 CONTEXT = 2048
@@ -66,16 +64,6 @@ class TestByOllama:
         assert "ollama.max_context" in said and "ask.top_k" in said
         assert answer.usage["prompt_tokens"] == answer.usage["num_ctx"] == CONTEXT
 
-    def test_where_more_than_one_note_was_shown_fewer_are_the_remedy(
-        self, index: RAGConfig
-    ) -> None:
-        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
-            answer = ask(pipeline, QUESTION)
-        [said] = cut(answer)
-        shown = sum(1 for item in answer.context.window if item.number)
-        assert said.endswith(f" For one answer: --top-k {shown // 2}")
-        assert shown > 1
-
     @pytest.mark.parametrize("counts_cached", [True, False])
     def test_a_prompt_that_the_server_has_cached_is_not_taken_for_cut(
         self, small_index: RAGConfig, counts_cached: bool
@@ -86,42 +74,3 @@ class TestByOllama:
         read = [answer.usage["prompt_tokens"] for answer in answers]
         assert [count > read[0] / 2 for count in read[1:]] == [counts_cached] * 2
         assert not any(map(cut, answers))
-
-
-@component
-class Counting:
-    """A chat generator that says how many tokens of a prompt it read."""
-
-    def __init__(self, usage: dict[str, Any]) -> None:
-        self.usage = usage
-
-    @component.output_types(replies=list[ChatMessage])
-    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
-        """Say what the first note says."""
-        meta = {"model": "counting", "finish_reason": "stop", "usage": self.usage}
-        return {"replies": [ChatMessage.from_assistant(TRUE, meta=meta)]}
-
-
-class TestByAnotherGenerator:
-    def answered(self, index: RAGConfig, usage: dict[str, Any]) -> Answer:
-        ollama = OllamaConfig(enabled=True, url="http://127.0.0.1:9", chat_model="large")
-        with get_document_store(index) as store:
-            pipeline = create_qa_pipeline(store, replace(index, ollama=ollama))
-            pipeline = self.with_generator(pipeline, Counting(usage))
-            return ask(pipeline, QUESTION)
-
-    def with_generator(self, pipeline: Pipeline, generator: Counting) -> Pipeline:
-        """Return the pipeline with another generator in the place of its own."""
-        pipeline.remove_component(GENERATOR)
-        pipeline.add_component(GENERATOR, generator)
-        pipeline.connect("prompt_builder.messages", f"{GENERATOR}.messages")
-        pipeline.connect(f"{GENERATOR}.replies", "answer_checker.replies")
-        return pipeline
-
-    def test_a_count_that_a_cut_leaves_is_told_with_the_servers_context(
-        self, index: RAGConfig
-    ) -> None:
-        answer = self.answered(index, {"prompt_tokens": 1024})
-        [said] = cut(answer)
-        assert said.startswith("counting read only 1,024 of about ")
-        assert "OLLAMA_CONTEXT_LENGTH" in said and answer.text == TRUE

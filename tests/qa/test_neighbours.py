@@ -14,8 +14,7 @@ from ollama_server import OllamaServer
 from rag.answers.prompt_texts import Source
 from rag.config import OllamaConfig, RAGConfig
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.qa.neighbours import Around
-from rag.qa.prompt import BuiltPrompt, build_prompt
+from rag.qa.prompt import Around, Prompt, build_prompt
 from rag.stores import get_document_store
 from tables import rows
 
@@ -90,7 +89,7 @@ FOUND, BEFORE, AFTER = f"Found. {FILLER}", f"Before. {FILLER}", f"After. {FILLER
 NEAR = Around(chunk(FOUND, 3), chunk(BEFORE, 1), chunk(AFTER, 5))
 
 
-def built(room: int, notes: int = 1, found: str = FOUND) -> BuiltPrompt:
+def built(room: int, notes: int = 1, found: str = FOUND) -> Prompt:
     sources = [Source(f"Note {n}", f"v/{n}.md", found, ("H3",)) for n in range(notes)]
     return build_prompt("What?", sources, room, around=dict.fromkeys(range(1, notes + 1), NEAR))
 
@@ -117,7 +116,7 @@ def test_nothing_is_added_to_a_note_that_is_another_by_now() -> None:
 @rows("room", range(560, 3000, 97))
 def test_what_is_added_leaves_the_prompt_within_its_room(room: int) -> None:
     prompt = built(room, notes=2)
-    report = prompt.report()
+    report = prompt.report
     assert report.usage["retrieval"] <= report.budgets["retrieval"]
     assert len(prompt.sources) == len(built(room, notes=2, found=FOUND + "!").sources)
 

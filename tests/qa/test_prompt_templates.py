@@ -12,9 +12,9 @@ from ollama_answers import ANSWER_NOTES, PLANTED, QUESTION, TRUE
 from ollama_server import OllamaServer
 from rag.config import OllamaConfig, RAGConfig
 from rag.context.memory import MemoryManager
-from rag.exceptions import TooLongError, UsageError
+from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
-from rag.qa.prompt_builder import AnswerPromptBuilder, PromptTemplate, source_of
+from rag.qa.prompt_builder import AnswerPromptBuilder
 from rag.search.query import Hit, Query, Retrieval
 from rag.stores import get_document_store
 from tables import rows
@@ -40,13 +40,14 @@ def index(build_index) -> RAGConfig:
     return build_index({"v": ANSWER_NOTES})
 
 
-def made(template: str, *documents: Document, remembered=(), room: int = 2000):
-    sources = [source_of(document) for document in documents]
-    return PromptTemplate(template).build(QUESTION, documents, sources, room, remembered)
-
-
-def said(template: str, *documents: Document, remembered=(), room: int = 2000) -> str:
-    return made(template, *documents, remembered=remembered, room=room).messages[1]["content"]
+def said(template: str, *documents: Document, remembered=(), room: int = 3000) -> str:
+    builder = AnswerPromptBuilder(OllamaConfig(), window=room, template=template)
+    hits = [Hit("c", str(n), 1.0, document=one) for n, one in enumerate(documents)]
+    asked = Retrieval(Query(QUESTION, QUESTION, question=QUESTION), hits=hits)
+    outputs = builder.run(asked, [*remembered])
+    if outputs["prompt"].failure:
+        raise outputs["prompt"].failure
+    return outputs["messages"][-1].text
 
 
 class TestWhatANoteHolds:
@@ -56,9 +57,6 @@ class TestWhatANoteHolds:
         assert not {*text} & {"\x1b", "\x07", "\u202e", "\n"} and "\\x1b" not in text
         assert "\\n" not in text and "\\u202e" not in text
         assert "Lamps are red." in text and "'Lamps at home'" in text
-
-    def test_what_was_left_out_is_counted(self):
-        assert made(ALL, HOSTILE).planted == 4  # path, two tags, alias
 
     def test_the_built_in_prompt_shows_a_path_on_one_line(self):
         meta = {"title": "Lamps", "file_path": "a\x1b[31m\nb  c\u202e.md", "vault": "v"}
@@ -108,22 +106,10 @@ class TestOneThatIsWrong:
             ("{{ query.__class__.mro() }}", "unsafe"),
         ],
     )
-    def test_that_fails_names_its_line(self, wrong, why):
-        with pytest.raises(UsageError, match=rf"template failed in line 3: .*{why}") as raised:
+    def test_that_fails_says_why(self, wrong, why):
+        with pytest.raises(UsageError, match=rf"template failed: .*{why}") as raised:
             said(f"{{{{ query }}}}\n\n{wrong}", HOSTILE)
         assert "history" in raised.value.hint
-
-    @rows(
-        "much",
-        [
-            "{% for i in range(99999) %}{% for j in range(999) %}word {% endfor %}{% endfor %}",
-            "{{ (query ~ ' ') * 4000000 }}",
-            "{{ query }}{{ (query[:0] ~ ' ') * 100000000 }}",
-        ],
-    )
-    def test_that_makes_100_mb_is_refused_at_once(self, much):
-        with pytest.raises(TooLongError, match="leaves no room"):
-            made(f"{{{{ query }}}}{much}", HOSTILE, HOSTILE)
 
     def test_that_fails_is_stood_in_for(self, index):
         with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:
@@ -133,12 +119,12 @@ class TestOneThatIsWrong:
                 answer = ask(pipeline, QUESTION)
             with (
                 closing(create_qa_pipeline(store, config, "llama3.2", template=template)) as must,
-                pytest.raises(UsageError, match="template failed in line 1"),
+                pytest.raises(UsageError, match="template failed"),
             ):
                 ask(must, QUESTION)
             assert not server.requests("/api/chat")
         assert answer.quotes
-        assert any("template failed in line 1" in notice for notice in answer.notices)
+        assert any("template failed" in notice for notice in answer.notices)
 
     @pytest.fixture
     def answered(self, index):

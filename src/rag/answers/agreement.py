@@ -27,7 +27,6 @@ from typing import Literal, NamedTuple
 
 from rag.answers.claims import (
     Clause,
-    Stance,
     Word,
     count_swapped,
     former_quantities,
@@ -60,7 +59,7 @@ _PRONOUN = re.compile(
     r"\W*(?:it|they|this|these|that|those|he|she)\b|\W*(?:それ|これ)", re.IGNORECASE
 )
 _MEASURES = claims("much many long often far old big soon")
-_YES_NO = re.compile(r"\A\s*(?:(yes|はい|ええ)|(no|いいえ))\s*[,.、。!:—-]+\s*", re.IGNORECASE)
+_YES_NO = re.compile(r"\A\s*(?:yes|no|はい|ええ|いいえ)\s*[,.、。!:—-]+\s*", re.IGNORECASE)
 # With these an answer speaks of itself and of the notes.
 FRAME = claims(
     "according accordingly based note source document information context mention state say said "
@@ -75,7 +74,6 @@ class Context:
     :param question: the words of each of the questions that were asked at once.
     :param words: those, and the words of the sentence before it.
     :param quantities: those of the question, which may be repeated.
-    :param asked: what the question stands for: "is X allowed?" for its being allowed.
     :param answered: whether a sentence before it was borne out: more may follow then than was
         asked.
     """
@@ -84,7 +82,6 @@ class Context:
     words: tuple[Word, ...] = ()
     terms: frozenset[str] = frozenset()
     quantities: tuple[Quantity, ...] = ()
-    asked: Stance | None = None
     answered: bool = False
 
 
@@ -98,7 +95,6 @@ def context_of(question: str, before: str = "", answered: bool = False) -> Conte
         words=words,
         terms=frozenset().union(*words),
         quantities=tuple(q for clause in asked for q in clause.quantities),
-        asked=stance(cleaned(question)),
         answered=answered,
     )
 
@@ -109,9 +105,7 @@ def doubt(said: str, sources: Sequence[Sequence[Clause]], context: Context) -> D
     :param said: the sentence, without citations.
     :param sources: the clauses of each source that it names.
     """
-    clauses = said_clauses(without_yes_no(said))
-    if clauses and _contradicts_itself(said, clauses[0], context):
-        return "negation"
+    clauses = said_clauses(_YES_NO.sub("", said, count=1))
     whole = frozenset().union(*(clause.terms for clause in clauses))
     called = frozenset().union(*(claims(name) for name in names(said)))
     spoken_of = whole
@@ -154,21 +148,6 @@ def _stands_in(sentence: str, sources: Sequence[Sequence[Clause]]) -> bool:
 @lru_cache(maxsize=4096)
 def _letters(sentence: str) -> str:
     return "".join(filter(str.isalnum, sentence))
-
-
-def _contradicts_itself(said: str, first: Clause, context: Context) -> bool:
-    """Return whether a sentence says yes to the question and then what means no, or no and yes."""
-    reply = _YES_NO.match(said)
-    if not reply or not context.asked or len(context.question) > 1:
-        return False
-    shared = context.asked.axes.keys() & first.stance.axes.keys()
-    means_yes = {context.asked.axes[axis] == first.stance.axes[axis] for axis in shared}
-    return means_yes == {reply[1] is None}
-
-
-def without_yes_no(said: str) -> str:
-    """Return a sentence without the "Yes," or "No," at its beginning."""
-    return _YES_NO.sub("", said, count=1)
 
 
 class _Comparison:

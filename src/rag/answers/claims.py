@@ -31,10 +31,6 @@ AXES = {
         r"\b(?:enable[sd]?|activated?|active|(?:switched|turned) on)\b|有効|オン",
         r"\b(?:disable[sd]?|deactivated?|inactive|(?:switched|turned) off)\b|無効|オフ",
     ),
-    "open": (
-        r"\bopen\b|営業|開いて",
-        r"\bclosed\b|休業|休館|閉鎖|定休|(?<![夏冬春秋昼])休み",
-    ),
     "there": (
         r"\b(?:available|present|includ(?:es?|ed|ing)|contain(?:s|ed)?|cover(?:s|ed)?)\b"
         r"|含む|含み|含ま|補償|対象(?!外)|付属",
@@ -66,30 +62,11 @@ POLES = {
         r"\b(?:earl(?:y|ier|iest)|before|precede[sd]?)\b|早[いくめ]|以前|事前|[間後年月日の]前に?",
         r"\b(?:later?|latest|after|follow(?:s|ed))\b|遅[いくめ]|以降|事後|[間年月日の]後に?",
     ),
-    "fast": (r"\bfast(?:er|est)?\b|速[いくめ]", r"\bslow(?:er|est)?\b|遅[いくめ]"),
-    "strong": (r"\bstrong(?:er|est)?\b|強[いくめ]", r"\bweak(?:er|est)?\b|弱[いくめ]"),
     "growth": (
         r"\b(?:increase[sd]?|raise[sd]?|rose|grew|grows?)\b|増|上げ|上が",
         r"\b(?:decrease[sd]?|lower(?:s|ed)|reduce[sd]?|fell|shrank|shrinks?|cut)\b|減|下げ|下が",
     ),
-    "always": (
-        r"\b(?:always|every time)\b|常に|いつも|必ず",
-        r"\b(?:sometimes|rarely|seldom)\b|時々|まれに",
-    ),
-    "new": (r"\bnew(?:er|est)?\b|新し|最新", r"\b(?:old(?:er|est)?|former)\b|古[いくめ]|旧"),
-    "begin": (
-        r"\b(?:begins?|began|starts?|started|opens)\b|始ま|開始|開く",
-        r"\b(?:ends?|ended|stops?|stopped|closes)\b|終わ|終了|閉まる",
-    ),
-    "left": (r"\bleft\b|左", r"\bright\b|右"),
-    "inside": (
-        r"\b(?:inside|indoors?)\b|室内|屋内|内側|の[中内][にでへの]",
-        r"\b(?:outside|outdoors?)\b|室外|屋外|外側|の外[にでへの]",
-    ),
-    "morning": (r"\bmorning\b|午前|朝", r"\b(?:evening|night|afternoon)\b|午後|夜|夕方"),
-    "dark": (r"\bdark\b|深煎り|暗い|濃い", r"\blight\b|浅煎り|明るい|薄い"),
     "odd": (r"\bodd\b|奇数", r"\beven (?=\w+s\b)|偶数"),
-    "private": (r"\bprivate\b|非公開", r"\bpublic\b|(?<!非)公開"),
 }
 # In what time something recurs.
 PERIODS = {
@@ -156,17 +133,11 @@ _MAY_BE_READ = re.compile(
     r"\b(?:no|not|never|free|without|need|costs?)\b|n't\b|な[いくけ]|ねば|[てで][はも]|のみな|かもし|しか"
 )
 _NEGATION, _WITHOUT, _SUPERLATIVE = map(re.compile, (NEGATION, WITHOUT, SUPERLATIVE))
-
-
-def _compiled(table: dict[str, tuple[str, str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple(
-        (name, re.compile(f"(?P<plus>{plus})|(?P<minus>{minus})"))
-        for name, (plus, minus) in table.items()
-    )
-
-
-_AXIS_WORDS, _POLE_WORDS = _compiled(AXES), _compiled(POLES)
-_PERIOD_WORDS = tuple((name, re.compile(pattern)) for name, pattern in PERIODS.items())
+_AXIS_WORDS, _POLE_WORDS = (
+    {name: re.compile(f"(?P<plus>{plus})|(?:{minus})") for name, (plus, minus) in table.items()}
+    for table in (AXES, POLES)
+)
+_PERIOD_WORDS = {name: re.compile(pattern) for name, pattern in PERIODS.items()}
 # The words that only make a clause a yes or a no; those of "there" say what it is about, too.
 _SAYS_HOW = re.compile(
     "|".join(
@@ -219,45 +190,45 @@ class Stance:
 def stance(text: str) -> Stance:
     """Return the stance of a clause in normal form (`cleaned`)."""
     text = _read(text)
-    without = tuple((m["after"] or m["before"]).strip() for m in _WITHOUT.finditer(text))
-    found = [
-        (name, m.start(), 1 if m["plus"] is not None else -1)
-        for name, words in _AXIS_WORDS
-        for m in words.finditer(text)
+    words = [
+        (name, m.start(), -1 if m["plus"] is None else 1)
+        for name, pattern in _AXIS_WORDS.items()
+        for m in pattern.finditer(text)
     ]
     negations = [m.start() for m in _NEGATION.finditer(text)]
-    negative = (len(negations) + sum(sign < 0 for *_, sign in found)) % 2 == 1
-    turned = [_nearest(found, at, forward=text[at].isascii()) for at in negations]
+    turned = [_nearest(words, at, forward=text[at].isascii()) for at in negations]
     axes: dict[str, int] = {}
-    for number, (name, _, sign) in enumerate(found):
+    for number, (name, _, sign) in enumerate(words):
         sign *= (-1) ** turned.count(number)
         axes[name] = sign if axes.get(name, sign) == sign else 0
+    poles = {}
+    for name, pattern in _POLE_WORDS.items():
+        signs = {-1 if m["plus"] is None else 1 for m in pattern.finditer(text)}
+        if len(signs) == 1:
+            poles[name] = signs.pop()
     return Stance(
         axes={name: sign for name, sign in axes.items() if sign},
-        negative=negative,
-        poles={name: sign for name, words in _POLE_WORDS if (sign := _sign(words, text))},
-        without=without,
-        periods=frozenset(name for name, words in _PERIOD_WORDS if words.search(text)),
+        negative=(len(negations) + sum(sign < 0 for *_, sign in words)) % 2 == 1,
+        poles=poles,
+        without=tuple((m["after"] or m["before"]).strip() for m in _WITHOUT.finditer(text)),
+        periods=frozenset(n for n, pattern in _PERIOD_WORDS.items() if pattern.search(text)),
     )
 
 
-def _nearest(found: list[tuple[str, int, int]], at: int, forward: bool) -> int:
+def _nearest(words: list[tuple[str, int, int]], at: int, forward: bool) -> int:
     """Return the number of the word that a negation turns round: the next one (English) or the one
     before it; the other way where there is none. -1 without any."""
-    if not found:
-        return -1
 
     def distance(number: int) -> tuple[bool, int]:
-        way = found[number][1] - at
+        way = words[number][1] - at
         return (way < 0) == forward, abs(way)
 
-    return min(range(len(found)), key=distance)
+    return min(range(len(words)), key=distance, default=-1)
 
 
 def without_stance(text: str) -> str:
     """Return a clause in normal form without the words that only make it a yes or a no."""
-    text = _read(text)
-    return _SAYS_HOW.sub(" ", text)
+    return _SAYS_HOW.sub(" ", _read(text))
 
 
 def _read(text: str) -> str:
@@ -266,17 +237,6 @@ def _read(text: str) -> str:
         for pattern, instead in _READ_AS:
             text = pattern.sub(instead, text)
     return text
-
-
-def _sign(words: re.Pattern[str], text: str) -> int:
-    """Return the pole that a text names; 0 where it names none or both."""
-    plus = minus = False
-    for found in words.finditer(text):
-        if found["plus"] is not None:
-            plus = True
-        else:
-            minus = True
-    return plus - minus
 
 
 def is_superlative(text: str) -> bool:
@@ -288,18 +248,10 @@ _CUT = re.compile(
     r"[;；、]|[,:](?!\d)|\s[–—-]\s|\s(?:and|but|while|whereas|which|because|unless|although)\s"
     r"|(?<=[うくすつぬむるいただ])が(?=\W)|(?<=[うくすつぬむるいたな])ので|けれど"
 )
-# "On weekdays," and 平日は、 begin the clause that follows.
-_LEADS_IN = re.compile(
-    r"\s*(?:on|in|at|for|with|by|from|under|during|since|until)(?: [\w'-]+){1,4},"
-    r"|[^、]*(?:は|では|には)、|[^、は]*(?:から|まで|とき|場合|際|で)、"
-)
 _ROW = re.compile(r"\s*\|(.+)\|\s*$")
 _RULE = re.compile(r"[\s|:-]+$")
-_MARK = re.compile(r"\A\s*(?:#+|[-*+]|\d{1,3}[.)]|>)\s+")
 # Characters of one script in a row are taken for a word; hiragana are endings and particles.
 _WIDE_WORD = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+")
-_KANA_NOUN = re.compile("[ぁ-ゟ]{2,}?(?=[のはがを])")  # at the beginning of a run
-_POINTING = re.compile("[こそあど][のれここちん]|すべて|もの|こと|また|なお|ただ|しかし|よう|ほか")
 _WIDE_SMALL = frozenset("各全約毎両同当")
 _SMALL = STOP_TERMS | {stem(word) for word in ("even", "still", "already", "either", "however")}
 _MATCHED = 0.5  # of a word's terms: 大崎行き is 大崎
@@ -358,8 +310,6 @@ def words_of(text: str) -> tuple[Word, ...]:
             if term not in _SMALL and not word.isdigit():
                 found[frozenset({term})] = None
             continue
-        if (kana := _KANA_NOUN.match(run)) and not _POINTING.match(run):
-            found[frozenset({kana[0]})] = None
         for wide in _WIDE_WORD.findall(run):
             if wide in _WIDE_SMALL:
                 continue
@@ -388,7 +338,7 @@ def source_clauses(label: str, text: str) -> list[Clause]:
             head = []
             if sentence.startswith("#"):
                 soft = title | _terms(words_of(cleaned(sentence)))
-            found += _clauses(_MARK.sub("", sentence), number, soft)
+            found += _clauses(sentence, number, soft)
         elif not _RULE.match(sentence):
             cells = [cell.strip() for cell in row[1].split("|")]
             if "-" in after and _RULE.match(after):
@@ -444,8 +394,6 @@ def _parts(text: str) -> list[str]:
 
 
 def _stands_alone(part: str) -> bool:
-    if _LEADS_IN.fullmatch(part):
-        return False
     if quantities(part):
         return True
     count = len(words_of(without_stance(part)))

@@ -119,12 +119,8 @@ _ENGLISH = {
     "few_notes": "{model} was shown {shown} of {count} notes: "
     "it reads {tokens:,} tokens (ollama.max_context)",
     "not_all_notes": "{model} was shown {shown} of {count} notes",
-    "prompt_cut": "{model} read only {read:,} tokens of the prompt; the server cut off the rest",
-    "prompt_cut_of": "{model} read only {read:,} of about {sent:,} tokens of the prompt; "
-    "the server cut off the rest",
-    "cut_by_ollama": "Raise ollama.max_context, lower ask.top_k, or update Ollama.",
-    "cut_by_server": "Give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), "
-    "or lower ask.top_k.",
+    "prompt_cut": "{model} read only {tokens:,} tokens of the prompt; the server cut off the rest. "
+    "Raise ollama.max_context, lower ask.top_k, or update Ollama.",
     "quoted": "No model wrote this: it is quoted from your notes (confidence {confidence:.2f}).",
     "listed": "No model wrote this: it is how the newest of these notes begin.",
     "quoted_again": "Quoted from your notes (confidence {confidence:.2f}).",

@@ -84,23 +84,6 @@ class Source:
         return Evidence(f"{self.label}\n\n{self.text}")
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """What is sent to a model.
-
-    :param sources: those in it, as they stand in it; number 1 is the first.
-    :param tokens: our estimate of its length.
-    :param planted: how many prompt injections were left out.
-    :param numbered: whether the numbers of the sources stand in it.
-    """
-
-    messages: list[dict[str, str]]
-    sources: list[Source]
-    tokens: int
-    planted: int = 0
-    numbered: bool = True
-
-
 def rules(question: str) -> str:
     """Return what a model is told to do, in the language of the question."""
     return _RULES[language_of(question)]
@@ -118,12 +101,7 @@ def facts_heading(question: str) -> str:
 
 def fact_line(fact: str) -> str:
     """Return a fact as a line of its own, so that it cannot look like anything else."""
-    return f"- {one_line(fact)}\n"
-
-
-def one_line(fact: str) -> str:
-    """Return a fact without line ends and control characters."""
-    return " ".join(without_controls(fact).split())
+    return f"- {' '.join(without_controls(fact).split())}\n"
 
 
 def as_said(text: str, question: str) -> str:
@@ -180,37 +158,3 @@ def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Sour
     if not end:
         return None
     return upto(end), replace(source, text=source.text[end:].lstrip())
-
-
-def was_cut(prompt: Prompt, read: int | None, num_ctx: int = 0) -> bool:
-    """Return whether a server's count of tokens proves that it cut a prompt in silence.
-
-    A count that is small proves nothing. Estimates are several times too high for figures and for
-    alphabets that they were not fitted to, and old versions of Ollama count only what they have
-    not cached. What proves a cut is a count that cutting leaves:
-
-    - as many tokens as the context that was asked for: the prompt filled it, and a server that
-      had not cut it would have had no room to write.
-    - where the context is not known, as many as that of a server may have (a power of two), or as
-      Ollama leaves of it when it makes room to write, and more was sent by our estimate. Ollama's
-      OpenAI API cuts to 4,096 unless it is told another context.
-
-    A prompt that was not cut has such a length once in thousands, and then the estimate mostly says
-    that it was not longer. Old versions that drop whole messages of a conversation are not found
-    out. Recent ones refuse what does not fit, and a shorter prompt is made.
-
-    :param read: what the server says that it read of the prompt; `None` proves nothing.
-    :param num_ctx: the context that was asked for; 0 if none was.
-    """
-    if not read:
-        return False
-    return read == num_ctx if num_ctx else read in _LEFT_BY_CUTS and read < prompt.tokens
-
-
-def _left_of(context: int) -> set[int]:
-    """Return how many tokens of a prompt may be left when it is cut to a context: all of it, or its
-    beginning (`num_keep`, 4, and what marks the start of a text) and half of the rest."""
-    return {context, *(context - (context - keep) // 2 for keep in (4, 5))}
-
-
-_LEFT_BY_CUTS = frozenset().union(*(_left_of(2**power) for power in range(10, 18)))

@@ -331,7 +331,7 @@ class ContextPipeline:
     def _formatted(self, window: ContextWindow) -> Any:
         try:
             return self._formatter.format(window)
-        except FormatterError:
+        except RAGError:
             raise
         except Exception as error:
             name = self._formatter.format_type

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +12,10 @@ from rag.answers.evidence import Evidence
 from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
 from rag.qa.answer import Answer, Place, Quote
-from rag.qa.extractive_answerer import Quotations
+from rag.qa.extractive_answerer import Quotation, Quotations
+from rag.search.query import Hit
 from rag.search.results import SearchResult
-from rag.search.run import to_results
-from rag.vault.properties import properties_of
+from rag.search.run import to_result, to_results
 
 _NEAREST = 3  # notes that are named where none answers
 OUTPUTS = {"answer": Answer, "results": list[SearchResult]}
@@ -33,68 +32,51 @@ class AnswerBuilder:
         :param quotations: parts of the notes that answer the question.
         """
         query, results = quotations.retrieval.query, to_results(quotations.retrieval)
-        pairs = zip(quotations.quotes, quotations.places, strict=True)
-        shown = [(quote, chunks) for quote, chunks in pairs if is_for_readers(quote, chunks[0])]
-        answer = _quoted(shown, results, query.question, quotations.confidence)
-        answer.searched, answer.tags = query.searched, query.tags
-        answer.corrections = query.corrections
+        sources: dict[str, SearchResult] = {}
+
+        def placed(one: Quotation) -> Place:
+            """Number the sources in the order in which the answer names them."""
+            key = one.document.id
+            sources.setdefault(key, _source(results[one.rank - 1], one))
+            return Place([*sources].index(key) + 1, one.line)
+
+        shown = [places for places in quotations.quotes if is_for_readers(*places[0])]
+        quotes = [Quote(best.text, *placed(best)) for best, *_ in shown]
+        for quote, (_, *others) in zip(quotes, shown, strict=True):
+            quote.also = [*map(placed, others)]
+        answer = Answer(
+            text="\n".join(f"{quote.text} [{quote.source}]" for quote in quotes)
+            or notice(query.question, "not_found"),
+            sources=[*sources.values()],
+            confidence=quotations.confidence if quotes else 0.0,
+            found=bool(quotes),
+            quotes=quotes,
+            near=[] if quotes else results[:_NEAREST],
+            searched=query.searched,
+            tags=query.tags,
+            corrections=query.corrections,
+        )
         return {"answer": answer, "results": results}
 
 
-def is_for_readers(quote: Quote, place: Document) -> bool:
+def is_for_readers(quotation: str, rank: int, line: int, document: Document) -> bool:
     """Return whether a quotation is no part of prompt injections: that answers nobody."""
-    text = place.content or ""
-    if quote.line < int(place.meta.get("line_start", 1)):  # a property stands above it
-        text = f"{quote.text}\n{text}"
+    text = document.content or ""
+    if line < int(document.meta.get("line_start", 1)):  # a property stands above it
+        text = f"{quotation}\n{text}"
     text, planted = without_instructions(text, "")
-    return not planted or Evidence(text).says(quote.text)
+    return not planted or Evidence(text).says(quotation)
 
 
-def _quoted(
-    quotes: Sequence[tuple[Quote, list[Document]]],
-    results: list[SearchResult],
-    question: str,
-    confidence: float,
-) -> Answer:
-    """Number the sources in the order in which the answer names them."""
-    sources: dict[str, SearchResult] = {}
-
-    def number(rank: int, chunk: Document, line: int) -> int:
-        sources.setdefault(chunk.id, _source(results[rank - 1], chunk, line))
-        return [*sources].index(chunk.id) + 1
-
-    cited = [
-        replace(quote, source=number(quote.source, chunks[0], quote.line))
-        for quote, chunks in quotes
-    ]
-    for quote, (_, chunks) in zip(cited, quotes, strict=True):
-        places = zip(quote.also, chunks[1:], strict=True)
-        quote.also = [Place(number(rank, chunk, line), line) for (rank, line), chunk in places]
-    return Answer(
-        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited)
-        or notice(question, "not_found"),
-        sources=[*sources.values()],
-        confidence=confidence if cited else 0.0,
-        found=bool(cited),
-        quotes=cited,
-        near=[] if cited else results[:_NEAREST],
-    )
-
-
-def _source(result: SearchResult, place: Document, line: int) -> SearchResult:
+def _source(result: SearchResult, quotation: Quotation) -> SearchResult:
     """Return the result that a note was found by, for the chunk that is quoted."""
-    if result.chunk == place.id:
+    document = quotation.document
+    if result.chunk == document.id:
         return result
-    meta = place.meta
     return replace(
-        result,
-        content=place.content or "",
-        position=int(meta.get("position", 0)),
-        heading=list(meta.get("heading") or []),
-        line_start=int(meta.get("line_start", 1)),
-        line_end=int(meta.get("line_end", 1)),
-        line=line,
-        repeated=int(meta.get("repeated", 0)),
-        properties=properties_of(meta),
-        chunk=place.id,
+        to_result(document, Hit(document.id, "", 0.0), result.score),
+        line=quotation.line,
+        scores=result.scores,
+        duplicates=result.duplicates,
+        is_borne=result.is_borne,
     )

@@ -330,7 +330,7 @@ def _is_meeting(heading: str, named: Sequence[SubjectWord]) -> bool:
 
 def _is_for_readers(store: BaseDocumentStore, passage: DatedPassage) -> bool:
     [document] = store.get_documents([passage.chunk])
-    return is_for_readers(Quote(passage.text, 1, passage.line), document)
+    return is_for_readers(passage.text, 1, passage.line, document)
 
 
 def _created(meta: dict[str, Any]) -> str:

@@ -10,8 +10,8 @@ from haystack import Pipeline, component
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider, KnowsWindow
 from rag.config import OllamaConfig, RAGConfig, complete
+from rag.context.steps import find_step
 from rag.qa.answer_builder import AnswerBuilder
-from rag.qa.context_report import load_steps
 from rag.qa.extractive_answerer import QuotationAnswerer
 from rag.query.syntax import not_text
 from rag.search.components.note_ranker import newest_notes
@@ -143,7 +143,8 @@ def _let_a_model_answer(
     from rag.qa.written_answer import AnswerChecker, WrittenAnswerBuilder
 
     ask = config.ask
-    load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
+    for name in ask.steps:
+        find_step(name)  # a name that there is not is an error now, not at the first answer
     tokens = ask.max_answer_tokens
     builder = AnswerPromptBuilder(
         config, model, tokens, steps=ask.steps, template=template, document_store=store

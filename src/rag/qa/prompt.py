@@ -16,14 +16,18 @@ and the sentence that introduces them (`rag.answers.quotation.units`).
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, NamedTuple
+
+from haystack.dataclasses import Document
 
 from rag.answers import prompt_texts as words
 from rag.answers.notices import marks_for
-from rag.answers.prompt_texts import Prompt, Source
+from rag.answers.prompt_texts import Source
 from rag.context.budget import BudgetAllocation, TokenBudget
 from rag.context.formatters import Message, merged, role_of
 from rag.context.models import (
@@ -35,15 +39,152 @@ from rag.context.models import (
     by_priority,
 )
 from rag.context.pipeline import ContextPipeline
-from rag.context.steps import PipelineStep, retriever_step
+from rag.context.steps import PipelineStep
 from rag.exceptions import ContextError, TooLongError
-from rag.qa.context_report import OwnSteps, WindowReport, rank_of, window_report
-from rag.qa.neighbours import Around
+from rag.qa.context_report import ShownItem, WindowReport
 from rag.query.models import QueryBundle
-from rag.text.messages import unused_code
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.messages import brief, unused_code
 from rag.text.token_estimate import count_tokens
+from rag.vault.chunking import chunk_lines, merged_text
 
+# A step that fails is told of in the answer's notices, and need not be printed as a log line too.
+logging.getLogger("rag.context").addHandler(logging.NullHandler())
+
+RETRIEVAL, MEMORY, CONVERSATION = (
+    SourceType.RETRIEVAL,
+    SourceType.MEMORY,
+    SourceType.CONVERSATION,
+)
 QUESTION_PRIORITY = 9
+# Of what rules and question leave; what is not used goes to the notes.
+SHARES = {MEMORY: 0.1, CONVERSATION: 0.2}
+_MESSAGE_TOKENS = 8  # what a chat template puts around one more message
+
+LeftOut = tuple[ContextItem, str]  # what did not go on, and why
+Write = Callable[[Items], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What is sent to a model.
+
+    :param sources: those in it, as they stand in it; number 1 is the first.
+    :param ranks: of each of its sources the number (from 1) that it had in the search.
+    :param tokens: our estimate of its length.
+    :param planted: how many prompt injections were left out.
+    :param numbered: whether the numbers of the sources stand in it.
+    :param dropped: the notes that the user's own steps left out.
+    :param report: what it holds in words, and what it does not.
+    """
+
+    messages: list[dict[str, str]]
+    sources: list[Source]
+    ranks: list[int]
+    tokens: int
+    planted: int
+    numbered: bool
+    dropped: list[LeftOut]
+    report: WindowReport
+
+
+# -- what stands around a passage ----------------------------------------------------------
+
+
+class Around(NamedTuple):
+    """A passage that was found, and the chunks before and after it, where there are any."""
+
+    passage: Document
+    before: Document | None = None
+    after: Document | None = None
+
+    def widened(self, source: Source, sides: Collection[str]) -> tuple[Source, list[Any]]:
+        """Return a source with the chunks of some `sides` around the passage, without what two of
+        them repeat, and the lines (first, last) of each that was added."""
+        before = self.before if "before" in sides else None
+        after = self.after if "after" in sides else None
+        parts = [part for part in (before, self.passage, after) if part]
+        lines = [chunk_lines(part.content or "", part.meta) for part in parts]
+        added = [
+            (one.first, one.last)
+            for part, one in zip(parts, lines, strict=True)
+            if part is not self.passage
+        ]
+        heading = tuple(map(str, parts[0].meta.get("heading") or ()))
+        return replace(source, text=merged_text(lines), heading=heading), added
+
+
+def load_neighbours(store: BaseDocumentStore, documents: Sequence[Document]) -> dict[int, Around]:
+    """Return, by the number of each document, what stands around it in its note, as far as the
+    index has it and it is not among the documents."""
+    manifest = store.manifest()
+    if manifest is None:
+        return {}
+    shown = {document.id for document in documents}
+    wanted: list[list[str]] = []
+    for document in documents:
+        row = manifest.note(str(document.meta.get("vault")), str(document.meta.get("file_path")))
+        ids = ["", *(key.id for key in row.chunks), ""] if row else []
+        at = ids.index(document.id) if document.id in ids else 0
+        wanted.append(["" if i in shown else i for i in (ids[at - 1], ids[at + 1])] if at else [])
+    ids = list(dict.fromkeys(one for pair in wanted for one in pair if one))
+    chunks = {document.id: document for document in store.get_documents(ids)}
+    return {
+        number: Around(document, *map(chunks.get, pair))
+        for number, (document, pair) in enumerate(zip(documents, wanted, strict=True), 1)
+    }
+
+
+# -- the user's own steps ------------------------------------------------------------------
+
+
+class OwnSteps:
+    """Keep the user's own steps to what they may do, and note what they did; a callback of the
+    context pipeline."""
+
+    def __init__(self) -> None:
+        self.left_out: list[LeftOut] = []
+        self.failed: dict[str, str] = {}  # steps that failed, and how
+
+    def guarded(self, step: PipelineStep) -> PipelineStep:
+        """Return a step that may reorder, change and drop items; one that fails is skipped."""
+
+        def run(items: Items, query: QueryBundle) -> Items:
+            # Copies: metadata, from which sources are made, would be the step's to change.
+            given = [item.model_copy(deep=True) for item in items]
+            output = step.execute(given, query.model_copy(deep=True))
+            before = {item.id: item for item in items}
+            kept = {i.id: _changed(before[i.id], i) for i in reversed(output) if i.id in before}
+            for item in items:
+                if item.id not in kept and item.source != SourceType.SYSTEM:
+                    self.left_out.append((item, f"dropped by {step.name}"))
+            for item in output:
+                if item.id not in before:  # without what could make it a note that was found
+                    why = f"added by {step.name}: the search did not find it"
+                    self.left_out.append((item.model_copy(update={"metadata": {}}), why))
+            return [kept.pop(item.id) for item in output if item.id in kept]
+
+        return PipelineStep(step.name, run, on_error="skip")
+
+    def on_step_error(self, step_name: str, error: Exception) -> None:
+        """Keep why a step failed."""
+        self.failed[step_name] = brief(str(error) or type(error).__name__)
+
+
+def _changed(old: ContextItem, new: ContextItem) -> ContextItem:
+    """Return an item with those of its changes that a step may make."""
+    if old.source != RETRIEVAL:
+        return old
+    changes = {"content": new.content, "score": new.score, "priority": new.priority}
+    return ContextItem.model_validate({**old.model_dump(), **changes})
+
+
+# -- notes as items ------------------------------------------------------------------------
+
+
+def rank_of(item: ContextItem) -> int:
+    """Return the number (from 1) that a note has in the search; 0 when it is no note of it."""
+    return int(item.metadata.get("rank") or 0) if item.source == RETRIEVAL else 0
 
 
 def source_of(item: ContextItem) -> Source:
@@ -52,19 +193,32 @@ def source_of(item: ContextItem) -> Source:
     return Source(of["title"], of["place"], item.content, tuple(of["heading"]), tuple(of["tags"]))
 
 
+def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
+    """Return an item that holds another form of its source."""
+    names = {"title": source.title, "place": source.place, "heading": list(source.heading)}
+    changes = {"content": source.text, "metadata": {**item.metadata, **names, **metadata}}
+    return item.model_copy(update=changes)
+
+
+def _notes(items: Items) -> Items:
+    """Return the notes, the best first."""
+    return by_priority(item for item in items if item.source == RETRIEVAL)
+
+
 class Layout:
     """What is done with the items of one prompt last, and the form they are sent in.
 
     :param room: how many tokens the notes may take.
     :param around: what stands around notes, by the number that they have in the search.
+    :param write: writes the user's message in the place of the built-in one, of all items.
     """
 
     format_type = "rag_prompt"
 
     def __init__(
-        self, question: str, room: int, around: Mapping[int, Around] | None = None
+        self, question: str, room: int, around: Mapping[int, Around], write: Write | None
     ) -> None:
-        self._question, self._room, self._around = question, room, around or {}
+        self._question, self._room, self._around, self._write = question, room, around, write
         self._code = secrets.token_hex()  # another as long takes its place, where notes hold it
 
     def widen(self, items: Items, query: QueryBundle) -> Items:
@@ -72,35 +226,34 @@ class Layout:
 
         The best note comes first, and of its neighbours the one that follows it.
         """
-        notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
-        whole = [self._measured(item, number) for number, item in enumerate(notes, 1)]
-        left = self._room - sum(item.token_count for item in whole)
+        notes = [self._measured(item, number) for number, item in enumerate(_notes(items), 1)]
+        left = self._room - sum(item.token_count for item in notes)
         wider: dict[str, ContextItem] = {}
-        for number, item in enumerate(whole, 1):
+        for number, item in enumerate(notes, 1):
             around = self._around.get(rank_of(item))
-            # Another component may have changed its text, which is what counts then.
-            if left > 0 and around and around.passage.content == item.content:
-                wider[item.id] = self._widened(item, around, number, left)
-                left -= wider[item.id].token_count - item.token_count
+            # Another step may have changed its text, which is what counts then.
+            if not around or around.passage.content != item.content:
+                continue
+            best, sides = item, set[str]()
+            for side in ("after", "before"):
+                source, added = around.widened(source_of(item), {*sides, side})
+                trial = self._measured(_with(item, source, added=added), number)
+                if trial.token_count - item.token_count <= left:
+                    best, sides = trial, {*sides, side}
+            wider[item.id] = best
+            left -= best.token_count - item.token_count
         return [wider.get(item.id, item) for item in items]
-
-    def _widened(self, item: ContextItem, around: Around, number: int, room: int) -> ContextItem:
-        best, sides = item, set[str]()
-        for side in ("after", "before"):
-            span = around.span(*(one in {*sides, side} for one in ("before", "after")))
-            source = replace(source_of(item), text=span.text, heading=span.heading)
-            wider = self._measured(_with(item, source, added=span.added), number)
-            if wider.token_count - item.token_count <= room:
-                best, sides = wider, {*sides, side}
-        return best
 
     def clean(self, items: Items, query: QueryBundle) -> Items:
         """Remove prompt injections from the notes."""
-        return [self._cleaned(i) if i.source == SourceType.RETRIEVAL else i for i in items]
-
-    def _cleaned(self, item: ContextItem) -> ContextItem:
-        source, planted = words.clean(source_of(item), marks_for(self._question).left_out)
-        return _with(item, source, planted=planted)
+        mark = marks_for(self._question).left_out
+        cleaned = []
+        for item in items:
+            if item.source == RETRIEVAL:
+                source, planted = words.clean(source_of(item), mark)
+                item = _with(item, source, planted=planted)
+            cleaned.append(item)
+        return cleaned
 
     def add_question(self, items: Items, query: QueryBundle) -> Items:
         """Add the question; a step of the user's cannot lose it."""
@@ -113,26 +266,21 @@ class Layout:
 
         What is cut off follows as an item of its own, which has no room.
         """
-        notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
         self._code = unused_code((item.content for item in items), self._code)
-        left, placed = self._room, [i for i in items if i.source != SourceType.RETRIEVAL]
-        for number, item in enumerate(notes, 1):
+        left, placed = self._room, [i for i in items if i.source != RETRIEVAL]
+        for number, item in enumerate(_notes(items), 1):
             whole = self._measured(item, number)
             if whole.token_count <= left:
                 placed.append(whole)
                 left -= whole.token_count
+                continue
+            if parts := words.cut(source_of(item), number, self._code, left):
+                first, rest = (self._measured(_with(item, s, cut=True), number) for s in parts)
+                placed += [first, rest.model_copy(update={"id": f"{item.id}/rest"})]
             else:
-                placed += self._cut(item, number, left) or [whole]
-                left = 0
+                placed.append(whole)
+            left = 0
         return placed
-
-    def _cut(self, item: ContextItem, number: int, room: int) -> Items:
-        parts = words.cut(source_of(item), number, self._code, room)
-        if not parts:
-            return []
-        first, rest = (_with(item, source, cut=True) for source in parts)
-        rest = rest.model_copy(update={"id": f"{item.id}/rest"})
-        return [self._measured(first, number), self._measured(rest, number)]
 
     def _measured(self, item: ContextItem, number: int) -> ContextItem:
         tokens = count_tokens(words.render(source_of(item), number, self._code))
@@ -143,53 +291,25 @@ class Layout:
         by: dict[SourceType, Items] = {source: [] for source in SourceType}
         for item in window.items:
             by[item.source].append(item)
-        for source in (SourceType.MEMORY, SourceType.CONVERSATION):
+        for source in SHARES:
             by[source].sort(key=lambda item: item.created_at)
-        facts = "".join(item.content for item in by[SourceType.MEMORY])
-        notes = enumerate(map(source_of, by[SourceType.RETRIEVAL]), 1)
-        last = [
-            f"{words.facts_heading(self._question)}{facts}\n" if facts else "",
-            *(words.render(source, number, self._code) for number, source in notes),
-            *(item.content for item in by[SourceType.USER]),
-        ]
-        said = [*by[SourceType.SYSTEM], *by[SourceType.CONVERSATION]]
-        messages = [Message(role_of(item), item.content) for item in said]
-        return [m._asdict() for m in merged([*messages, Message("user", "".join(last))])]
-
-
-def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
-    """Return an item that holds another form of its source."""
-    named = {"title": source.title, "place": source.place, "heading": list(source.heading)}
-    changes = {"content": source.text, "metadata": {**item.metadata, **named, **metadata}}
-    return item.model_copy(update=changes)
-
-
-# Of what rules and question leave; what is not used goes to the notes.
-SHARES = {SourceType.MEMORY: 0.1, SourceType.CONVERSATION: 0.2}
-_MESSAGE_TOKENS = 8  # what a chat template puts around one more message
-
-
-@dataclass(frozen=True, kw_only=True)
-class BuiltPrompt(Prompt):
-    """A prompt, and how it came about.
-
-    :param ranks: of each of its sources the number (from 1) that it had in the search.
-    :param made: what the context pipeline made.
-    :param limits: how many tokens each kind of source could have had.
-    :param own: what the user's own steps did.
-    :param untried: sources, by their numbers, that it was not made from, since the server found
-        a prompt with them too long.
-    """
-
-    ranks: list[int]
-    made: ContextResult
-    limits: dict[SourceType, int]
-    own: OwnSteps
-    untried: Mapping[int, Source] = field(default_factory=dict)
-
-    def report(self) -> WindowReport:
-        """Return what it holds in words, and what it does not."""
-        return window_report(self.made, self.limits, self.own, self.untried)
+        messages = [Message("system", item.content) for item in by[SourceType.SYSTEM]]
+        if self._write:
+            ordered = [item for source in (*SHARES, RETRIEVAL) for item in by[source]]
+            messages.append(Message("user", self._write(ordered)))
+        else:
+            messages += [Message(role_of(item), item.content) for item in by[CONVERSATION]]
+            facts = "".join(item.content for item in by[MEMORY])
+            last = [
+                f"{words.facts_heading(self._question)}{facts}\n" if facts else "",
+                *(
+                    words.render(source_of(item), number, self._code)
+                    for number, item in enumerate(by[RETRIEVAL], 1)
+                ),
+                *(item.content for item in by[SourceType.USER]),
+            ]
+            messages.append(Message("user", "".join(last)))
+        return [message._asdict() for message in merged(messages)]
 
 
 def build_prompt(
@@ -198,9 +318,10 @@ def build_prompt(
     room: int,
     remembered: Sequence[ContextItem] = (),
     steps: Sequence[PipelineStep] = (),
-    too_long: BuiltPrompt | None = None,
+    too_long: Prompt | None = None,
     around: Mapping[int, Around] | None = None,
-) -> BuiltPrompt:
+    write: Write | None = None,
+) -> Prompt:
     """Put a question, what is remembered, and as many sources as fit into a prompt.
 
     The last sources, which rank lowest, are left out first.
@@ -209,57 +330,59 @@ def build_prompt(
     :param remembered: facts and messages, as `MemoryManager.get_context_items` gives them.
     :param steps: the user's own, which may reorder, change and drop sources and what is
         remembered; see `OwnSteps`.
-    :param too_long: the prompt that was made of the same before, and that the server found too
-        long: the better half of its notes is tried.
+    :param too_long: the prompt that was made of the same before, and that was too long: the better
+        half of its notes is tried.
     :param around: what stands before and after sources in their notes, by number; it is added as
         far as all of them leave room.
+    :param write: writes the user's message of facts, what was said and notes, in that order.
     :raises TooLongError: when the question leaves no room for a single source.
     :raises ContextError: when `steps` leave no source.
     """
-    memory = _Remembered(remembered, question)
-    budget, limits = _share_out(question, room, memory.items)
-    layout = Layout(question, budget.get_allocation(SourceType.RETRIEVAL), around)
-    numbers = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(sources) + 1)
-    own = OwnSteps(steps, too_long.own.dropped_notes if too_long else ())
-    known = {*numbers, *(rank_of(item) for item, _ in own.dropped_notes)}
-    untried = {n: source for n, source in enumerate(sources, 1) if n not in known}
+    memory = _remembered(remembered, question)
+    budget, limits = _share_out(question, room, memory)
+    layout = Layout(question, budget.get_allocation(RETRIEVAL), around or {}, write)
+    ranks = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(sources) + 1)
+    own = OwnSteps()
+    own.left_out += too_long.dropped if too_long else ()
+    notes = _found(sources, ranks)
     pipeline = (
         ContextPipeline(room, budget=budget)
         .add_system_prompt(words.rules(question))
-        .with_memory(memory)
         .with_formatter(layout)
         .add_callback(own)
-        .add_step(retriever_step("notes", _Ranked(sources, numbers), top_k=len(sources) or 1))
     )
     for step in [
+        PipelineStep("notes", lambda items, query: [*items, *notes]),
         PipelineStep("neighbours", layout.widen),
-        *own.guarded(),
+        *map(own.guarded, steps),
         PipelineStep("clean", layout.clean),
         PipelineStep("question", layout.add_question),
         PipelineStep("fit", layout.fit),
     ]:
         pipeline.add_step(step)
-    made = pipeline.build(question)
-    shown = [item for item in made.window.items if item.source == SourceType.RETRIEVAL]
+    made = pipeline.build(question, memory)
+    shown = [item for item in made.window.items if item.source == RETRIEVAL]
+    dropped = [(item, why) for item, why in own.left_out if rank_of(item)]
     if not shown:
-        if len(own.dropped_notes) + len(untried) == len(sources):
+        if dropped and not any(map(rank_of, made.overflow_items)):
             raise ContextError("your own steps left no note", hint="Check ask.steps.")
-        raise _no_room()
+        raise no_room()
+    untried = {*range(1, len(sources) + 1)} - {*ranks} - {rank_of(item) for item, _ in dropped}
     messages = made.formatted_output
-    return BuiltPrompt(
+    return Prompt(
         messages=messages,
         sources=[source_of(item) for item in shown],
+        ranks=[rank_of(item) for item in shown],
         tokens=sum(count_tokens(message["content"]) for message in messages),
         planted=sum(item.metadata["planted"] for item in shown),
-        ranks=[rank_of(item) for item in shown],
-        made=made,
-        limits=limits,
-        own=own,
-        untried=untried,
+        numbered=all(f"[{n}]" in messages[-1]["content"] for n in range(1, len(shown) + 1)),
+        dropped=dropped,
+        report=_report(made, limits, own, _found(sources, untried)),
     )
 
 
-def _no_room() -> TooLongError:
+def no_room() -> TooLongError:
+    """Return the error of a prompt in which no note fits."""
     return TooLongError(
         "the question leaves no room for notes in what the model reads",
         hint="Ask in fewer words, or raise ollama.max_context.",
@@ -271,7 +394,7 @@ def _share_out(
 ) -> tuple[TokenBudget, dict[SourceType, int]]:
     """Return the budget, and what each source could have had of it."""
     usable = int((room - words.TEMPLATE_TOKENS) / words.MARGIN)
-    if any(item.source == SourceType.MEMORY for item in remembered):
+    if any(item.source == MEMORY for item in remembered):
         usable -= count_tokens(words.facts_heading(question))
     needed = {
         SourceType.SYSTEM: count_tokens(words.rules(question)),
@@ -279,12 +402,12 @@ def _share_out(
     }
     rest = usable - sum(needed.values())
     if rest <= 0:
-        raise _no_room()
+        raise no_room()
     limits = {source: int(rest * share) for source, share in SHARES.items()}
     used = {source: _used(remembered, source, most) for source, most in limits.items()}
     # A source without an allocation may take the whole window; one token holds none of its items.
     used |= {item.source: 1 for item in remembered if not used.get(item.source, 1)}
-    shares = {**needed, **used, SourceType.RETRIEVAL: rest - sum(used.values())}
+    shares = {**needed, **used, RETRIEVAL: rest - sum(used.values())}
     allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items() if n]
     budget = TokenBudget(total_tokens=room, reserve_tokens=room - usable, allocations=allocations)
     return budget, {**shares, **limits}
@@ -293,67 +416,110 @@ def _share_out(
 def _used(remembered: Items, source: SourceType, most: int) -> int:
     """Return how much of its share a source takes: a question comes with its answer."""
     taken = whole = 0
-    for item in by_priority([item for item in remembered if item.source == source]):
+    for item in by_priority(item for item in remembered if item.source == source):
         taken += item.token_count
         if taken > most:
             break
-        if source != SourceType.CONVERSATION or role_of(item) == "user":
+        if source != CONVERSATION or role_of(item) == "user":
             whole = taken
     return whole
 
 
-class _Remembered:
-    """What is remembered, as it goes into the prompt: the newest facts and messages first."""
-
-    def __init__(self, items: Sequence[ContextItem], question: str) -> None:
-        facts = [item for item in items if item.source == SourceType.MEMORY]
-        said = [item for item in items if item.source == SourceType.CONVERSATION]
-        self.items = [
-            *(self._fact(item, number / len(facts)) for number, item in enumerate(facts, 1)),
-            *(self._said(item, question) for item in said),
-        ]
-
-    def get_context_items(self) -> Items:
-        """Return facts and messages."""
-        return self.items
-
-    def _fact(self, item: ContextItem, score: float) -> ContextItem:
+def _remembered(items: Sequence[ContextItem], question: str) -> Items:
+    """Return facts and messages as they go into the prompt, the newest with the best scores."""
+    facts = [item for item in items if item.source == MEMORY]
+    prepared = []
+    for number, item in enumerate(facts, 1):
         line = words.fact_line(item.content)
-        return item.model_copy(
-            update={"content": line, "score": score, "token_count": count_tokens(line)}
+        changes = {"content": line, "score": number / len(facts), "token_count": count_tokens(line)}
+        prepared.append(item.model_copy(update=changes))
+    for item in items:
+        if item.source == CONVERSATION:
+            text = words.as_said(item.content, question)
+            tokens = count_tokens(text) + _MESSAGE_TOKENS
+            prepared.append(item.model_copy(update={"content": text, "token_count": tokens}))
+    return prepared
+
+
+def _found(sources: Sequence[Source], ranks: Collection[int]) -> Items:
+    """Return some sources as items; scores only fall, so that the order is kept."""
+    return [
+        ContextItem(
+            content=source.text,
+            source=RETRIEVAL,
+            score=1 - rank / (len(sources) + 1),
+            metadata={
+                "rank": rank,
+                "title": source.title,
+                "place": source.place,
+                "heading": list(source.heading),
+                "tags": list(source.tags),
+            },
         )
-
-    def _said(self, item: ContextItem, question: str) -> ContextItem:
-        text = words.as_said(item.content, question)
-        tokens = count_tokens(text) + _MESSAGE_TOKENS
-        return item.model_copy(update={"content": text, "token_count": tokens})
+        for rank, source in enumerate(sources, 1)
+        if rank in ranks
+    ]
 
 
-class _Ranked:
-    """Ranked sources as a retriever of items; scores only fall, so that the order is kept.
+def _report(
+    made: ContextResult,
+    limits: Mapping[SourceType, int],
+    own: OwnSteps,
+    untried: Items,
+) -> WindowReport:
+    numbers = count(1)
+    window = [
+        _shown(item, number=next(numbers) if item.source == RETRIEVAL else 0)
+        for item in made.window.items
+    ]
+    overflow = [
+        _shown(item, why=f"more than the {limits[item.source]:,} tokens of its share")
+        if item.source in SHARES
+        else _shown(item, why="no room")
+        for item in made.overflow_items
+    ]
+    overflow += [_shown(item, why=why) for item, why in own.left_out]
+    why = "the server found the prompt too long"
+    overflow += [_shown(item, why=why) for item in untried]
+    return WindowReport(
+        max_tokens=made.window.max_tokens,
+        used_tokens=made.window.used_tokens,
+        window=window,
+        overflow=overflow,
+        usage=dict(made.diagnostics["token_usage_by_source"]),
+        budgets={source.value: tokens for source, tokens in limits.items()},
+        steps=[
+            {"name": s["name"], "items_after": s["items_after"], "ms": round(s["time_ms"], 3)}
+            for s in made.diagnostics["steps"]
+        ],
+        skipped=dict(own.failed),
+    )
 
-    :param numbers: of those that are wanted, counted from 1.
-    """
 
-    def __init__(self, sources: Sequence[Source], numbers: Collection[int]) -> None:
-        self._sources, self._numbers = sources, numbers
+def _shown(item: ContextItem, number: int = 0, why: str = "") -> ShownItem:
+    return ShownItem(
+        source=item.source.value,
+        priority=item.priority,
+        tokens=item.token_count,
+        label=_label(item),
+        content=item.content,
+        number=number,
+        cut=bool(item.metadata.get("cut")),
+        why=why,
+        rank=rank_of(item),
+        added=list(item.metadata.get("added") or ()),
+    )
 
-    def retrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
-        """Return the sources as items, best first."""
-        count = len(self._sources)
-        return [
-            ContextItem(
-                content=source.text,
-                source=SourceType.RETRIEVAL,
-                score=1 - rank / (count + 1),
-                metadata={
-                    "rank": rank,
-                    "title": source.title,
-                    "place": source.place,
-                    "heading": list(source.heading),
-                    "tags": list(source.tags),
-                },
-            )
-            for rank, source in enumerate(self._sources[:top_k], 1)
-            if rank in self._numbers
-        ]
+
+def _label(item: ContextItem) -> str:
+    match item.source:
+        case SourceType.SYSTEM:
+            return "the rules"
+        case SourceType.USER:
+            return "the question"
+        case SourceType.MEMORY:
+            return item.content.removeprefix("- ").strip()
+        case SourceType.CONVERSATION:
+            return f"{role_of(item)}: {' '.join(item.content.split())}"
+    names = item.metadata
+    return f"{names.get('title') or 'untitled'} ({names.get('place') or 'no note'})"

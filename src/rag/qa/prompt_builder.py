@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
-from traceback import walk_tb
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
@@ -17,47 +15,24 @@ from rag.answers import prompt_texts as words
 from rag.answers.evidence import Evidence
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
-from rag.answers.prompt_texts import Prompt, Source
+from rag.answers.prompt_texts import Source
 from rag.clients.factory import chat_provider, with_config
 from rag.config import ModelsConfig, OllamaConfig, complete, models_config
 from rag.context.formatters import role_of
-from rag.context.models import ContextItem, SourceType
-from rag.exceptions import RAGError, TooLongError, UsageError
+from rag.context.models import ContextItem, Items, SourceType
+from rag.context.steps import find_step
+from rag.exceptions import RAGError, UsageError
 from rag.qa.answer import AnswerStream
-from rag.qa.context_report import OwnSteps, WindowReport, load_steps
-from rag.qa.neighbours import load_neighbours
-from rag.qa.prompt import BuiltPrompt, build_prompt
+from rag.qa.prompt import Prompt, build_prompt, load_neighbours, no_room, rank_of
 from rag.search.query import Retrieval
 from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.messages import brief
-from rag.text.token_estimate import count_tokens
-
-_HISTORY = 0.2  # of what the model reads
-# More characters a token no text has that a model can use; blanks count as no token at all.
-_CHARACTERS_PER_TOKEN = 32
-_LEAST_CHARACTERS = 10_000
-_SOURCE_NAMES = ("title", "heading", "vault", "file_path")  # counted in the `Source`
-
-
-@dataclass(frozen=True, kw_only=True)
-class TemplatedPrompt(Prompt):
-    """A prompt of a template.
-
-    :param ranks: of each of its sources the number (from 1) that it had in the search.
-    """
-
-    ranks: list[int]
-    own: OwnSteps = field(default_factory=lambda: OwnSteps(()))
-
-    def report(self) -> WindowReport | None:
-        """Return nothing: no context pipeline made it."""
-        return None
 
 
 class PromptTemplate:
-    """Write prompts by a Jinja template, which makes the user's message.
+    """Write the user's message by a Jinja template, of `query`, `documents`, `facts` and `history`.
 
     Text of notes is data to it, and never evaluated; prompt injections are taken out of it.
 
@@ -65,12 +40,7 @@ class PromptTemplate:
     """
 
     def __init__(self, template: str) -> None:
-        if not isinstance(template, str):
-            raise UsageError(
-                f"the prompt template is of type {type(template).__name__}, and no text",
-                hint="Give the text of a Jinja template.",
-            )
-        if not template.strip():
+        if not isinstance(template, str) or not template.strip():
             raise UsageError(
                 "the prompt template is empty", hint="Leave it out to use the built-in prompt."
             )
@@ -79,123 +49,46 @@ class PromptTemplate:
         except Exception as error:
             raise _wrong("cannot be read", error) from error
 
-    def build(
-        self,
-        question: str,
-        documents: Sequence[Document],
-        sources: Sequence[Source],
-        room: int,
-        remembered: Sequence[ContextItem] = (),
-        too_long: TemplatedPrompt | None = None,
-    ) -> TemplatedPrompt:
-        """Put a question and as many documents as fit into a prompt, the best first.
+    def write(self, question: str, documents: Sequence[Document], items: Items) -> str:
+        """Return the message.
 
-        :param sources: the same documents.
-        :param room: how many tokens the model reads, those of the answer not counted.
-        :param remembered: facts that the user told and what was said before.
-        :param too_long: the prompt that the server found too long.
-        :raises TooLongError: when not even one document fits.
+        :param documents: by the ranks of the notes among the items.
+        :param items: facts, messages and notes, as they are to stand in the prompt.
         :raises UsageError: when the template fails.
         """
         mark = marks_for(question).left_out
-        cleaned = [_cleaned(*pair, mark) for pair in zip(documents, sources, strict=True)]
-        shown = [document for document, _, _ in cleaned]
-        rules = {"role": "system", "content": words.rules(question)}
-        usable = (room - words.TEMPLATE_TOKENS) / words.MARGIN - count_tokens(rules["content"])
-        known = {
-            "query": question,
-            "facts": [words.one_line(i.content) for i in _of(remembered, SourceType.MEMORY)],
-            "history": self._history(remembered, question, usable),
-        }
-        most = len(too_long.ranks) // 2 if too_long else len(shown)
-        for count in range(most, 0, -1):
-            text = self._rendered({**known, "documents": shown[:count]}, usable)
-            if text is not None and (tokens := count_tokens(text)) <= usable:
-                return TemplatedPrompt(
-                    messages=[rules, {"role": "user", "content": text}],
-                    sources=[source for _, source, _ in cleaned[:count]],
-                    tokens=tokens + count_tokens(rules["content"]),
-                    planted=sum(planted for _, _, planted in cleaned[:count]),
-                    ranks=list(range(1, count + 1)),
-                    numbered=all(f"[{number}]" in text for number in range(1, count + 1)),
-                )
-        raise TooLongError(
-            "the prompt template leaves no room for notes in what the model reads",
-            hint="Shorten it, or raise ollama.max_context.",
-        )
-
-    def _rendered(self, given: dict[str, Any], usable: float) -> str | None:
-        """Return what the template makes; `None` as soon as it is much too long for the model.
-
-        A template can make any amount of text, and counting its tokens takes much longer.
-        """
-        most = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * usable)
-        pieces: list[str] = []
+        by: dict[SourceType, Items] = {source: [] for source in SourceType}
+        for item in items:
+            by[item.source].append(item)
+        notes = []
+        for item in by[SourceType.RETRIEVAL]:
+            meta = _clean(documents[rank_of(item) - 1].meta, mark)
+            meta |= {name: item.metadata[name] for name in ("title", "heading")}
+            notes.append(Document(content=item.content, meta=meta))
+        history = [
+            {"role": role_of(item), "content": item.content} for item in by[SourceType.CONVERSATION]
+        ]
+        facts = [item.content.removeprefix("- ").strip() for item in by[SourceType.MEMORY]]
         try:
-            for piece in self._builder.template.generate(given):
-                pieces.append(piece)
-                most -= len(piece)
-                if most < 0:
-                    return None
+            made = self._builder.run(query=question, documents=notes, facts=facts, history=history)
         except Exception as error:
             raise _wrong("failed", error) from error
-        return "".join(pieces)
-
-    def _history(
-        self, remembered: Sequence[ContextItem], question: str, usable: float
-    ) -> list[dict[str, str]]:
-        """Return the newest questions with their answers, as many as there is room for."""
-        if "history" not in self._builder.variables:
-            return []
-        said = [
-            {"role": role_of(item), "content": words.as_said(item.content, question)}
-            for item in _of(remembered, SourceType.CONVERSATION)
-        ]
-        starts = [n for n, one in enumerate(said) if one["role"] == "user"]
-        left, first = usable * _HISTORY, len(said)
-        for start, end in reversed([*pairwise([*starts, len(said)])]):
-            left -= sum(count_tokens(one["content"]) for one in said[start:end])
-            if left < 0:
-                break
-            first = start
-        return said[first:]
+        return str(made["prompt"])
 
 
-def _of(remembered: Sequence[ContextItem], source: SourceType) -> list[ContextItem]:
-    """Return the items of a source, oldest first."""
-    return sorted((i for i in remembered if i.source == source), key=lambda i: i.created_at)
-
-
-def _cleaned(document: Document, source: Source, mark: str) -> tuple[Document, Source, int]:
-    """Return a document and its source without prompt injections, and how much that was."""
-    shown, planted = words.clean(source, mark)
-    meta: dict[str, Any] = {}
-    for name, value in document.meta.items():
-        meta[name], count = _clean_value(value, mark)
-        planted += 0 if name in _SOURCE_NAMES else count
-    meta |= {"title": shown.title, "heading": [*shown.heading]}
-    return replace(document, content=shown.text, meta=meta), shown, planted
-
-
-def _clean_value(value: Any, mark: str) -> tuple[Any, int]:
+def _clean(value: Any, mark: str) -> Any:
     if isinstance(value, str):
-        return clean_name(value, mark)
+        return clean_name(value, mark)[0]
     if isinstance(value, list):
-        cleaned = [_clean_value(one, mark) for one in value]
-        return [one for one, _ in cleaned], sum(count for _, count in cleaned)
-    return value, 0
+        return [_clean(one, mark) for one in value]
+    if isinstance(value, dict):
+        return {name: _clean(one, mark) for name, one in value.items()}
+    return value
 
 
 def _wrong(what: str, error: Exception) -> UsageError:
-    """Return what is wrong with a template, and in which of its lines."""
-    line = getattr(error, "lineno", None)
-    for frame, number in walk_tb(error.__traceback__):
-        if frame.f_code.co_filename == "<template>":
-            line = number
-    where = f" in line {line}" if line else ""
-    why = getattr(error, "message", "") or error or type(error).__name__
     return UsageError(
-        f"the prompt template {what}{where}: {brief(str(why)).rstrip('.')}",
+        f"the prompt template {what}: {brief(str(error)).rstrip('.')}",
         hint="Its variables are query, documents, facts and history.",
     )
 
@@ -213,7 +106,7 @@ class AnswerPrompt(NotCopied):
     question: str
     began: float
     documents: list[Document]
-    built: BuiltPrompt | TemplatedPrompt | None = None
+    built: Prompt | None = None
     failure: RAGError | None = None
 
     @property
@@ -235,9 +128,9 @@ class AnswerPromptBuilder:
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
     :param document_store: where the neighbours of passages are read; without one only the passages
         themselves are shown.
-    :param template: the user's message in Jinja, in the place of the built-in one; its variables
-        are those of `rag.qa.prompt_builder`. Number the notes in it: without numbers an answer
-        can name no source, and is shown as unverified.
+    :param template: the user's message in Jinja, in the place of the built-in one; see
+        `PromptTemplate`. Number the notes in it: without numbers an answer can name no source, and
+        is shown as unverified.
     :raises UsageError: for a step that does not exist, or a template that is empty or does not
         parse.
     """
@@ -293,13 +186,12 @@ class AnswerPromptBuilder:
             prompt = AnswerPrompt(question, time.monotonic(), documents, failure=failure)
         else:
             prompt = AnswerPrompt("", time.monotonic(), [])
-        if not prompt.documents:
-            return {"prompt": prompt}
-        try:
-            before = too_long.built if too_long else None
-            prompt.built = self._built(prompt, remembered or [], before)
-        except RAGError as error:
-            prompt.failure = error
+        if prompt.documents:
+            try:
+                before = too_long.built if too_long else None
+                prompt.built = self._built(prompt, remembered or [], before)
+            except RAGError as error:
+                prompt.failure = error
         if prompt.failure or not prompt.built:
             return {"prompt": prompt}
         if stream:
@@ -307,33 +199,34 @@ class AnswerPromptBuilder:
         return {"prompt": prompt, "messages": [_message(m) for m in prompt.built.messages]}
 
     def _built(
-        self,
-        prompt: AnswerPrompt,
-        remembered: Sequence[ContextItem],
-        too_long: BuiltPrompt | TemplatedPrompt | None,
-    ) -> BuiltPrompt | TemplatedPrompt:
-        query, documents = prompt.question, prompt.documents
-        window = self._known_window or self._model_window()
-        room = window - min(self.max_tokens, window // 3)
+        self, prompt: AnswerPrompt, remembered: Sequence[ContextItem], too_long: Prompt | None
+    ) -> Prompt:
+        question, documents = prompt.question, prompt.documents
+        if not self._known_window:
+            ask = self._window_of or self._ask_for_window
+            self._known_window = ask()
+        room = self._known_window - min(self.max_tokens, self._known_window // 3)
         sources = [source_of(document) for document in documents]
-        if self._template:
-            assert not isinstance(too_long, BuiltPrompt)
-            return self._template.build(query, documents, sources, room, remembered, too_long)
-        assert not isinstance(too_long, TemplatedPrompt)
-        around = {}
-        if self.document_store and not too_long:
-            around = load_neighbours(self.document_store, documents)
-        near = {n: around[d.id] for n, d in enumerate(documents, 1) if d.id in around}
-        steps = load_steps(self.steps)
-        return build_prompt(query, sources, room, remembered, steps, too_long, near)
+        steps = [find_step(name) for name in self.steps]
+        template = self._template
+        if template is None:
+            store = None if too_long else self.document_store
+            around = load_neighbours(store, documents) if store else {}
+            return build_prompt(question, sources, room, remembered, steps, too_long, around)
 
-    def _model_window(self) -> int:
-        if self._window_of:
-            self._known_window = self._window_of()
-        else:
-            chat = chat_provider(self.config or complete())
-            self._known_window = chat.context_window(self.model)
-        return self._known_window
+        def write(items: Items) -> str:
+            return template.write(question, documents, items)
+
+        while True:
+            built = build_prompt(question, sources, room, remembered, steps, too_long, write=write)
+            if built.tokens * words.MARGIN + words.TEMPLATE_TOKENS <= room:
+                return built
+            if len(built.ranks) < 2:
+                raise no_room()
+            too_long = built
+
+    def _ask_for_window(self) -> int:
+        return chat_provider(self.config or complete()).context_window(self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

@@ -18,7 +18,6 @@ from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem, MemoryProvider
 from rag.exceptions import ModelError, QueryError, RAGError, StorageError
 from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
-from rag.qa.context_report import WindowReport
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.syntax import not_text, parse_query
 from rag.search.components.query_analyzer import check_top_k
@@ -225,22 +224,22 @@ def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
 
 
 def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
-    """Add to an answer what came before the model wrote, and took so long."""
-    timings = {"retrieval": round(seconds * 1000, 1), **response.timings, **answer.timings}
-    context = answer.context and _completed(answer.context, response, timings)
-    return replace(answer, timings=timings, context=context)
-
-
-def _completed(
-    report: WindowReport, response: SearchResponse, timings: dict[str, float]
-) -> WindowReport:
-    """Tell in the report of the prompt what came before it and after it."""
+    """Add to an answer, and to the report of its prompt, what came before the model wrote."""
     transforms = response.timings.get("transforms", 0.0)
-    search = round(max(0.0, timings["retrieval"] - transforms), 1)
-    before = {**({"transforms": transforms} if transforms else {}), "search": search}
-    return report.with_finders([result.found_by for result in response.results]).with_times(
-        before, {"generation": timings["generation"]}
-    )
+    answer.timings = {
+        "retrieval": round(seconds * 1000, 1),
+        **response.timings,
+        **answer.timings,
+    }
+    if report := answer.context:
+        for item in (*report.window, *report.overflow):
+            item.found_by = response.results[item.rank - 1].found_by if item.rank else []
+        search = round(max(0.0, answer.timings["retrieval"] - transforms), 1)
+        report.steps.insert(0, {"name": "search", "ms": search})
+        if transforms:
+            report.steps.insert(0, {"name": "transforms", "ms": transforms})
+        report.steps.append({"name": "generation", "ms": answer.timings["generation"]})
+    return answer
 
 
 def _remembered(memory: MemoryProvider | None) -> tuple[list[ContextItem], list[str]]:

@@ -11,15 +11,14 @@ from haystack.dataclasses import ChatMessage
 
 from rag.answers.agreement import Verification
 from rag.answers.notices import SOME_MODEL, notice
-from rag.answers.prompt_texts import was_cut
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.exceptions import ConnectionError, RAGError, Standing, TooLongError, UnfinishedError
 from rag.qa.answer import Answer, AnswerStream, Citation, HopelessError
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
 from rag.qa.context_report import WindowReport
 from rag.qa.extractive_answerer import Quotations
-from rag.qa.prompt import BuiltPrompt
-from rag.qa.prompt_builder import AnswerPrompt, TemplatedPrompt
+from rag.qa.prompt import Prompt
+from rag.qa.prompt_builder import AnswerPrompt
 from rag.search.results import SearchResult
 from rag.stores.base.batch import NotCopied
 
@@ -33,9 +32,9 @@ class Written(NotCopied):
 
     :param ranks: for each source that it was shown, the number (from 1) of its document.
     :param context: all that it was shown, and what it was not; `None` when it was asked nothing.
-    :param failure: why there is no answer, or not all of it.
+    :param failure: why there is no answer, or not all of it; a `HopelessError` where the program
+        ended it, since nothing of it was borne out.
     :param interrupted: Ctrl-C ended it.
-    :param stopped: the program ended it, since nothing of it was borne out.
     :param notices: what the reader should know of how it was made.
     :param began: when it was begun, by the monotonic clock.
     """
@@ -47,14 +46,22 @@ class Written(NotCopied):
     response: Response = field(default_factory=Response)
     failure: RAGError | None = None
     interrupted: bool = False
-    stopped: bool = False
     notices: list[str] = field(default_factory=list)
     began: float = 0.0
 
-    def take(self, failure: RAGError | None) -> None:
-        """Note what a generator says went wrong; that it was stopped is no failure of its own."""
-        self.stopped = isinstance(failure, HopelessError)
-        self.failure = None if self.stopped else failure
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is something to show of it."""
+        return self.verification.believed or self.verification.unverified
+
+    @property
+    def finish_reason(self) -> str:
+        """How it ended: as the model says, or `interrupted`, `stopped`, `error`."""
+        if self.interrupted:
+            return "interrupted"
+        if self.failure:
+            return "stopped" if isinstance(self.failure, HopelessError) else "error"
+        return self.response.finish_reason or ("length" if self.response.text else "")
 
 
 @component
@@ -74,64 +81,58 @@ class AnswerChecker:
         replies: list[ChatMessage] | None = None,
         stream: AnswerStream | None = None,
     ) -> dict[str, Any]:
-        """Return the verified `answer`, empty when nothing of it is borne out, and
-        what became
-        of all that the model wrote as `written`; or the prompt as `too_long`, where the server
-        found it that and a shorter one can be tried.
+        """Return the verified `answer`, empty when nothing of it is borne out, and what became of
+        all that the model wrote as `written`; or the prompt as `too_long`, where the server found
+        it that and a shorter one can be tried.
 
         :param replies: of any chat generator; without them no model was asked.
         :param stream: the listener that verified the answer as it came, if there was one.
         """
-        written = Written(began=prompt.began)
-        written.take(prompt.failure)
+        written = Written(began=prompt.began, failure=prompt.failure)
         stream = stream or AnswerStream()
         # Another's generator may give anything: what is no message is no answer.
-        replies = [reply for reply in replies or [] if isinstance(reply, ChatMessage)]
-        if replies and prompt.built:
-            if _is_too_long(replies[0]) and len(prompt.built.sources) > 1:
+        reply = next((one for one in replies or () if isinstance(one, ChatMessage)), None)
+        if reply and prompt.built:
+            if _is_too_long(reply) and len(prompt.built.sources) > 1:
                 return {"too_long": prompt}
-            self._check(written, prompt, replies[0], stream)
-        elif prompt.built:
-            self._keep(written, prompt, stream)
-        found = written.verification
-        shown = found.text if found.believed or found.unverified else ""
-        return {"answer": shown, "written": written}
+            self._check(written, prompt, prompt.built, reply, stream)
+        elif prompt.built:  # a generator failed; what it streamed before is kept
+            written.model = SOME_MODEL
+            written.ranks, written.context = prompt.built.ranks, prompt.built.report
+            if stream.heard and stream.verifier:
+                rest, written.verification = stream.verifier.end(False)
+                stream.show(rest)
+        answer = written.verification.text if written.is_shown else ""
+        return {"answer": answer, "written": written}
 
     def _check(
-        self, written: Written, prompt: AnswerPrompt, reply: ChatMessage, stream: AnswerStream
+        self,
+        written: Written,
+        prompt: AnswerPrompt,
+        built: Prompt,
+        reply: ChatMessage,
+        stream: AnswerStream,
     ) -> None:
-        built, meta = prompt.built, reply.meta
-        assert built
+        meta, question = reply.meta, prompt.question
         written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
-        written.take(meta.get(FAILURE))
+        written.failure = meta.get(FAILURE)
         written.interrupted = bool(meta.get(INTERRUPTED))
         if meta.get(NO_REASONING):
-            written.notices.append(notice(prompt.question, NO_REASONING, model=written.model))
+            written.notices.append(notice(question, NO_REASONING, model=written.model))
         if RESPONSE in meta and meta[RESPONSE] is None:
             return  # the server was not asked
-        written.response = meta.get(RESPONSE) or _response(reply)
-        written.ranks, written.context = list(built.ranks), built.report()
+        response = written.response = meta.get(RESPONSE) or _response(reply)
+        written.ranks, written.context = built.ranks, built.report
         if _is_too_long(reply):
             return
         if stream.verifier is None:
-            stream.begin(prompt.window, prompt.question, built.numbered)
+            stream.begin(prompt.window, question, built.numbered)
         assert stream.verifier
         if not stream.heard:
             stream.show(stream.verifier.feed(reply.text or ""))
-        whole = written.response.finish_reason == "stop"
-        rest, written.verification = stream.verifier.end(whole)
+        rest, written.verification = stream.verifier.end(response.finish_reason == "stop")
         stream.show(rest)
-        _note(written, prompt)
-
-    def _keep(self, written: Written, prompt: AnswerPrompt, stream: AnswerStream) -> None:
-        """Keep what a generator streamed before it failed, as far as the notes bear it out."""
-        built = prompt.built
-        assert built
-        written.model = SOME_MODEL
-        written.ranks, written.context = list(built.ranks), built.report()
-        if stream.heard and stream.verifier:
-            rest, written.verification = stream.verifier.end(False)
-            stream.show(rest)
+        written.notices += _notices(response, prompt, built)
 
 
 def _is_too_long(reply: ChatMessage) -> bool:
@@ -140,50 +141,37 @@ def _is_too_long(reply: ChatMessage) -> bool:
 
 
 def _response(reply: ChatMessage) -> Response:
-    """Return the reply of another generator than Ollama's as a response."""
+    """Return the reply of another generator than ours as a response."""
     usage = reply.meta.get("usage") or {}
-    read = usage.get("prompt_tokens")
+    tokens_read = usage.get("prompt_tokens")
     return Response(
         text=reply.text or "",
         thinking=reply.reasoning.reasoning_text if reply.reasoning else "",
         finish_reason="length" if reply.meta.get("finish_reason") in _CUT_SHORT else "stop",
-        prompt_tokens=read if isinstance(read, int) else None,
+        prompt_tokens=tokens_read if isinstance(tokens_read, int) else None,
         tokens=usage.get("completion_tokens"),
         model=str(reply.meta.get("model") or SOME_MODEL),
     )
 
 
-def _note(written: Written, prompt: AnswerPrompt) -> None:
+def _notices(response: Response, prompt: AnswerPrompt, built: Prompt) -> list[str]:
     """Say what the reader should know: that the prompt was cut, or notes left out of it."""
-    response, built = written.response, prompt.built
-    assert built
-    if was_cut(built, response.prompt_tokens, response.num_ctx):
-        written.notices.append(_cut(response, built, prompt.question))
+    shown, count = len(built.sources), len(prompt.documents) - len(built.dropped)
     values: dict[str, Any] = {"model": response.model, "tokens": response.num_ctx}
+    notices = []
+    # An old server cuts a prompt in silence where a new one refuses it: it fills the context, and
+    # one that had not been cut would have left no room to write. What was written is verified.
+    if response.num_ctx and response.prompt_tokens == response.num_ctx:
+        notices.append(notice(prompt.question, "prompt_cut", **values))
     if built.planted:
         key = "injection" if built.planted == 1 else "injections"
-        written.notices.append(notice(prompt.question, key, count=built.planted, **values))
-    for step, why in built.own.failed.items():
-        written.notices.append(notice(prompt.question, "step_failed", step=step, why=why))
-    shown, count = len(built.sources), len(prompt.documents) - len(built.own.dropped_notes)
+        notices.append(notice(prompt.question, key, count=built.planted, **values))
+    for step, why in built.report.skipped.items():
+        notices.append(notice(prompt.question, "step_failed", step=step, why=why))
     if shown < count:
         key = "few_notes" if response.num_ctx else "not_all_notes"
-        written.notices.append(notice(prompt.question, key, shown=shown, count=count, **values))
-
-
-def _cut(response: Response, built: BuiltPrompt | TemplatedPrompt, question: str) -> str:
-    """Say that the server cut the prompt in silence, and what helps.
-
-    It is no failure: what the model wrote is verified, and another answer would be another
-    minute. A prompt that is refused is made shorter and sent again.
-    """
-    read, shown = response.prompt_tokens or 0, len(built.sources)
-    values: dict[str, Any] = {"model": response.model, "read": read, "sent": built.tokens}
-    # The estimate of a dense tokenizer's prompt may be less than what was read of it.
-    cause = notice(question, "prompt_cut_of" if built.tokens > read else "prompt_cut", **values)
-    hint = notice(question, "cut_by_ollama" if response.num_ctx else "cut_by_server")
-    fewer = f" For one answer: --top-k {shown // 2}" if shown > 1 else ""
-    return f"{cause}. {hint}{fewer}"
+        notices.append(notice(prompt.question, key, shown=shown, count=count, **values))
+    return notices
 
 
 @component
@@ -201,112 +189,81 @@ class WrittenAnswerBuilder(AnswerBuilder):
 
         :param written: what became of a model's work; `None` where none is asked.
         """
-        made = AnswerBuilder.run(self, quotations)
-        if written and made["results"]:
+        outputs = AnswerBuilder.run(self, quotations)
+        if written and outputs["results"]:
             question = quotations.retrieval.query.question
-            made["answer"] = _written(written, made["answer"], made["results"], question)
-        return made
+            _add_work(outputs["answer"], written)
+            outputs["answer"] = _chosen(outputs["answer"], written, outputs["results"], question)
+        return outputs
 
 
-def _written(
-    written: Written, quotations: Answer, results: list[SearchResult], question: str
-) -> Answer:
-    """Make the answer of what a model wrote; where that is nothing, of quotations."""
-    found, model = written.verification, written.model
-    common: dict[str, Any] = _facts(written)
-    if found.unverified:
-        common["notices"].append(notice(question, "unverified", model=model))
-    if found.believed or found.unverified:
-        return _generated(written, quotations, results, common)
-    if written.interrupted:
-        return replace(_without_quotes(quotations, question), **common, partial=True, model=model)
-    if found.refused and not written.failure:
-        return replace(_without_quotes(quotations, question), **common, model=model)
-    why = _why_not(written, question)
-    common["notices"] = [*common["notices"], why]
-    if not quotations.found and _says_nothing(written):
-        common["failure"] = UnfinishedError(why)
-    if not quotations.found and common["failure"] and _was_asked(written, common["failure"]):
-        common["text"] = str(common["failure"])
-    return replace(quotations, **common)
-
-
-def _was_asked(written: Written, failure: RAGError) -> bool:
-    """Return whether a model was at work; one that cannot be reached has broken nothing off."""
-    return bool(written.response.num_ctx) or isinstance(failure, UnfinishedError)
-
-
-def _says_nothing(written: Written) -> bool:
-    """Return whether a model was asked, and its answer is empty."""
-    response = written.response
-    return bool(not written.failure and response.finish_reason and not response.text.strip())
-
-
-def _without_quotes(quotations: Answer, question: str) -> Answer:
-    text = notice(question, "not_found")
-    return replace(quotations, text=text, sources=[], confidence=0.0, found=False, quotes=[])
-
-
-def _why_not(written: Written, question: str) -> str:
-    """Say in one line why quotations stand in for a model, and what mends it."""
-    if error := written.failure:
-        why = error.as_notice()
-        return Standing(why) if isinstance(error, ConnectionError) else why
-    if not written.response.text.strip():
-        return notice(question, "no_answer", model=written.model)
-    return notice(question, "not_supported", model=written.model)
-
-
-def _facts(written: Written) -> dict[str, Any]:
-    """Return what there is to tell of a model's work, whatever became of it."""
-    response = written.response
-    reason = response.finish_reason
-    if written.interrupted:
-        reason = "interrupted"
-    elif written.failure:
-        reason = "error"
-    elif written.stopped:
-        reason = "stopped"
-    return {
-        "struck": written.verification.removed,
-        "thinking": response.thinking,
-        "finish_reason": reason or ("length" if response.text else ""),
-        "failure": written.failure,
-        "usage": {
-            "prompt_tokens": response.prompt_tokens,
-            "tokens": response.tokens,
-            "num_ctx": response.num_ctx,
-        },
-        "timings": {
-            "load": round(response.load_seconds * 1000, 1),
-            "generation": round(response.seconds * 1000, 1),
-        },
-        "context": written.context and written.context.with_cited(written.verification.order),
-        "notices": list(written.notices),
+def _add_work(answer: Answer, written: Written) -> None:
+    """Add to an answer what there is to tell of a model's work, whatever became of it."""
+    response, order = written.response, written.verification.order
+    answer.struck = written.verification.removed
+    answer.thinking = response.thinking
+    answer.finish_reason = written.finish_reason
+    answer.failure = None if answer.finish_reason == "stopped" else written.failure
+    answer.usage = {
+        "prompt_tokens": response.prompt_tokens,
+        "tokens": response.tokens,
+        "num_ctx": response.num_ctx,
     }
+    answer.timings = {
+        "load": round(response.load_seconds * 1000, 1),
+        "generation": round(response.seconds * 1000, 1),
+    }
+    answer.context = written.context
+    for item in written.context.window if written.context else ():
+        item.cited = order.index(item.number) + 1 if item.number in order else 0
+    answer.notices = [*written.notices]
 
 
-def _generated(
-    written: Written, quotations: Answer, results: list[SearchResult], common: dict[str, Any]
-) -> Answer:
-    found = written.verification
-    sources = [results[written.ranks[number - 1] - 1] for number in found.order]
+def _chosen(answer: Answer, written: Written, results: list[SearchResult], question: str) -> Answer:
+    """Return what a model wrote; where that is nothing, the quotations, and say why."""
+    verification, response, model = written.verification, written.response, written.model
+    if verification.unverified:
+        answer.notices.append(notice(question, "unverified", model=model))
+    if written.is_shown:
+        return _generated(answer, written, results)
+    if written.interrupted or (verification.refused and not answer.failure):
+        nothing: dict[str, Any] = {"sources": [], "confidence": 0.0, "found": False, "quotes": []}
+        text = notice(question, "not_found")
+        return replace(answer, text=text, model=model, partial=written.interrupted, **nothing)
+    is_empty = not response.text.strip()
+    if failure := answer.failure:
+        why = failure.as_notice()
+        why = Standing(why) if isinstance(failure, ConnectionError) else why
+    else:
+        why = notice(question, "no_answer" if is_empty else "not_supported", model=model)
+    answer.notices.append(why)
+    if not answer.found:
+        if not answer.failure and response.finish_reason and is_empty:
+            answer.failure = UnfinishedError(why)
+        # A model that cannot be reached has broken nothing off.
+        was_asked = bool(response.num_ctx) or isinstance(answer.failure, UnfinishedError)
+        answer.text = str(answer.failure) if answer.failure and was_asked else answer.text
+    return answer
+
+
+def _generated(answer: Answer, written: Written, results: list[SearchResult]) -> Answer:
+    verification = written.verification
+    sources = [results[written.ranks[number - 1] - 1] for number in verification.order]
     return replace(
-        quotations,
-        text=found.text.strip(),
+        answer,
+        text=verification.text.strip(),
         sources=sources,
         confidence=fmean(source.score for source in sources) if sources else 0.0,
         found=True,
         quotes=[],
         near=[],
         model=written.model,
-        verified=found.verified,
-        sentences=len(found.claims),
+        verified=verification.verified,
+        sentences=len(verification.claims),
         citations=[
             Citation(number, claim.text, claim.supported, claim.doubt)
-            for claim in found.claims
+            for claim in verification.claims
             for number in claim.sources
         ],
-        partial=common["finish_reason"] != "stop",
-        **common,
+        partial=answer.finish_reason != "stop",
     )
