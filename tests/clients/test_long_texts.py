@@ -14,14 +14,13 @@ from embedding_calls import batches_of
 from ollama_models import count
 from ollama_server import Model, OllamaServer
 from property_examples import examples
-from rag.clients.batch_embedder import LEAST_WINDOW, most_tokens, split, windows
+from rag.clients.batch_embedder import LEAST_WINDOW, halves, windows
 from rag.config import OllamaConfig
 from rag.text.token_estimate import count_tokens
 
 Settings = Callable[..., OllamaConfig]
 CONTEXT = 128
 MODEL = Model("small", dimension=16, context=CONTEXT)
-SHORT = [f"Holds expire after {n} minutes." for n in range(12)]
 # Three characters a token for the test server's models, five by our estimate.
 DENSE = " ".join(f"unpronounceable{n}" for n in range(30))
 LONG = " ".join(f"Rolling back{' a deploy' * (n % 5)} takes {n} minutes." for n in range(40))
@@ -55,15 +54,6 @@ def unit_mean(parts: list[str]) -> list[float]:
     return [value / hypot(*sums) for value in sums]
 
 
-@pytest.mark.parametrize("long", [DENSE, LONG, JAPANESE])
-def test_a_text_that_is_too_long_makes_no_other_computed_twice(
-    small: OllamaServer, config: OllamaConfig, long: str
-) -> None:
-    embed([*SHORT[:6], long, *SHORT[6:]], config)
-    assert set(small.computed().values()) == {1}
-    assert {len(r.inputs) for r in small.requests("/api/embed") if r.status == 400} <= {1}
-
-
 @pytest.mark.parametrize("text", [LONG, JAPANESE])
 def test_a_text_cut_into_windows_has_their_mean_by_length(config: OllamaConfig, text: str) -> None:
     parts = windows(text, count_tokens, 64 - 8)
@@ -77,7 +67,7 @@ def test_a_window_that_is_refused_is_halved_and_its_halves_count_by_their_length
     def fitting(text: str) -> list[str]:
         if count(text) <= CONTEXT - 2:
             return [text]
-        return [part for half in split(text, 2) for part in fitting(half)]
+        return [part for half in halves(text) for part in fitting(half)]
 
     text = f"{DENSE} {DENSE.upper()}"
     cut = windows(text, count_tokens, CONTEXT - 8)
@@ -100,16 +90,15 @@ TEXTS = st.one_of(st.text(LETTERS, min_size=1, max_size=600), st.text(min_size=1
 
 
 @settings(max_examples=examples(400), deadline=None)
-@given(text=TEXTS, limit=st.integers(30, 200), bound=st.sampled_from([count_tokens, most_tokens]))
-def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit, bound) -> None:
+@given(text=TEXTS, limit=st.integers(30, 200))
+def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit) -> None:
     if not text.strip():
         return
-    found = windows(text, bound, limit)
+    found = windows(text, count_tokens, limit)
     at = 0
     for window in found:
-        assert bound(window) <= limit or len(window) < 2 * LEAST_WINDOW
+        assert count_tokens(window) <= limit or len(window) < 2 * LEAST_WINDOW
         start = text.index(window, at)
         assert not text[at:start].strip()  # nothing but white space is left out
         at = start + len(window)
     assert not text[at:].strip()
-    assert found == windows(text, bound, limit)

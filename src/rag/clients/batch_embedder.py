@@ -1,34 +1,26 @@
 """Vectors of texts by servers, whatever goes wrong with some of the texts or of the servers.
 
-A request that fails is sent again, alone and after a pause. Does it still fail, a tiny request
-tells whether the server is at fault (then the run ends, with what was made kept) or the batch.
-A batch at fault is halved until what is bad in it stands alone; the rest gets its vectors.
+A request that fails is sent again after a pause. Does it still fail, a tiny request tells whether
+the server is at fault (then the others do its work, or the run ends with what was made kept) or the
+batch. That is halved until what is bad in it stands alone; the rest gets its vectors.
 
-A text that is longer than the model reads is embedded in windows, and the mean of their vectors,
-weighted by length, is its vector: the same, whatever stood beside it. A server refuses a batch for
-one text that is too long, Ollama after it has computed all the others. No tokenizer is at hand, so
-a text whose bytes, the most tokens it can have, are no more than the model reads is sent in a
-batch; one that is longer by an estimate in windows; any other alone, and in halves when it is
-refused, which costs no other text anything. A server may read less than it says, or take only so
-many texts at once: then a batch is refused once, and shorter or fewer texts go together.
+A text that is longer than the model reads, by an estimate or because the server refuses it, is
+embedded in windows, and the mean of their vectors, weighted by length, is its vector. A server may
+also take only so many texts at once: then it gets fewer.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from math import hypot, isfinite
 from operator import mul
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from rag.clients.errors import FAILURES, OF_THE_INPUT, BadVectors, Blame, Trouble
+from rag.clients.errors import FAILURES, LONGEST_WAIT, OF_THE_INPUT, BadVectors, Blame, Trouble
 from rag.clients.http_client import HttpClient
 from rag.clients.protocols import EmbeddedTexts, Vector
 from rag.exceptions import ConnectionError, QueryError, RAGError
@@ -36,10 +28,14 @@ from rag.text.token_estimate import count_tokens
 
 Measure = Callable[[str], int]
 
-# -- texts by size ---------------------------------------------------------------------
-
 MAX_TEXTS = 128  # in one batch; 1.4 MB of answer at 1,024 dimensions
 LEAST_WINDOW = 16  # characters; a model that cannot read these reads nothing
+_RESERVE = 8  # tokens that a model puts around a text, and what a count is wrong by
+_BUSY_TRIES = 7  # with pauses of 0.5, 1, 2, 4, 8 and 8 s
+_LONGEST_PAUSE = 8.0
+_LONGEST_WAIT_OF_QUERY = 2.0  # of what a server asks for
+# Better places to cut come first: paragraphs, lines, sentences, words.
+_CUTS = (r"\n\s*\n", r"\n", r"[.!?]\s+|[。！？]", r"[\s、，,;]+")
 
 
 class Batch(NamedTuple):
@@ -47,12 +43,6 @@ class Batch(NamedTuple):
 
     positions: list[int]
     texts: list[str]
-
-
-def most_tokens(text: str) -> int:
-    """Return how many tokens a text has at the most: its bytes in UTF-8. Code, tables and numbers
-    come near to it."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def pack(texts: Iterable[str], measure: Measure, batch_tokens: int) -> Iterator[Batch]:
@@ -70,150 +60,26 @@ def pack(texts: Iterable[str], measure: Measure, batch_tokens: int) -> Iterator[
         yield batch
 
 
-# Better places to cut come first: paragraphs, lines, sentences, words.
-_CUTS = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"[.!?]\s+|[。！？]", r"[\s、，,;]+")))
-
-
-def split(text: str, count: int) -> list[str]:
-    """Cut a text into about `count` parts of the same length, at the best place near each cut."""
-    parts = []
-    while count > 1 and len(text) > 1:
-        size = len(text) / count
-        at = _cut_near(text, round(size), max(1, round(size / 4)))
-        parts.append(text[:at])
-        text, count = text[at:], count - 1
-    return [part for part in (*parts, text) if part.strip()]
+def halves(text: str) -> list[str]:
+    """Cut a text in two, at the best place near its middle; what is white space is left out."""
+    middle, reach = len(text) // 2, max(1, len(text) // 8)
+    places = (
+        [match.end() for match in re.compile(cut).finditer(text, middle - reach, middle + reach)]
+        for cut in _CUTS
+    )
+    ends = next(filter(None, places), [middle])
+    at = min(ends, key=lambda end: abs(end - middle))
+    return [part for part in (text[:at], text[at:]) if part.strip()]
 
 
 def windows(text: str, measure: Measure, limit: int) -> list[str]:
-    """Cut a text that is too long into windows of about the same length, none of them too long.
+    """Cut a text into windows none of which is too long, but for those of a few characters.
 
-    Together they are the text, but for windows of white space alone.
-
-    :param limit: the most that `measure` may say of a window of more than a few characters.
+    :param limit: the most that `measure` may say of a window.
     """
-
-    def within(part: str) -> list[str]:
-        if len(part) < 2 * LEAST_WINDOW or measure(part) <= limit:
-            return [part]
-        return [piece for half in split(part, 2) for piece in within(half)]
-
-    # The tenth more is for cuts that are not where they would be in the middle.
-    parts = split(text, max(2, math.ceil(1.1 * measure(text) / limit)))
-    return [window for part in parts for window in within(part)]
-
-
-def _cut_near(text: str, target: int, slack: int) -> int:
-    target = max(1, target)
-    low, high = max(1, target - slack), min(len(text) - 1, target + slack)
-    for cut in _CUTS:
-        ends = [m.end() for m in cut.finditer(text, low, high)]
-        if ends:
-            return min(ends, key=lambda end: abs(end - target))
-    return min(target, len(text) - 1)
-
-
-# -- servers ---------------------------------------------------------------------------
-
-_FIRST_REST, _LONGEST_REST = 0.5, 30.0  # seconds out of rotation; doubled with each failure
-LONGEST_WAIT = 60.0  # seconds: a server that asks for more is not waited for
-
-
-@dataclass(eq=False)
-class _Server:
-    """One server, and how it has fared: failures since its last success, when it may be asked
-    again (on the monotonic clock), and why it is of no use for the rest of the run."""
-
-    client: HttpClient
-    busy: int = 0
-    answered: int = 0
-    strikes: int = 0
-    rests_until: float = 0.0
-    trouble: Trouble | None = None
-
-
-class ServerPool:
-    """The servers that embed; the least busy of the healthy ones is next.
-
-    A server that fails rests for a while, the longer the more often it failed. When all of them
-    rest, the one that wakes first is asked nevertheless.
-
-    :param max_in_flight: how many requests one server has at once.
-    """
-
-    def __init__(self, clients: Sequence[HttpClient], max_in_flight: int) -> None:
-        self.servers = [_Server(client) for client in clients]
-        self.max_in_flight = max_in_flight
-        self.slots = len(clients) * max_in_flight
-        self._changed = threading.Condition()
-
-    @property
-    def usable(self) -> int:
-        """How many servers may still be asked."""
-        return sum(server.trouble is None for server in self.servers)
-
-    @property
-    def all_rest(self) -> bool:
-        """Whether no server is known to be well."""
-        now = time.monotonic()
-        return all(s.trouble or s.rests_until > now for s in self.servers)
-
-    @contextmanager
-    def lease(self) -> Iterator[_Server]:
-        """Give a server for one request; waits while all are busy.
-
-        :raises RAGError: the last trouble, when none is of use any more.
-        """
-        with self._changed:
-            while (server := self._next()) is None:
-                self._changed.wait(0.5)
-            server.busy += 1
-        try:
-            yield server
-        finally:
-            with self._changed:
-                server.busy -= 1
-                self._changed.notify_all()
-
-    def _next(self) -> _Server | None:
-        usable = [server for server in self.servers if server.trouble is None]
-        if not usable:
-            raise next(s.trouble.error for s in reversed(self.servers) if s.trouble)
-        now = time.monotonic()
-        awake = [server for server in usable if server.rests_until <= now]
-        awake = awake or [min(usable, key=lambda server: server.rests_until)]
-        free = [server for server in awake if server.busy < self.max_in_flight]
-        return min(free, key=lambda s: (s.busy, s.strikes, s.answered), default=None)
-
-    def note(self, server: _Server, trouble: Trouble | None) -> None:
-        """Note how a request to a server ended; what was the input's fault does not count."""
-        with self._changed:
-            if trouble is None:
-                server.answered += 1
-                server.strikes, server.rests_until = 0, 0.0
-            elif trouble.blame not in OF_THE_INPUT:
-                if trouble.blame is Blame.SERVER:
-                    server.trouble = trouble
-                server.strikes += 1
-                rest = min(_FIRST_REST * 2 ** (server.strikes - 1), _LONGEST_REST)
-                rest = max(rest, min(trouble.wait, LONGEST_WAIT))
-                server.rests_until = time.monotonic() + rest
-
-    def close(self) -> None:
-        """Close all connections."""
-        for server in self.servers:
-            server.client.close()
-
-
-# -- vectors ---------------------------------------------------------------------------
-
-_BUSY_TRIES = 7  # with pauses of 0.5, 1, 2, 4, 8 and 8 s
-_LONGEST_PAUSE = 8.0
-_RESERVE = 8  # tokens that a model puts around a text, and what a count is wrong by
-_LONGEST_WAIT_OF_QUERY = 2.0  # of what a server asks for
-# What a model reads of a text at least, if it says that it can read so much: Ollama's own `num_ctx`
-# and `num_batch`, which count where the model sets none, were never less.
-_LEAST_CONTEXT = 2048
+    if len(text) < 2 * LEAST_WINDOW or measure(text) <= limit:
+        return [text]
+    return [window for half in halves(text) for window in windows(half, measure, limit)]
 
 
 def usable(given: Sequence[Any], count: int, dimension: int = 0) -> list[Vector | None]:
@@ -253,26 +119,25 @@ def mean(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector | None:
     return [number / norm for number in middle] if norm else None
 
 
-# The vectors of what a text was embedded in, in its order, and how many characters each is of; or
-# why there are none.
+# The vectors of what a text was embedded in, and how many characters each is of; or why there are
+# none.
 _Pieces = list[tuple[Vector, int]] | RAGError
 
 
 class BatchEmbedder:
-    """Embed batches, from several threads at once.
+    """Embed batches by one server, from several threads at once.
 
-    :param prefix: put before every text, and before each part of one.
+    :param prefix: put before every text, and before each window of one.
     :param dimension: the length every vector must have; 0 takes that of the first.
-    :param limit: the most tokens the model reads, where known: longer texts are cut before
-        they are sent, not after they are refused. Where it is 0, all texts are taken for short
-        until one is refused.
+    :param limit: the most tokens the model reads; 0 if not known.
     :param backoff: seconds before the second try; doubled with each.
+    :param seconds: the longest that a request may take; `None` for the configured time.
     :param patient: `False` raises whatever goes wrong instead of finding out what it was.
     """
 
     def __init__(
         self,
-        pool: ServerPool,
+        client: HttpClient,
         *,
         prefix: str = "",
         dimension: int = 0,
@@ -283,15 +148,12 @@ class BatchEmbedder:
         seconds: float | None = None,
         patient: bool = True,
     ) -> None:
-        self.pool, self.prefix = pool, prefix
+        self.client, self.prefix = client, prefix
         self.dimension, self.measure = dimension, measure
         self.limit = max(limit - measure(prefix) - _RESERVE, 1) if limit else 0
-        around = most_tokens(prefix) + _RESERVE
-        self._sure: float = min(limit, _LEAST_CONTEXT) - around if limit else math.inf
         self.retries, self.backoff = retries, backoff
         self.seconds, self.patient = seconds, patient
         self._most_texts = MAX_TEXTS
-        self._longest_wait = LONGEST_WAIT if patient else _LONGEST_WAIT_OF_QUERY
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -301,60 +163,23 @@ class BatchEmbedder:
     def embed(self, texts: Sequence[str]) -> list[Vector | RAGError]:
         """Return a vector for each text, or why it has none.
 
-        :raises ConnectionError: when the servers are at fault, not the texts.
+        :raises ConnectionError: when the server is at fault, not the texts.
         """
-        outcomes: dict[int, _Pieces] = {}
-        ordinary = []
-        for position, text in enumerate(texts):
-            if not text.strip():
-                outcomes[position] = QueryError("there is no text to embed")
-            elif self.limit and self.measure(text) > self.limit:
-                outcomes[position] = self._joined(windows(text, self.measure, self.limit))
-            else:
-                ordinary.append(position)
-        pieces = self._by_length([texts[position] for position in ordinary])
-        outcomes.update(zip(ordinary, pieces, strict=True))
-        return [_vector_of(outcomes[position]) for position in range(len(texts))]
+        parts = [self._cut(text) for text in texts]
+        pieces = iter(self._embed([*chain.from_iterable(parts)]))
+        return [_joined([*islice(pieces, len(group))]) for group in parts]
 
-    def embed_query(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors of a query and of what else to search for, in one request; see
-        `rag.clients.protocols.EmbeddingProvider`."""
-        try:
-            first, *others = self.embed(texts)
-        except ConnectionError:
-            if len(texts) == 1:
-                raise
-            # One of the others may have broken it; the query can do without them.
-            first, others = self.embed(texts[:1])[0], [QueryError("")] * (len(texts) - 1)
-        if isinstance(first, RAGError):
-            raise first
-        return [first, *(None if isinstance(other, RAGError) else other for other in others)]
+    def _cut(self, text: str) -> list[str]:
+        if not text.strip():
+            return []
+        return windows(text, self.measure, self.limit) if self.limit else [text]
 
-    def _by_length(self, texts: list[str]) -> list[_Pieces]:
-        """Embed those that are surely short in a batch, and each of the others alone."""
-        short = [at for at, text in enumerate(texts) if most_tokens(text) <= self._sure]
-        pieces = dict(zip(short, self._embed([texts[at] for at in short]), strict=True))
-        for at, text in enumerate(texts):
-            if at not in pieces:
-                [pieces[at]] = self._embed([text])
-        return [pieces[at] for at in range(len(texts))]
-
-    def _joined(self, parts: list[str]) -> _Pieces:
-        """Embed the parts of one text."""
-        joined: list[tuple[Vector, int]] = []
-        for pieces in self._by_length(parts):
-            if isinstance(pieces, RAGError):
-                return pieces
-            joined += pieces
-        return joined
-
-    def _embed(self, texts: list[str], *, again: bool = True) -> list[_Pieces]:
+    def _embed(self, texts: list[str], again: bool = True) -> list[_Pieces]:
         if not texts:
             return []
         if len(texts) > self._most_texts:
-            return self._parts(texts, self._most_texts, again)
-        tries = self.retries + 1 if again or len(texts) == 1 else 1
-        result = self._request(texts, tries)
+            return self._parted(texts, self._most_texts, again)
+        result = self._request(texts, self.retries + 1 if again or len(texts) == 1 else 1)
         if isinstance(result, list):
             # What is no vector in an answer that is otherwise right is asked for once more.
             return [
@@ -363,128 +188,153 @@ class BatchEmbedder:
             ]
         if len(texts) == 1:
             if result.blame is Blame.LENGTH and len(texts[0]) >= 2 * LEAST_WINDOW:
-                return [self._joined(split(texts[0], 2))]
-            self._check_servers(result)  # the text is at fault, unless the server is
+                return [_flat(self._embed(halves(texts[0])))]
+            self._check_server(result)  # the text is at fault, unless the server is
             return [result.error]
         if result.blame is Blame.COUNT:
             self._most_texts = min(self._most_texts, len(texts) // 2)
-            return self._embed(texts, again=again)
-        if result.blame is Blame.LENGTH:
-            self._sure = min(self._sure, max(map(most_tokens, texts)) // 2)
-            return [pieces for text in texts for pieces in self._embed([text])]
-        return self._parts(texts, len(texts) // 2, again=False)
+        return self._parted(texts, len(texts) // 2, again=False)
 
-    def _parts(self, texts: list[str], at: int, again: bool) -> list[_Pieces]:
-        return self._embed(texts[:at], again=again) + self._embed(texts[at:], again=again)
+    def _parted(self, texts: list[str], at: int, again: bool) -> list[_Pieces]:
+        return self._embed(texts[:at], again) + self._embed(texts[at:], again)
 
     def _request(self, texts: list[str], tries: int) -> list[Vector | None] | Trouble:
-        """Return the vectors, or why there are none although the servers are well."""
-        tries = max(tries, self.pool.usable)
-        trouble, attempt = None, 0
-        while attempt < tries:
-            if trouble and self.pool.all_rest:
-                self._pause(attempt, trouble)
+        """Return the vectors, or why there are none although the server is well."""
+        attempt = 0
+        while True:
             result = self._ask(texts)
-            if not isinstance(result, Trouble):
+            if not isinstance(result, Trouble) or result.blame in OF_THE_INPUT:
                 return result
-            trouble = result
-            if trouble.blame in (*OF_THE_INPUT, Blame.SLOW):
-                break
-            if trouble.wait > self._longest_wait:
-                raise trouble.error
-            if trouble.blame is Blame.BUSY and self.patient:
-                tries = max(tries, _BUSY_TRIES)
+            longest_wait = LONGEST_WAIT if self.patient else _LONGEST_WAIT_OF_QUERY
+            if result.blame is Blame.SERVER or result.wait > longest_wait:
+                raise result.error
+            is_busy = result.blame is Blame.BUSY and self.patient
             attempt += 1
-        assert trouble
-        if trouble.blame not in OF_THE_INPUT:
-            self._check_servers(trouble)
-        return trouble
+            if result.blame is Blame.SLOW or attempt >= (_BUSY_TRIES if is_busy else tries):
+                self._check_server(result)
+                return result
+            pause = min(self.backoff * 2 ** (attempt - 1), _LONGEST_PAUSE)
+            self._stopped.wait(max(pause, result.wait))
 
-    def _check_servers(self, trouble: Trouble) -> None:
-        """Raise what is wrong when no server manages even a single letter."""
-        for _ in range(self.pool.usable if self.patient else 0):
-            result = self._ask(["a"])
-            if not isinstance(result, Trouble):
-                return
-            trouble = result
-        raise trouble.error
+    def _check_server(self, trouble: Trouble) -> None:
+        """Raise what is wrong when the server does not manage even a single letter."""
+        result = self._ask(["a"]) if self.patient else trouble
+        if isinstance(result, Trouble):
+            raise result.error
 
     def _ask(self, texts: list[str]) -> list[Vector | None] | Trouble:
-        with self.pool.lease() as server:
-            if self._stopped.is_set():
-                raise QueryError("stopped")
-            try:
-                given = server.client.vectors([self.prefix + text for text in texts], self.seconds)
-                vectors = usable(given, len(texts), self.dimension)
-            except FAILURES as error:
-                trouble = server.client.explain(error)
-                self.pool.note(server, trouble)
-                return trouble
-            self.pool.note(server, None)
+        if self._stopped.is_set():
+            raise QueryError("stopped")
+        try:
+            given = self.client.vectors([self.prefix + text for text in texts], self.seconds)
+            vectors = usable(given, len(texts), self.dimension)
+        except FAILURES as error:
+            return self.client.explain(error)
         self.dimension = self.dimension or len(next(filter(None, vectors)))
         return vectors
 
-    def _pause(self, attempt: int, trouble: Trouble) -> None:
-        longest = _LONGEST_PAUSE if trouble.blame is Blame.BUSY else self.backoff * 4
-        pause = min(self.backoff * 2 ** max(attempt - 1, 0), longest)
-        self._stopped.wait(max(pause, trouble.wait))
+
+def _flat(pieces: Iterable[_Pieces]) -> _Pieces:
+    flat: list[tuple[Vector, int]] = []
+    for piece in pieces:
+        if isinstance(piece, RAGError):
+            return piece
+        flat += piece
+    return flat
 
 
-def _vector_of(pieces: _Pieces) -> Vector | RAGError:
+def _joined(windows: list[_Pieces]) -> Vector | RAGError:
     """Return the one vector of a text; of one that was not cut as it came."""
+    pieces = _flat(windows)
     if isinstance(pieces, RAGError):
         return pieces
-    vectors = [vector for vector, _ in pieces]
-    if len(vectors) == 1:
-        return vectors[0]
-    middle = mean(vectors, [length for _, length in pieces])
-    return middle or QueryError("the windows of the text have no common vector")
+    if len(pieces) == 1:
+        return pieces[0][0]
+    if not pieces:
+        return QueryError("there is no text to embed")
+    vectors, lengths = zip(*pieces, strict=True)
+    return mean(vectors, lengths) or QueryError("the windows of the text have no common vector")
+
+
+def embed_query(embedders: Iterable[BatchEmbedder], texts: Sequence[str]) -> list[Vector | None]:
+    """Return the vectors of a query and of what else to search for, in one request, by the first
+    server that does it; see `rag.clients.protocols.EmbeddingProvider`."""
+    failure: ConnectionError | None = None
+    for embedder in embedders:
+        try:
+            vectors = _with_variants(embedder, texts)
+        except ConnectionError as error:
+            failure = error
+            continue
+        if isinstance(vectors[0], RAGError):
+            raise vectors[0]
+        return [None if isinstance(vector, RAGError) else vector for vector in vectors]
+    assert failure
+    raise failure
+
+
+def _with_variants(embedder: BatchEmbedder, texts: Sequence[str]) -> list[Vector | RAGError]:
+    try:
+        return embedder.embed(texts)
+    except ConnectionError:
+        if len(texts) == 1:
+            raise
+    # One of the others may have broken it; the query can do without them.
+    return [*embedder.embed(texts[:1]), *(QueryError("") for _ in texts[1:])]
 
 
 def embed_in_batches(
-    texts: Iterable[str], embedder: BatchEmbedder, batch_tokens: int
+    texts: Iterable[str], embedders: Sequence[BatchEmbedder], batch_tokens: int, in_flight: int
 ) -> Generator[EmbeddedTexts, None, None]:
-    """Embed texts, as many requests at once as the embedder's servers have slots.
+    """Embed texts by several servers; a server that fails is left out as long as there are others.
 
     Texts are taken as they are needed, in the caller's thread, and batches come in the order
     they are done, so memory holds a few batches however many texts there are. Closing the
-    iterator, or Ctrl-C, abandons what is under way at once; connections are closed then. The
-    threads are daemons, so that Ctrl-C waits for no server.
+    iterator, or Ctrl-C, abandons what is under way at once. The threads are daemons, so that Ctrl-C
+    waits for no server.
 
     :param batch_tokens: how much one request holds.
+    :param in_flight: how many requests a server has at once.
     :raises ConnectionError: when no server does its work; what came before stays valid.
     """
-    batches, count = pack(texts, embedder.measure, batch_tokens), embedder.pool.slots
+    batches = pack(texts, embedders[0].measure, batch_tokens)
     to_do: SimpleQueue[Batch | None] = SimpleQueue()
-    done: SimpleQueue[EmbeddedTexts | BaseException] = SimpleQueue()
+    done: SimpleQueue[tuple[Batch, EmbeddedTexts | BaseException]] = SimpleQueue()
 
-    def work() -> None:
+    def work(embedder: BatchEmbedder) -> None:
         while (batch := to_do.get()) is not None:
             try:
                 outcomes = dict(zip(batch.positions, embedder.embed(batch.texts), strict=True))
-                vectors = [(at, v) for at, v in outcomes.items() if not isinstance(v, RAGError)]
-                failures = [(at, str(e)) for at, e in outcomes.items() if isinstance(e, RAGError)]
-                done.put(EmbeddedTexts(vectors, failures))
             except BaseException as error:
-                done.put(error)
+                done.put((batch, error))
+                return
+            vectors = [(at, v) for at, v in outcomes.items() if not isinstance(v, RAGError)]
+            failures = [(at, str(e)) for at, e in outcomes.items() if isinstance(e, RAGError)]
+            done.put((batch, EmbeddedTexts(vectors, failures)))
 
-    for _ in range(count):
-        threading.Thread(target=work, name="rag-embed", daemon=True).start()
-    waiting = 0
+    workers = [embedder for embedder in embedders for _ in range(in_flight)]
+    for embedder in workers:
+        threading.Thread(target=work, args=(embedder,), name="rag-embed", daemon=True).start()
+    waiting, at_work = 0, len(workers)
     try:
         while True:
-            for batch in islice(batches, 2 * count - waiting):
+            for batch in islice(batches, max(0, 2 * at_work - waiting)):
                 to_do.put(batch)
                 waiting += 1
             if not waiting:
                 return
-            result = done.get()
-            waiting -= 1
+            batch, result = done.get()
             if isinstance(result, BaseException):
-                raise result
+                at_work -= 1
+                if not at_work or not isinstance(result, RAGError):
+                    raise result
+                to_do.put(batch)
+                continue
+            waiting -= 1
             yield result
     finally:
-        embedder.stop()
-        for _ in range(count):
+        for embedder in embedders:
+            embedder.stop()
+            embedder.client.close()
+        for _ in workers:
             to_do.put(None)
-        embedder.pool.close()

@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from rag.clients.batch_embedder import LONGEST_WAIT
-from rag.clients.errors import FAILURES, Blame
+from rag.clients.errors import FAILURES, LONGEST_WAIT, Blame
 from rag.clients.http_client import Delta, End, HttpClient
 from rag.clients.models import ModelInfo
 from rag.clients.ollama_api import OllamaClient, ollama_settings

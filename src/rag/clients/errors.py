@@ -32,6 +32,7 @@ _NO_MODEL = re.compile(
 _NO_SUCH_PATH = re.compile(r"unexpected endpoint|unknown (route|endpoint|path)", re.IGNORECASE)
 _CANNOT = re.compile(r"(does|do) not support|not supported", re.IGNORECASE)
 _BUSY = (408, 425, 429, 503)
+LONGEST_WAIT = 60.0  # seconds: a server that asks for more is not waited for
 _MOST_READ = 2000  # characters of an error that are looked at
 
 

@@ -162,7 +162,7 @@ class _Embeddings(_Servers):
     section = "embedding"
     runtime: ClassVar[str] = ""
     backoff: ClassVar[float] = 0.5  # seconds before a failed request is sent again
-    _queries: BatchEmbedder | None = field(default=None, init=False)
+    _queries: list[BatchEmbedder] = field(default_factory=list, init=False)
     _queries_dimension: int = field(default=0, init=False)
 
     @property
@@ -242,20 +242,23 @@ class _Embeddings(_Servers):
         return answers
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
-        if self._queries is not None and self._queries_dimension != dimension:
+        from rag.clients.batch_embedder import embed_query
+
+        limits = self.config.ollama
+        if self._queries_dimension != dimension:
             self.close()
-        if self._queries is None:
-            limits, self._queries_dimension = self.config.ollama, dimension
-            # A query is not worth waiting for: it is sent once more, or to the next server.
-            self._queries = self._batch_embedder(
-                limits.query_timeout,
+        if not self._queries:
+            self._queries_dimension = dimension
+            # A query is not worth waiting for.
+            self._queries = self._embedders(
+                seconds=limits.query_timeout,
                 prefix=chosen_traits(self.model, limits).query_prefix,
                 dimension=dimension,
                 retries=min(limits.retries, 1),
                 backoff=0.1,
                 patient=False,
             )
-        return self._queries.embed_query(texts)
+        return embed_query(self._queries, texts)
 
     def embed_documents(
         self,
@@ -269,8 +272,7 @@ class _Embeddings(_Servers):
         from rag.text.token_estimate import count_tokens
 
         limits = self.config.ollama
-        embedder = self._batch_embedder(
-            None,
+        embedders = self._embedders(
             prefix=self.document_prefix,
             dimension=dimension,
             limit=limit,
@@ -279,25 +281,26 @@ class _Embeddings(_Servers):
             backoff=self.backoff,
             patient=patient,
         )
-        yield from embed_in_batches(texts, embedder, limits.batch_tokens)
+        yield from embed_in_batches(texts, embedders, limits.batch_tokens, limits.max_in_flight)
 
-    def _batch_embedder(self, seconds: float | None, **options: Any) -> BatchEmbedder:
-        """Return an embedder over all servers, none of which is asked yet.
+    def _embedders(self, seconds: float | None = None, **options: Any) -> list[BatchEmbedder]:
+        """Return an embedder for each server, none of which is asked yet.
 
         :param seconds: the longest that a request may take; without it `ollama.request_timeout`.
         """
-        from rag.clients.batch_embedder import BatchEmbedder, ServerPool
+        from rag.clients.batch_embedder import BatchEmbedder
         from rag.clients.chat_model import connect
 
         self.endpoints[0].check()
-        limits = self.config.ollama
-        clients = [connect(server, limits, seconds) for server in self.endpoints]
-        return BatchEmbedder(ServerPool(clients, limits.max_in_flight), seconds=seconds, **options)
+        return [
+            BatchEmbedder(connect(server, self.config.ollama, seconds), seconds=seconds, **options)
+            for server in self.endpoints
+        ]
 
     def close(self) -> None:
-        if self._queries is not None:
-            self._queries.pool.close()
-            self._queries = None
+        for embedder in self._queries:
+            embedder.client.close()
+        self._queries = []
 
 
 class _Chat(_Servers):
