@@ -126,7 +126,7 @@ def test_reasoning_is_found_wherever_the_stream_is_cut(
 ) -> None:
     splitter = ThinkSplitter()
     parts = [splitter.feed(said[at : at + size]) for at in range(0, len(said), size)]
-    parts.append(splitter.end())
+    parts.append(splitter.feed("", is_end=True))
     assert ("".join(a for a, _ in parts), "".join(t for _, t in parts)) == (answer, thought)
 
 

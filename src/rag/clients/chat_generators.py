@@ -98,13 +98,14 @@ class _ChatGenerator:
         """
         options = {**self.generation_kwargs, **(generation_kwargs or {})}
         most = int(options.get("num_predict") or 0)
+        texts = [("user", messages)] if isinstance(messages, str) else [*map(_plain, messages)]
         think, answering, meta = bool(self.think), None, dict[str, Any]()
         try:
             think = think and "thinking" in (self.chat.info.capabilities or ("thinking",))
             if most:
-                options["num_predict"] = answer_length(most, self.chat.window, messages, think)
+                options["num_predict"] = self._answer_length(most, texts, think)
             answering = self.chat.stream(
-                messages if isinstance(messages, str) else [*map(_plain, messages)],
+                [{"role": role, "content": text} for role, text in texts],
                 format=response_format or self.response_format,
                 think=think,
                 options=options,
@@ -119,11 +120,19 @@ class _ChatGenerator:
             if not getattr(streaming_callback, "keeps_partial", False):
                 raise
             meta[INTERRUPTED] = True
-        response = answering.response if answering else Response(model=self._model_name())
         if self.keeps_failures:
-            meta[RESPONSE] = response if answering else None
+            meta[RESPONSE] = answering and answering.response
             meta[NO_REASONING] = bool(self.think) and not think
-        return {"replies": [message_of(response, **meta)]}
+        if answering:
+            response = answering.response
+        else:  # the model that was to answer, as far as it is known
+            name = self._chat.client.endpoint.model if self._chat else self.model
+            response = Response(model="" if name == AUTO else name)
+        usage = {"prompt_tokens": response.prompt_tokens, "completion_tokens": response.tokens}
+        meta |= {"model": response.model, "finish_reason": response.finish_reason}
+        meta |= {"num_ctx": response.num_ctx, "usage": usage}
+        thinking = response.thinking or None
+        return {"replies": [ChatMessage.from_assistant(response.text, meta, reasoning=thinking)]}
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
@@ -166,10 +175,13 @@ class _ChatGenerator:
                 if 0 < most < size:
                     return
 
-    def _model_name(self) -> str:
-        """Return the name of the model that was to answer, as far as it is known."""
-        name = self._chat.client.endpoint.model if self._chat else self.model
-        return "" if name == AUTO else name
+    def _answer_length(self, most: int, texts: Sequence[tuple[str, str]], think: bool) -> int:
+        """Return how many tokens an answer may have: a model with a small window writes at most a
+        third of that. Reasoning is part of what a model writes: it gets all the room there is."""
+        window = self.chat.window
+        reserve = min(most, window // 3)
+        room = window - sum(count_tokens(text) for _, text in texts)
+        return max(reserve, room) if think else reserve
 
     def close(self) -> None:
         """Close the connection; `run` opens it again."""
@@ -204,39 +216,5 @@ class OpenAIGenerator(_ChatGenerator):
     api = OPENAI
 
 
-def _plain(message: ChatMessage) -> dict[str, str]:
-    return {"role": message.role.value, "content": message.text or ""}
-
-
-def message_of(response: Response, /, **meta: Any) -> ChatMessage:
-    """Return an answer as a message.
-
-    :param meta: what its meta holds besides.
-    """
-    usage = {"prompt_tokens": response.prompt_tokens, "completion_tokens": response.tokens}
-    return ChatMessage.from_assistant(
-        response.text,
-        meta={
-            "model": response.model,
-            "finish_reason": response.finish_reason,
-            "num_ctx": response.num_ctx,
-            "usage": usage,
-            **meta,
-        },
-        reasoning=response.thinking or None,
-    )
-
-
-def answer_length(
-    most: int, window: int, messages: Sequence[ChatMessage] | str, think: bool
-) -> int:
-    """Return how many tokens an answer may have: a model with a small window writes at most a
-    third of that.
-
-    Reasoning is part of what a model writes: it gets all the room there is.
-    """
-    reserve = min(most, window // 3)
-    if not think:
-        return reserve
-    texts = [messages] if isinstance(messages, str) else [m.text or "" for m in messages]
-    return max(reserve, window - sum(map(count_tokens, texts)))
+def _plain(message: ChatMessage) -> tuple[str, str]:
+    return message.role.value, message.text or ""

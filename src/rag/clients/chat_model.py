@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -35,38 +34,33 @@ class ThinkSplitter:
         self._held = ""
         self._state = "start"
 
-    def feed(self, text: str) -> tuple[str, str]:
+    def feed(self, text: str, is_end: bool = False) -> tuple[str, str]:
         """Return what is now certain to be answer, and what is certain to be reasoning."""
-        if self._state == "answer":
-            return text, ""
-        self._held += text
+        held, thought = self._held + text, ""
         if self._state == "start":
-            begun = self._held.lstrip()
-            if _OPEN.startswith(begun[: len(_OPEN)]) and len(begun) < len(_OPEN):
+            begun = held.lstrip()
+            if begun.startswith(_OPEN):
+                self._state, held = "thinking", begun[len(_OPEN) :]
+            elif is_end or not _OPEN.startswith(begun):
+                self._state = "answer"
+            else:
+                self._held = held
                 return "", ""
-            if not begun.startswith(_OPEN):
-                return self._all("answer"), ""
-            self._state, self._held = "thinking", begun[len(_OPEN) :]
-        thought, mark, rest = self._held.partition(_CLOSE)
-        if self._state == "gap" or mark:
-            if self._state == "gap":
-                thought, rest = "", self._held
-            # The blank lines between reasoning and answer are left out.
-            self._state, self._held = "gap", rest.lstrip()
-            return (self._all("answer") if self._held else ""), thought
-        keep = next((n for n in range(len(_CLOSE) - 1, 0, -1) if thought.endswith(_CLOSE[:n])), 0)
-        self._held = thought[len(thought) - keep :]
-        return "", thought[: len(thought) - keep]
-
-    def end(self) -> tuple[str, str]:
-        """Return what was held back until now."""
-        is_thought = self._state == "thinking"
-        held = self._all(self._state)
-        return ("", held) if is_thought else (held, "")
-
-    def _all(self, state: str) -> str:
-        held, self._held, self._state = self._held, "", state
-        return held
+        if self._state == "thinking":
+            thought, mark, rest = held.partition(_CLOSE)
+            if mark:
+                self._state, held = "gap", rest
+            else:
+                sizes = range(0 if is_end else len(_CLOSE) - 1, 0, -1)
+                kept = next((n for n in sizes if held.endswith(_CLOSE[:n])), 0)
+                cut = len(held) - kept
+                self._held = held[cut:]
+                return "", held[:cut]
+        if self._state == "gap":  # the blank lines between reasoning and answer are left out
+            held = held.lstrip()
+            self._state = "answer" if held else "gap"
+        self._held = ""
+        return held, thought
 
 
 def connect(
@@ -159,48 +153,51 @@ class Answering:
         self, chat: ChatModel, body: Mapping[str, Any], response: Response, seconds: float
     ) -> None:
         self.response = response
-        self._chat, self._body, self._seconds = chat, body, seconds
+        self._chat, self._body = chat, body
         self._started = time.monotonic()
-        self._text: list[str] = []
-        self._thinking: list[str] = []
+        self._until = self._started + seconds
 
     def __iter__(self) -> Generator[Delta, None, None]:
-        splitter, client = ThinkSplitter(), self._chat.client
+        response, client = self.response, self._chat.client
         try:
-            with closing(self._events()) as events, closing(client.pieces(events)) as pieces:
-                for piece in pieces:
-                    if isinstance(piece, End):
-                        yield from self._note(*splitter.end())
-                        self.response = replace(self.response, **piece._asdict())
-                        return
-                    text, thinking = splitter.feed(piece.text)
-                    yield from self._note(text, piece.thinking + thinking)
-            yield from self._note(*splitter.end())
-            raise self._broken("ended without saying that it is complete")
-        except UnfinishedError:
-            raise
+            with closing(self._deltas()) as deltas:
+                for delta in deltas:
+                    response.text += delta.text
+                    response.thinking += delta.thinking
+                    if any(delta):
+                        yield delta
         except FAILURES as error:
-            trouble = client.explain(error, self.response.model)
+            trouble = client.explain(error, response.model)
             if trouble.blame is Blame.LENGTH:
                 raise self._too_long(trouble.error) from error
-            if not (self._text or self._thinking):
+            if not (response.text or response.thinking):
                 raise trouble.error  # noqa: B904 - it has its cause
             raise self._broken(str(trouble.error), trouble.error.hint) from error
+        else:
+            if not response.finish_reason:
+                raise self._broken("ended without saying that it is complete")
         finally:
-            self.response = replace(
-                self.response,
-                text="".join(self._text),
-                thinking="".join(self._thinking),
-                seconds=time.monotonic() - self._started,
-            )
+            response.seconds = time.monotonic() - self._started
+
+    def _deltas(self) -> Generator[Delta, None, None]:
+        """Yield the pieces of the answer; what the server says at its end goes into `response`."""
+        splitter, client = ThinkSplitter(), self._chat.client
+        with closing(self._events()) as events, closing(client.pieces(events)) as pieces:
+            for piece in pieces:
+                if isinstance(piece, End):
+                    vars(self.response).update(piece._asdict())
+                    break
+                text, thinking = splitter.feed(piece.text)
+                yield Delta(text, piece.thinking + thinking)
+            yield Delta(*splitter.feed("", is_end=True))
 
     def _events(self) -> Generator[dict[str, Any], None, None]:
         """Yield what the server streams; a request that fails before that is sent again."""
-        client, until = self._chat.client, self._started + self._seconds
-        for attempt in range(self._chat.limits.retries + 1):
+        client, retries = self._chat.client, self._chat.limits.retries
+        for attempt in range(retries + 1):
             is_begun = False
             try:
-                left = until - time.monotonic()
+                left = self._until - time.monotonic()
                 for event in client.stream(client.chat_path, self._body, left):
                     is_begun = True
                     yield event
@@ -208,18 +205,11 @@ class Answering:
             except FAILURES as error:
                 trouble = client.explain(error)
                 pause = max(self._chat.backoff * 2**attempt, trouble.wait)
-                is_late = time.monotonic() + pause >= until or pause > LONGEST_WAIT
-                is_last = attempt == self._chat.limits.retries
+                is_late = pause > min(LONGEST_WAIT, self._until - time.monotonic())
                 may_pass = trouble.blame in (Blame.BUSY, Blame.UNCLEAR)
-                if is_begun or is_late or is_last or not may_pass:
+                if is_begun or is_late or attempt == retries or not may_pass:
                     raise
             time.sleep(pause)
-
-    def _note(self, text: str, thinking: str) -> Iterator[Delta]:
-        if text or thinking:
-            self._text.append(text)
-            self._thinking.append(thinking)
-            yield Delta(text, thinking)
 
     def _too_long(self, error: RAGError) -> TooLongError:
         response, client = self.response, self._chat.client
@@ -232,13 +222,13 @@ class Answering:
         )
 
     def _broken(self, why: str, hint: str = "") -> UnfinishedError:
-        log = self._chat.client.endpoint.log
+        response, log = self.response, self._chat.client.endpoint.log
         return UnfinishedError(
-            f"the answer of {self.response.model} broke off",
-            self.response.server,
+            f"the answer of {response.model} broke off",
+            response.server,
             details=why,
             hint=hint or f"Ask again. {log} if it happens again.",
-            partial="".join(self._text),
+            partial=response.text,
         )
 
 

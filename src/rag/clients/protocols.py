@@ -230,11 +230,12 @@ FAILURE, INTERRUPTED, RESPONSE = "failure", "interrupted", "response"
 NO_REASONING = "no_reasoning"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Response:
-    """An answer, and what it took.
+    """An answer, as far as it has arrived, and what it took.
 
-    :param finish_reason: `stop`; `length` when it reached its limit and lacks its end.
+    :param finish_reason: `stop`; `length` when it reached its limit and lacks its end; empty when
+        it broke off.
     :param prompt_tokens: how many tokens of the prompt the model read; `None` if not told.
     :param tokens: how many it wrote.
     :param num_ctx: how many it was given for both together; 0 if not told.
