@@ -14,7 +14,8 @@ import pytest
 from embedding_calls import embed
 from ollama_server import OllamaServer, refused
 from rag.clients import generate_response, get_embedding
-from rag.clients.ollama_api import Connection, check_connection, check_servers
+from rag.clients.connections import check_connection, check_servers
+from rag.clients.protocols import ServerView
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
 from rag.support.http_transport import is_loopback, proxy_for
@@ -114,7 +115,7 @@ def test_a_server_of_another_kind_is_not_reachable(server: OllamaServer, kind: s
 @rows("url", ["", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x"])
 def test_what_is_no_address_is_a_configuration_error(url: str) -> None:
     found = check_connection(url)
-    assert isinstance(found, Connection) and isinstance(found.error, ConfigError)
+    assert isinstance(found, ServerView) and isinstance(found.error, ConfigError)
 
 
 # -- nothing else is contacted ---------------------------------------------------------

@@ -24,7 +24,7 @@ from rag.clients.protocols import (
     EmbeddedTexts,
     EmbeddingIdentity,
     EmbeddingProvider,
-    ModelView,
+    ModelInfo,
     ServerView,
 )
 from rag.config import (
@@ -114,7 +114,7 @@ class Letters:
 
     def survey(self) -> list[ServerView]:
         """Tell of one model in this process."""
-        model = ModelView(self.model, "d" * 64, self.limit, 2)
+        model = ModelInfo(self.model, "d" * 64, self.limit, 2)
         return [ServerView("letters", "this process", "1.0", (self.model,), embedding=model)]
 
     def at(self, server: str, seconds: float) -> Letters:

@@ -44,7 +44,6 @@ class Hanging:
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
     monkeypatch.setattr(servers, "_SECONDS", 0.2)
-    monkeypatch.setattr(servers, "_SECONDS_MORE", 0.1)
     server = Hanging()
     yield server
     server.close()

@@ -28,7 +28,7 @@ from rag.app.program_start import BARE, program_start
 from rag.app.service import how_often, read_service
 from rag.app.watch_state import read_watcher
 from rag.clients.factory import chat_provider, embedding_provider, resolved
-from rag.clients.protocols import ModelProvider, ModelView, ServerView
+from rag.clients.protocols import ModelInfo, ModelProvider, ServerView
 from rag.config import RAGConfig, StoreConfig, settings, unknown_in_environment
 from rag.exceptions import (
     LIST_SETTINGS,
@@ -448,11 +448,11 @@ def check_servers(examination: Examination) -> Iterator[CheckResult]:
 
 
 def _check_model(
-    kind: str, model: ModelView | RAGError, view: ServerView, examination: Examination
+    kind: str, model: ModelInfo | RAGError, view: ServerView, examination: Examination
 ) -> CheckResult:
     """Return how a model is; that there is none is a failure where the user chose or needs it."""
     name, url, is_chat = f"{kind} model", view.server, kind == "chat"
-    if not isinstance(model, ModelView):
+    if not isinstance(model, ModelInfo):
         names = (f"{view.provider}.{kind}_model", f"{kind}.model")
         setting = next(name for name in names if name in settings())
         is_chosen = examination.config.origins.get(setting, "default") != "default"
@@ -507,7 +507,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     lacking = (missing > 0, f"{message}; {plural(missing, 'chunk')} without a vector", _MAKE)
     yield _first(name, message, [lacking], **facts)
     for view in examination.servers:
-        if isinstance(view.embedding, ModelView) and examination.sample:
+        if isinstance(view.embedding, ModelInfo) and examination.sample:
             yield _compare(examination, view, view.embedding.limit)
             return
 

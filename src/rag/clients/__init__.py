@@ -8,7 +8,7 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.clients.ollama_api": ("Connection", "check_connection"),
+    "rag.clients.connections": ("check_connection",),
     "rag.clients.providers": ("get_embedding",),
     "rag.clients.chat_model": ("generate_response",),
     "rag.clients.chat_generators": ("OllamaGenerator", "OpenAIGenerator"),

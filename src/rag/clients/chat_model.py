@@ -8,12 +8,10 @@ from contextlib import closing
 from functools import cached_property
 from typing import Any
 
+from rag.clients.connections import connect, ollama_settings
 from rag.clients.errors import FAILURES, LONGEST_WAIT, Blame
-from rag.clients.http_client import Delta, End, HttpClient
-from rag.clients.models import ModelInfo
-from rag.clients.ollama_api import OllamaClient, ollama_settings
-from rag.clients.openai_api import OpenAIClient
-from rag.clients.protocols import Response
+from rag.clients.http_client import Delta, End
+from rag.clients.protocols import ModelInfo, Response
 from rag.clients.servers import OLLAMA, Endpoint, endpoints
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import RAGError, TooLongError, UnfinishedError
@@ -61,14 +59,6 @@ class ThinkSplitter:
             self._state = "answer" if held else "gap"
         self._held = ""
         return held, thought
-
-
-def connect(
-    server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
-) -> HttpClient:
-    """Return a client of a server; nothing is asked yet. See `HttpClient`."""
-    kind = OllamaClient if server.api == OLLAMA else OpenAIClient
-    return kind(server, limits, read_timeout)
 
 
 class ChatModel:

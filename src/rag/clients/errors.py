@@ -181,7 +181,11 @@ def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
     hint = f"Check {server.url_setting}: it must be the address of the model server itself."
     if status in (401, 403) and server.api != OLLAMA:
         wants = "refuses the API key" if server.key else "wants an API key, and none was sent"
-        message, hint = f"{url} {wants}", server.explain_no_key()
+        setting, variable = f"{server.section}.api_key", server.variable
+        message = f"{url} {wants}"
+        hint = f"Name the environment variable that holds the key in {setting}."
+        if variable:
+            hint = f"Set {variable} in the environment to the key: {setting} names it."
     elif refusal.is_for_model:
         return Trouble(missing(server, model, details=brief(refusal.text)), Blame.SERVER)
     elif refusal.is_for_length and status < 502:

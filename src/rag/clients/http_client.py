@@ -17,7 +17,7 @@ import httpx
 from pydantic_core import from_json
 
 from rag.clients.errors import FAILURES, Refusal, Trouble, explain, refusal_of
-from rag.clients.models import ModelInfo
+from rag.clients.protocols import ModelInfo
 from rag.clients.servers import Endpoint, check_answers
 from rag.config import OllamaConfig
 from rag.config.servers import is_address

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.clients.protocols import ModelInfo
 from rag.config import OllamaConfig
 from rag.text.scripts import has_other_letters, is_latin
 
@@ -114,38 +116,6 @@ _OTHER_WORK = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ModelInfo:
-    """What a server says of one of its models.
-
-    :param digest: changes when the model does; empty if not told.
-    :param context: the most tokens it reads; 0 if not told.
-    :param num_ctx: the tokens it is loaded with unless a request asks for others; 0 if not told.
-    :param dimension: the length of its vectors.
-    :param capabilities: `embedding`, `completion`, `thinking`, …; empty if not told.
-    :param family: its architecture.
-    :param aliases: its other names.
-    """
-
-    name: str
-    digest: str = ""
-    context: int = 0
-    num_ctx: int = 0
-    dimension: int = 0
-    capabilities: tuple[str, ...] = ()
-    family: str = ""
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def limit(self) -> int:
-        """The most tokens of a text to embed; 0 if not told."""
-        return min(filter(None, (self.context, self.num_ctx)), default=0)
-
-    def is_called(self, name: str) -> bool:
-        """Return whether a name is that of the model, with its tag or without."""
-        return full_name(name) in map(full_name, (self.name, *self.aliases))
-
-
 def can_write(model: ModelInfo) -> bool:
     """Return whether a model writes text.
 
@@ -169,3 +139,16 @@ def does_other_work(name: str) -> bool:
     (True, False)
     """
     return known_traits(name) is not None or bool(_OTHER_WORK.search(name.casefold()))
+
+
+def choose_embedding(models: Sequence[str], preferred: str) -> str:
+    """Return the name of the preferred embedding model, else of one that reads Japanese too,
+    else of a known one, else of any that by its name embeds; empty when there is none."""
+
+    def rank(name: str) -> tuple[bool, bool, bool]:
+        known = known_traits(name)
+        is_multilingual = known is not None and known.multilingual
+        return full_name(name) != full_name(preferred), not is_multilingual, known is None
+
+    best = min(filter(is_embedder_name, models), key=rank, default="")
+    return best.removesuffix(":latest")

@@ -11,8 +11,9 @@ from typing import Any
 
 from rag.clients.errors import FAILURES, BadVectors, NothingWritten, Refusal, missing
 from rag.clients.http_client import DONE, Delta, End, HttpClient, Pieces
-from rag.clients.models import ModelInfo, can_write
+from rag.clients.models import can_write, full_name
 from rag.clients.ollama_api import number
+from rag.clients.protocols import ModelInfo
 from rag.clients.servers import Endpoint
 from rag.config import AUTO, OllamaConfig
 from rag.exceptions import ModelMissingError
@@ -145,7 +146,7 @@ class OpenAIClient(HttpClient):
         name = self.endpoint.model
         limit = 0
         with suppress(*FAILURES):  # it makes vectors, and that is enough
-            listed = [model for model in self._listed(seconds) or () if model.is_called(name)]
+            listed = [model for model in self._listed(seconds) or () if _is_called(model, name)]
             limit = self.context_of(listed[0] if listed else ModelInfo(name), seconds)
         with suppress(*FAILURES):  # Ollama's `/v1` cuts a longer text in silence
             if not limit:
@@ -166,7 +167,7 @@ class OpenAIClient(HttpClient):
         if listed is None:
             return ModelInfo(wanted)
         for model in listed:
-            if model.is_called(wanted):
+            if _is_called(model, wanted):
                 return ModelInfo(wanted, context=model.context)
         raise missing(self.endpoint, wanted, tuple(model.name for model in listed))
 
@@ -182,7 +183,7 @@ class OpenAIClient(HttpClient):
                 return context
         with suppress(*FAILURES):
             for entry in self.fetch("/api/v0/models", None, seconds, root)["data"]:  # LM Studio
-                if _info(entry).is_called(model.name):
+                if _is_called(_info(entry), model.name):
                     loaded = entry.get("loaded_context_length")
                     return _count(loaded or entry.get("max_context_length"))
         with suppress(*FAILURES):  # text-embeddings-inference
@@ -207,6 +208,11 @@ def _info(entry: Mapping[str, Any]) -> ModelInfo:
     names = tuple(map(str, aliases)) if isinstance(aliases, list) else ()
     context = next(filter(None, (_count(entry.get(key)) for key in _LENGTHS)), 0)
     return ModelInfo(str(entry["id"]), context=context, aliases=names)
+
+
+def _is_called(model: ModelInfo, name: str) -> bool:
+    """Return whether a name is that of a model, with its tag or without."""
+    return full_name(name) in map(full_name, (model.name, *model.aliases))
 
 
 def _count(value: Any) -> int:

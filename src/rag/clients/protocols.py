@@ -1,15 +1,16 @@
-"""What search, indexing and answers ask of whoever runs models."""
+"""What search, indexing and answers ask of whoever runs models.
+
+A provider derives from `EmbeddingProvider` or `ChatProvider`, or has all that they have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from rag.config import ModelsConfig
-
-if TYPE_CHECKING:
-    from rag.exceptions import RAGError
+from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
 
 Settings = TypeVar("Settings", bound=ModelsConfig)
 Vector = list[float]
@@ -49,31 +50,48 @@ class EmbeddingIdentity:
 
 
 @dataclass(frozen=True)
-class ModelView:
-    """What is known of a model that the settings want.
+class ModelInfo:
+    """What a server says of one of its models.
 
-    :param limit: the most tokens of a text that it reads; 0 if not told.
-    :param unfit: why it cannot do what it is wanted for, if so.
+    :param digest: changes when the model does; empty if not told.
+    :param context: the most tokens it reads; 0 if not told.
+    :param dimension: the length of its vectors.
+    :param num_ctx: the tokens it is loaded with unless a request asks for others; 0 if not told.
+    :param capabilities: `embedding`, `completion`, `thinking`, …; empty if not told.
+    :param family: its architecture.
+    :param aliases: its other names.
+    :param unfit: why it cannot do what the settings want it for, if so.
     :param is_named: whether the settings name it; else it was picked.
     """
 
     name: str
     digest: str = ""
-    limit: int = 0
+    context: int = 0
     dimension: int = 0
+    num_ctx: int = 0
+    capabilities: tuple[str, ...] = ()
+    family: str = ""
+    aliases: tuple[str, ...] = ()
     unfit: RAGError | None = None
     is_named: bool = True
 
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text to embed; 0 if not told."""
+        return min(filter(None, (self.context, self.num_ctx)), default=0)
 
-@dataclass(frozen=True)
+
+@dataclass
 class ServerView:
-    """What a server, or whatever else runs models, says of itself and of those that are wanted.
+    """What a server, or whatever else runs models, says of itself and of those that are wanted;
+    `ok, error = view` unpacks the essence.
 
     :param provider: the name of the section that configures it.
     :param models: the names of all its models.
-    :param error: why it does not answer.
+    :param error: why it does not answer, or lacks a model, with what mends it.
     :param is_off: the settings forbid to ask it.
     :param embedding: the embedding model, or why there is none; `None` where none is wanted.
+    :param missing: the wanted models that `check_connection` did not find.
     """
 
     provider: str
@@ -83,16 +101,53 @@ class ServerView:
     milliseconds: float = 0.0
     error: RAGError | None = None
     is_off: bool = False
-    embedding: ModelView | RAGError | None = None
-    chat: ModelView | RAGError | None = None
+    embedding: ModelInfo | RAGError | None = None
+    chat: ModelInfo | RAGError | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it answers and has every model that is wanted."""
+        return self.error is None
+
+    @property
+    def reachable(self) -> bool:
+        """Whether it answers."""
+        return self.ok or bool(self.missing)
+
+    def __iter__(self) -> Iterator[bool | str | None]:
+        return iter((self.ok, None if self.error is None else str(self.error)))
 
 
-class ModelProvider(Protocol):
-    """What every provider of models does."""
+@dataclass
+class ModelProvider:
+    """What every provider of models does. Its two kinds are classes of their own: as they are here
+    they are what the provider `none` is, and refuse."""
+
+    config: ModelsConfig
+
+    def refusal(self) -> ConfigError:
+        """Return the error of who is asked and has no model."""
+        return ConfigError(f"this needs somebody {self.lacking}", hint=LIST_SETTINGS)
+
+    @property
+    def model(self) -> str:
+        """The name of the configured model, for chat `auto` for any; empty for none."""
+        return ""
+
+    @property
+    def lacking(self) -> str:
+        """What there must be before there is a model to ask, in words, or ""."""
+        return "a provider of models"
 
     @property
     def is_configured(self) -> bool:
         """Whether there is a model to ask."""
+        return not self.lacking
+
+    def check_configured(self) -> None:
+        """Raise a `ConfigError` that names the settings when there is no model to ask."""
+        raise self.refusal()
 
     def check_listening(self) -> None:
         """Raise an error when it is plain that nobody answers.
@@ -100,6 +155,7 @@ class ModelProvider(Protocol):
         :raises ConfigError: when the settings forbid to ask.
         :raises ConnectionError: when nobody answers.
         """
+        self.check_configured()
 
     def survey(self) -> list[ServerView]:
         """Ask all servers of this provider, for `rag doctor`: about twice `ollama.query_timeout`.
@@ -107,34 +163,36 @@ class ModelProvider(Protocol):
         Where the same provider is chosen for embeddings and for chat, one of its two classes is
         asked: both report all servers.
         """
+        return []
+
+    def close(self) -> None:
+        """Close all connections; they open again when they are wanted."""
 
 
-class EmbeddingProvider(ModelProvider, Protocol):
+class EmbeddingProvider(ModelProvider):
     """Makes vectors of queries and of documents. No server is asked before that is wanted.
 
-    :param model: the name of the configured model.
-    :param lacking: what there must be before there is a model to ask, in words, or "".
     :param runtime: the program and version that computed the last vectors; "" for servers.
-    :param document_prefix: what is put before a text of a note, as far as the settings tell.
     """
 
+    runtime = ""
+
     @property
-    def model(self) -> str: ...
+    def lacking(self) -> str:
+        return "who makes vectors: embedding.provider is none"
+
     @property
-    def lacking(self) -> str: ...
-    @property
-    def runtime(self) -> str: ...
-    @property
-    def document_prefix(self) -> str: ...
+    def document_prefix(self) -> str:
+        """What is put before a text of a note, as far as the settings tell."""
+        return ""
 
     def is_model(self, name: str) -> bool:
         """Return whether a name is that of the configured model, however it is spelt."""
-
-    def check_configured(self) -> None:
-        """Raise a `ConfigError` that names the settings when there is no model to ask."""
+        return bool(name) and name == self.model
 
     def at(self, server: str, seconds: float) -> EmbeddingProvider:
         """Return a provider that asks one server of a survey alone, once, and waits so long."""
+        raise self.refusal()
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         """Return what makes the vectors now.
@@ -142,6 +200,7 @@ class EmbeddingProvider(ModelProvider, Protocol):
         :param whole: with dimension and limit, for which the model must make a vector.
         :raises ConnectionError: when nobody can be asked.
         """
+        raise self.refusal()
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
         """Return the vectors of a query and of what else to search for, in one request.
@@ -150,11 +209,12 @@ class EmbeddingProvider(ModelProvider, Protocol):
         :raises QueryError: when the first is empty.
         :raises ConnectionError: when there is no vector.
         """
+        raise self.refusal()
 
     def embed_documents(
         self,
         texts: Iterable[str],
-        measure: Callable[[str], int],
+        measure: Callable[[str], int] | None = None,
         limit: int = 0,
         dimension: int = 0,
         patient: bool = True,
@@ -169,28 +229,28 @@ class EmbeddingProvider(ModelProvider, Protocol):
             whatever goes wrong is raised at once.
         :raises ConnectionError: when nobody does the work; what came before stays valid.
         """
+        raise self.refusal()
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
         """Return whether the model reads the scripts of a text, or with `mostly` of most of it."""
-
-    def close(self) -> None:
-        """Close all connections; they open again when they are wanted."""
+        return False
 
 
-class ChatProvider(ModelProvider, Protocol):
-    """Finds chat models, and makes Haystack chat generators of them.
-
-    :param model: the name of the configured model, `auto` for any; empty for none.
-    :param is_off: whether the settings forbid to ask any model.
-    """
+class ChatProvider(ModelProvider):
+    """Finds chat models, and makes Haystack chat generators of them."""
 
     @property
-    def model(self) -> str: ...
+    def lacking(self) -> str:
+        return "who writes: chat.provider is none"
+
     @property
-    def is_off(self) -> bool: ...
+    def is_off(self) -> bool:
+        """Whether the settings forbid to ask any model."""
+        return True
 
     def with_model(self, config: Settings, model: str) -> Settings:
         """Return settings with another chat model; with none at all for ""."""
+        return config
 
     def find_chat_model(self, deadline: float) -> str:
         """Return the name of the model that is to answer, found within so many seconds.
@@ -198,10 +258,12 @@ class ChatProvider(ModelProvider, Protocol):
         :raises ConfigError: when none is configured.
         :raises ConnectionError: when there is none, or nobody can be asked.
         """
+        raise self.refusal()
 
     def context_window(self, model: str = "") -> int:
         """Return the tokens of prompt and answer together, of the configured model or another; the
         cap of the settings where it cannot be asked."""
+        return self.config.ollama.max_context
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
         """Return a chat generator of the configured model or another; no server is asked before it
@@ -212,6 +274,7 @@ class ChatProvider(ModelProvider, Protocol):
 
         :param seconds: the longest that it may wait for anything, and the whole answer take.
         """
+        raise self.refusal()
 
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
         """Return the chat generator that answers questions, with `tokens` at the most and, if it is
@@ -221,6 +284,7 @@ class ChatProvider(ModelProvider, Protocol):
         reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
         that is too long sent again with fewer notes, and what there is of an answer kept.
         """
+        raise self.refusal()
 
 
 # What the meta of an answer may say: why there is no more of it (an error; Ctrl-C), all that the

@@ -5,22 +5,31 @@ What needs the HTTP client is imported where it is used: most commands do withou
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from rag.clients.connections import connect, look_at, ollama_settings
 from rag.clients.models import can_write, chosen_traits, full_name, reads_script
 from rag.clients.protocols import (
     Batches,
+    ChatProvider,
     EmbeddingIdentity,
-    ModelView,
+    EmbeddingProvider,
+    ModelInfo,
+    ModelProvider,
     ServerView,
     Settings,
     Vector,
 )
-from rag.clients.servers import OLLAMA, OPENAI, Endpoint, check_listening, endpoints, forget
+from rag.clients.servers import (
+    OLLAMA,
+    OPENAI,
+    Endpoint,
+    check_listening,
+    endpoints,
+)
 from rag.config import AUTO, ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError, RAGError
 from rag.support.vector_digest import TEXTS, digest_of
@@ -31,18 +40,23 @@ if TYPE_CHECKING:
     from rag.clients.http_client import HttpClient
 
 Answer = TypeVar("Answer")
-_TIMEOUTS = ("read_timeout", "request_timeout", "connect_timeout", "query_timeout")
+
+
+def _limited(config: ModelsConfig, seconds: float) -> OllamaConfig:
+    """Return limits by which nothing is waited for longer."""
+    limits = config.ollama
+    names = ("read_timeout", "request_timeout", "connect_timeout", "query_timeout")
+    return replace(limits, **{name: min(getattr(limits, name), seconds) for name in names})
 
 
 @dataclass
-class _Servers:
-    """What the providers do alike; see `rag.clients.protocols.ModelProvider`.
+class _Servers(ModelProvider):
+    """What the providers do alike.
 
     :param api: `ollama` or `openai`.
     :param section: `embedding` or `chat`.
     """
 
-    config: ModelsConfig
     api: ClassVar[str]
     section: ClassVar[str]
 
@@ -67,10 +81,6 @@ class _Servers:
             return "Ollama, which is switched off"
         return self.endpoints[0].lacking
 
-    @property
-    def is_configured(self) -> bool:
-        return not self.lacking
-
     def check_configured(self) -> None:
         if self.api == OLLAMA and self.is_off:
             raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
@@ -81,8 +91,6 @@ class _Servers:
         check_listening(self.endpoints)
 
     def survey(self) -> list[ServerView]:
-        from concurrent.futures import ThreadPoolExecutor
-
         if self.api == OLLAMA and self.is_off:
             return [ServerView(self.api, self.config.ollama.url, is_off=True)]
         wanted: list[Endpoint] = []
@@ -91,68 +99,55 @@ class _Servers:
         # Without a model answers are quotations, which the settings say.
         if self.config.chat.asked == self.api:
             wanted += [s for s in endpoints(self.api, "chat", self.config) if s.model]
-        by_url: dict[str, list[Endpoint]] = {}
+        limits, views = self.config.ollama, dict[str, ServerView]()
         for server in wanted:
-            by_url.setdefault(server.url, []).append(server)
-        with ThreadPoolExecutor(len(by_url) or 1) as pool:
-            return [*pool.map(self._view, by_url.values())]
+            if server.url not in views:
+                views[server.url] = look_at(server, limits, limits.query_timeout / 2)
+            view = views[server.url]
+            if view.ok:
+                setattr(view, server.section, self._examined(server, view.models))
+        return [*views.values()]
 
-    def _view(self, wanted: list[Endpoint]) -> ServerView:
-        """Ask one server for its models, and for those that are wanted of it."""
-        from rag.clients.chat_model import connect
-        from rag.clients.errors import missing
-
-        started, server, limits = time.monotonic(), wanted[0], self.config.ollama
-        seconds = limits.query_timeout / 2  # of each of two requests
-        view = ServerView(self.api, server.url)
-        forget(server)  # whoever asks wants to know how it is now
+    def _examined(self, server: Endpoint, models: Sequence[str]) -> ModelInfo | RAGError:
+        """Return what a server says of the model that is wanted of it, or why there is none."""
+        limits = self.config.ollama
+        look = self._writer if server.section == "chat" else self._embedder
         try:
-            if not server.url:
-                server.check()
+            server.check()
             with closing(connect(server, limits, limits.query_timeout)) as client:
-                version, models = client.look(seconds)
-        except RAGError as error:
-            return replace(view, error=error)
-        milliseconds = (time.monotonic() - started) * 1000
-        view = replace(view, version=version, models=models, milliseconds=milliseconds)
-        for server in wanted:
-            is_chat = server.section == "chat"
-            try:
-                server.check()
-                with closing(connect(server, limits, limits.query_timeout)) as client:
-                    look = self._writer if is_chat else self._embedder
-                    model: ModelView | RAGError = look(client, seconds)
-            except ModelMissingError as error:
-                is_named = models and server.model != AUTO
-                model = missing(server, server.model, models) if is_named else error
-            except RAGError as error:
-                model = error
-            view = replace(view, chat=model) if is_chat else replace(view, embedding=model)
-        return view
+                return look(client, limits.query_timeout / 2)
+        except ModelMissingError as error:
+            from rag.clients.errors import missing
 
-    def _embedder(self, client: HttpClient, seconds: float) -> ModelView:
+            is_named = models and server.model != AUTO
+            return missing(server, server.model, tuple(models)) if is_named else error
+        except RAGError as error:
+            return error
+
+    def _embedder(self, client: HttpClient, seconds: float) -> ModelInfo:
         server = client.endpoint
         if self.api == OPENAI:  # which does not tell
             model = OpenAIEmbeddings(self.config).at(server.url, seconds).identity(whole=True)
-            return ModelView(model.model, model.digest, model.limit, model.dimension)
-        info, unfit = client.describe_embedder(seconds), None
+            return ModelInfo(model.model, model.digest, model.limit, model.dimension)
+        info = client.describe_embedder(seconds)
         if info.capabilities and "embedding" not in info.capabilities:
             hint = f"Name another in {server.model_setting}: `ollama show {info.name}`"
             unfit = ModelError(f"{info.name} at {server.url} gives no vectors", hint=hint)
-        return ModelView(info.name, info.digest, info.limit, info.dimension, unfit)
+            return replace(info, unfit=unfit)
+        return info
 
-    def _writer(self, client: HttpClient, seconds: float) -> ModelView:
+    def _writer(self, client: HttpClient, seconds: float) -> ModelInfo:
         info, server = client.find_writer(seconds), client.endpoint
         unfit = None
         if not can_write(info):
             hint = f"Name another in {server.model_setting}, or `auto`."
             unfit = ModelError(f"{info.name} at {server.url} writes no answers", hint=hint)
         context, is_named = client.context_of(info, seconds), server.model != AUTO
-        return ModelView(info.name, limit=context, unfit=unfit, is_named=is_named)
+        return ModelInfo(info.name, context=context, unfit=unfit, is_named=is_named)
 
 
 @dataclass
-class _Embeddings(_Servers):
+class _Embeddings(_Servers, EmbeddingProvider):
     """See `rag.clients.protocols.EmbeddingProvider`.
 
     What a model wants of its texts and which scripts it reads is known by its name, unless the
@@ -160,7 +155,6 @@ class _Embeddings(_Servers):
     """
 
     section = "embedding"
-    runtime: ClassVar[str] = ""
     backoff: ClassVar[float] = 0.5  # seconds before a failed request is sent again
     _queries: list[BatchEmbedder] = field(default_factory=list, init=False)
     _queries_dimension: int = field(default=0, init=False)
@@ -169,12 +163,6 @@ class _Embeddings(_Servers):
     def document_prefix(self) -> str:
         return chosen_traits(self.model, self.config.ollama).document_prefix
 
-    def check_configured(self) -> None:
-        if self.api == OLLAMA and self.lacking:
-            what = "Ollama is allowed" if self.is_off else "embedding model is configured"
-            raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
-        super().check_configured()
-
     def is_model(self, name: str) -> bool:
         return full_name(name) == full_name(self.model)
 
@@ -182,9 +170,7 @@ class _Embeddings(_Servers):
         return reads_script(self.model, self.config.ollama, text, mostly)
 
     def at(self, server: str, seconds: float) -> Self:
-        limits = self.config.ollama
-        shorter = {name: min(getattr(limits, name), seconds) for name in _TIMEOUTS[:2]}
-        limits = replace(limits, retries=0, max_in_flight=1, **shorter)
+        limits = replace(_limited(self.config, seconds), retries=0, max_in_flight=1)
         if self.api == OLLAMA:
             return type(self)(replace(self.config, ollama=replace(limits, url=server, urls=[])))
         embedding = replace(self.config.embedding, url=server)
@@ -193,19 +179,14 @@ class _Embeddings(_Servers):
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         limits = self.config.ollama
         traits, seconds = chosen_traits(self.model, limits), limits.query_timeout
-        digest = "" if whole else self._ask(lambda client: client.digest(seconds))[0]
-        prefixes = traits.document_prefix, traits.query_prefix
-        brief = EmbeddingIdentity(self.model, digest, prefixes[0], query_prefix=prefixes[1])
+        brief = EmbeddingIdentity(
+            self.model,
+            document_prefix=traits.document_prefix,
+            query_prefix=traits.query_prefix,
+        )
         if not whole:
-            return brief
-        infos = self._ask(lambda client: client.describe_embedder(seconds), of_all=True)
-        info = infos[0]
-        if len({other.digest for other in infos} - {""}) > 1:
-            raise ModelError(
-                f"the servers have different versions of {self.model}",
-                self.endpoints[0].url,
-                hint=f"Run `ollama pull {self.model}` on each.",
-            )
+            return replace(brief, digest=self._ask(lambda client: client.digest(seconds)))
+        info = self._ask(lambda client: client.describe_embedder(seconds))
         # What a server says of itself may be wrong, and it may not load: some vectors tell.
         texts = ("a",) if info.digest else TEXTS
         vectors = dict(pair for batch in self.embed_documents(texts) for pair in batch.vectors)
@@ -219,27 +200,21 @@ class _Embeddings(_Servers):
         dimension = len(next(iter(vectors.values())))
         return replace(brief, digest=digest, dimension=dimension, limit=info.limit)
 
-    def _ask(self, ask: Callable[[HttpClient], Answer], of_all: bool = False) -> list[Answer]:
-        """Return what the first of the servers says that answers, or what all say that do.
+    def _ask(self, ask: Callable[[HttpClient], Answer]) -> Answer:
+        """Return what the first of the servers says that answers.
 
         :raises ConnectionError: when none does; above all that one has not the model.
         """
-        from rag.clients.chat_model import connect
-
-        answers: list[Answer] = []
         failure: ConnectionError | None = None
         for server in self.endpoints:
             try:
                 with closing(connect(server, self.config.ollama)) as client:
-                    answers.append(ask(client))
-                if not of_all:
-                    break
+                    return ask(client)
             except ConnectionError as error:
                 if failure is None or isinstance(error, ModelMissingError):
                     failure = error
-        if not answers and failure:
-            raise failure
-        return answers
+        assert failure
+        raise failure
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
         from rag.clients.batch_embedder import embed_query
@@ -289,7 +264,6 @@ class _Embeddings(_Servers):
         :param seconds: the longest that a request may take; without it `ollama.request_timeout`.
         """
         from rag.clients.batch_embedder import BatchEmbedder
-        from rag.clients.chat_model import connect
 
         self.endpoints[0].check()
         return [
@@ -303,7 +277,7 @@ class _Embeddings(_Servers):
         self._queries = []
 
 
-class _Chat(_Servers):
+class _Chat(_Servers, ChatProvider):
     """See `rag.clients.protocols.ChatProvider`."""
 
     section = "chat"
@@ -315,7 +289,8 @@ class _Chat(_Servers):
 
     def find_chat_model(self, deadline: float) -> str:
         self.check_listening()
-        with closing(self._chat_model(self._limited(deadline))) as chat:
+        config = replace(self.config, ollama=_limited(self.config, deadline))
+        with closing(self._chat_model(config)) as chat:
             return chat.info.name
 
     def context_window(self, model: str = "") -> int:
@@ -323,10 +298,12 @@ class _Chat(_Servers):
             with closing(self._chat_model(self.config, model)) as chat:
                 return chat.window
         except RAGError:  # another generator may answer, which does without the server
-            return self.config.ollama.max_context
+            return super().context_window(model)
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        config = self.config if seconds is None else self._limited(seconds)
+        config = self.config
+        if seconds is not None:
+            config = replace(config, ollama=_limited(config, seconds))
         return self._generator(config, model, timeout=seconds)
 
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
@@ -345,12 +322,6 @@ class _Chat(_Servers):
 
         [server] = endpoints(self.api, "chat", config, model)
         return ChatModel(server, config.ollama)
-
-    def _limited(self, seconds: float) -> ModelsConfig:
-        """Return settings by which nothing is waited for longer."""
-        limits = self.config.ollama
-        shorter = {name: min(getattr(limits, name), seconds) for name in _TIMEOUTS}
-        return replace(self.config, ollama=replace(limits, **shorter))
 
 
 class OllamaEmbeddings(_Embeddings):
@@ -384,8 +355,6 @@ def get_embedding(text: str, config: OllamaConfig | RAGConfig | None = None) -> 
     :raises QueryError: when there is no text.
     :raises ConnectionError: when no server gives a vector.
     """
-    from rag.clients.ollama_api import ollama_settings
-
     with closing(OllamaEmbeddings(ModelsConfig(ollama=ollama_settings(config)))) as embeddings:
         [vector] = embeddings.embed_query([text])
         assert vector

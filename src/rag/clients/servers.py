@@ -15,14 +15,14 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from rag.config import ModelsConfig
 from rag.config.servers import read_key
 from rag.exceptions import ConfigError, ConnectionError
 
 OLLAMA, OPENAI = "ollama", "openai"  # the providers that ask servers
-_VERSION = re.compile(r"/v\d\w*(/|$)")
+_VERSIONED = re.compile(r"(\w+://[^/]+(?:/.*?)??)/v\d\w*(?:/.*)?$")
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,12 @@ class Endpoint:
     def base(self) -> str:
         """The address that paths of the API follow."""
         url = self.url.rstrip("/")
-        if self.api == OLLAMA or _VERSION.search(urlsplit(url).path):
-            return url
-        return f"{url}/v1"
+        return url if self.api == OLLAMA or _VERSIONED.match(url) else f"{url}/v1"
 
     @property
     def root(self) -> str:
         """The address that a server's own paths follow: without the version of the API."""
-        parts = urlsplit(self.base)
-        version = _VERSION.search(parts.path)
-        path = parts.path[: version.start()] if version else parts.path
-        return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+        return _VERSIONED.sub(r"\1", self.url.rstrip("/"))
 
     @property
     def key(self) -> str:
@@ -106,13 +101,6 @@ class Endpoint:
             hint = f"Set {self.url_setting} and {self.model_setting}."
             raise ConfigError(f"no {what} is configured", hint=hint)
 
-    def explain_no_key(self) -> str:
-        """Say what to do where a server wants a key, or refuses the one it got."""
-        setting = f"{self.section}.api_key"
-        if not self.variable:
-            return f"Name the environment variable that holds the key in {setting}."
-        return f"Set {self.variable} in the environment to the key: {setting} names it."
-
 
 def endpoints(api: str, section: str, config: ModelsConfig, model: str = "") -> list[Endpoint]:
     """Return the servers that are asked for vectors (`embedding`) or answers (`chat`).
@@ -133,7 +121,6 @@ def endpoints(api: str, section: str, config: ModelsConfig, model: str = "") -> 
 
 _LEFT_ALONE = 60.0  # seconds
 _SECONDS = 2.0  # of a first look
-_SECONDS_MORE = 0.3  # of another one, once a server was silent
 _CONNECT_SECONDS = 0.25
 _answered: set[str] = set()  # the addresses that are not looked at again
 _silent: dict[str, float] = {}  # those that said nothing, by the monotonic clock
@@ -191,21 +178,17 @@ def check_answers(server: Endpoint, longest: float) -> None:
     :param longest: seconds that it may take.
     :raises ConnectionError: when it says nothing, or said nothing less than a minute ago.
     """
-    url = server.base
+    url, seconds = server.base, min(_SECONDS, longest)
     with _one_at_a_time:
-        if url in _answered:
-            return
-        if not _silence(server):
-            seconds = min(_SECONDS_MORE if _silent else _SECONDS, longest)
+        if url not in _answered and not _silence(server):
             path = "/api/version" if server.api == OLLAMA else "/models"
             # Nobody waits for it when the time is up: to look up a host may take minutes.
             look = threading.Thread(target=_ask, args=(url, path, seconds), daemon=True)
             look.start()
             look.join(seconds)
-            if url in _answered:
-                return
-            _silent[url] = time.monotonic()
-    if silence := _silence(server):
+            if url not in _answered:
+                _silent[url] = time.monotonic()
+    if url not in _answered and (silence := _silence(server)):
         raise silence
 
 

@@ -23,12 +23,12 @@ EMBEDDING_PROVIDERS = {
     "ollama": (".providers", "OllamaEmbeddings"),
     "onnx": (".local.onnx_provider", "OnnxEmbeddings"),
     "openai": (".providers", "OpenAIEmbeddings"),
-    NO_PROVIDER: (".no_models", "NoEmbeddings"),
+    NO_PROVIDER: (".protocols", "EmbeddingProvider"),
 }
 CHAT_PROVIDERS = {
     "ollama": (".providers", "OllamaChat"),
     "openai": (".providers", "OpenAIChat"),
-    NO_PROVIDER: (".no_models", "NoChat"),
+    NO_PROVIDER: (".protocols", "ChatProvider"),
 }
 
 

