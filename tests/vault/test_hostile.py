@@ -18,7 +18,7 @@ from rag.search.matching_line import excerpt, matching_line
 from rag.search.results import SearchResult
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.matches import snippet, weigh_terms
-from rag.text.token_estimate import count_all, count_tokens
+from rag.text.token_estimate import count_tokens
 from rag.vault import limits, read_note
 from rag.vault.note import decode, split_lines
 from rag.vault.readable import readable_lines
@@ -102,9 +102,3 @@ def test_any_note_is_read_within_its_bounds(head: str, text: str, size: int) -> 
         assert "\n".join(own) in held or not chunk.text
         assert count_tokens(chunk.text) <= 2 * size
     assert len({chunk.id for chunk in chunks}) == len(chunks) > 0
-
-
-@settings(deadline=None, max_examples=examples(150))
-@given(st.lists(NOTES | st.just(""), max_size=8))
-def test_many_texts_are_counted_as_each_is(texts: list[str]) -> None:
-    assert count_all(texts) == [count_tokens(text) for text in texts]

@@ -9,10 +9,10 @@ from rag.app.notes import get_note
 from rag.config import OllamaConfig, RAGConfig
 from rag.indexing.run import IndexRun
 from rag.vault import Note, read_note, scan_folder
-from rag.vault.readers import READERS, MarkdownReader, is_note, reader_of
+from rag.vault.readers import READERS, NoteReader, is_note, reader_of
 
 
-class ShoutingReader(MarkdownReader):
+class ShoutingReader(NoteReader):
     """A file type whose text is in capitals."""
 
     def read(

@@ -47,7 +47,6 @@ def test_as_many_levels_as_are_allowed_are_read(block: str) -> None:
     [
         "- " * (MOST_NESTED + 1) + "a",
         "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED + 1)) + " 1",
-        "\n".join(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, MOST_NESTED + 2)).replace("*a0", ""),
     ],
 )
 def test_one_level_more_is_refused(block: str) -> None:
@@ -55,23 +54,20 @@ def test_one_level_more_is_refused(block: str) -> None:
         load_yaml(block)
 
 
-@rows("block", [heads.merge_keys(12), heads.laughs(12)])
-def test_aliases_that_stand_for_too_much_are_refused(block: str) -> None:
-    with pytest.raises(ValueError, match="stand for more than 50,000 values"):
+@rows(
+    "block",
+    [
+        heads.merge_keys(12),
+        heads.laughs(12),
+        "a: &a\n  <<: *a",
+        "a: &a [*a]",
+        "&a {*a : b}",
+        "base: &base {x: 1}\nagain: *base",
+    ],
+)
+def test_aliases_are_refused(block: str) -> None:
+    with pytest.raises(ValueError, match="aliases are not read"):
         load_yaml(block)
-
-
-@rows("block", ["a: &a\n  <<: *a", "a: &a [*a]", "&a {*a : b}"])
-def test_an_alias_of_itself_is_refused(block: str) -> None:
-    with pytest.raises(ValueError, match="stands within what it names"):
-        load_yaml(block)
-
-
-def test_aliases_and_merge_keys_as_people_write_them_are_read() -> None:
-    block = "base: &base {x: 1, y: 2}\nmine:\n  <<: *base\n  y: 3\nagain: *base"
-    loaded = load_yaml(block)
-    assert loaded["mine"] == {"x": 1, "y": 3}
-    assert loaded["again"] == loaded["base"]
 
 
 @settings(deadline=None, max_examples=examples(300))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
 from rag.support.regular_files import open_file
-from rag.text.token_estimate import count_all, count_tokens
+from rag.text.token_estimate import count_tokens
 from rag.text.word_count import rough_words
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
 from rag.vault.markdown import RENDERED
@@ -67,7 +67,7 @@ def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
 
     :raises ValueError: unless 0 <= overlap < size.
     """
-    chunks = _within_words(note, chunk_note(note, size, overlap, count_tokens, count_all))
+    chunks = _within_words(note, chunk_note(note, size, overlap, count_tokens))
     budget = limits.MOST_OF_TAGS // max(1, len(chunks))
     costs = accumulate(limits.COST_OF_TAG + len(tag) for tag in note.tags)
     most = sum(cost <= budget for cost in costs)

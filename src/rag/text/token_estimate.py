@@ -7,8 +7,7 @@ English and Japanese help pages and encyclopaedia paragraphs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +32,6 @@ _RANGES = {
     _DIGIT: "09\uff10\uff19",
     _MARK: "\u2010\u203e\u3000\u3004\u3008\u303f\uff01\uff0f\uff1a\uff65",
 }
-# What `features` counts, in its order but for marks, which are counted with runs of punctuation:
-# a class, and whether its runs count.
-_COUNTED = (
-    *((_LATIN, True), (_LATIN, False), (_KANA, False), (_IDEOGRAPH, False), (_DIGIT, False)),
-    *((_PUNCTUATION, True), (_MARK, False), (_OTHER, False), (_LINE, True)),
-)
-_FEW = 3  # texts that are faster counted one by one
 _PLANE = 0x10000  # beyond the first plane everything is `other`
 
 
@@ -48,34 +40,8 @@ def count_tokens(text: str) -> int:
 
     :returns: at least 1 for a text that is not empty.
     """
-    return _weigh(features(text)) if text else 0
-
-
-def count_all(texts: Sequence[str]) -> list[int]:
-    """Return what `count_tokens` says of each of many texts, which are best short."""
-    import numpy as np
-
-    if len(texts) < _FEW:
-        return [*map(count_tokens, texts)]
-    # The end of each text counts nothing and ends its last run, and so does what is before all.
-    codes = np.frombuffer("\0".join(["", *texts, ""]).encode("utf-32-le", "surrogatepass"), "<u4")
-    classes = _class_table().take(codes, mode="clip")
-    starts = classes[1:] * (classes[1:] != classes[:-1])
-    firsts = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])
-    counts = [
-        np.add.reduceat((starts if runs else classes[1:]) == kind, firsts, dtype=np.int64)
-        for kind, runs in _COUNTED
-    ]
-    latin, letters, kana, ideographs, digits, points, marks, other, lines = counts
-    rows = (latin, letters, kana, ideographs, digits, points + marks, other, lines)
-    weigh = lru_cache(_weigh)  # short texts are much alike
-    tokens = [weigh(row) for row in zip(*(row.tolist() for row in rows), strict=True)]
-    return [count if text else 0 for count, text in zip(tokens, texts, strict=True)]
-
-
-def _weigh(counts: tuple[int, ...]) -> int:
-    tokens: float = sum(map(mul, WEIGHTS, counts))
-    return max(1, round(tokens))
+    tokens: float = sum(map(mul, WEIGHTS, features(text)))
+    return max(1, round(tokens)) if text else 0
 
 
 def features(text: str) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from rag.vault import limits
 from rag.vault.note import Note
-from rag.vault.section_cutting import Measure, MeasureAll, Section, SectionCutter
+from rag.vault.section_cutting import Measure, Section, SectionCutter
 
 # Names every chunk id; another value would make every id another one.
 _NAMESPACE = uuid.UUID("a4ccfe9e-6b4e-5d9e-8a44-0a3fd9c37c1b")
@@ -51,9 +51,7 @@ class Chunk:
     repeated: int = 0
 
 
-def chunk_note(
-    note: Note, size: int, overlap: int, measure: Measure, measure_all: MeasureAll | None = None
-) -> list[Chunk]:
+def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Chunk]:
     """Cut a note into chunks; what goes beyond the bounds of a note is reported in its `problems`.
 
     :param size: the largest cost of a chunk, in the unit of `measure`; only a single row of a table
@@ -62,39 +60,27 @@ def chunk_note(
     :param overlap: how much of a chunk's last sentences the next chunk of the same section
         repeats at most.
     :param measure: what a text costs, usually in tokens; never less than a part of it.
-    :param measure_all: what `measure` says of each of many texts, at a lower price.
     :raises ValueError: when `size` is not positive or `overlap` not within [0, size).
     """
     if size <= 0 or not 0 <= overlap < size:
         raise ValueError(f"chunk size {size} and overlap {overlap}: need 0 <= overlap < size")
     chunks: list[Chunk] = []
     ordinals: Counter[tuple[str, ...]] = Counter()
-    cutter = SectionCutter(note, size, overlap, measure, measure_all)
-    for number, section in enumerate(_sections(note)):
-        for text, first, last, repeated in cutter.cut(section):
-            if len(chunks) == limits.MOST_CHUNKS:
-                cutter.problems[limits.too_many("chunks", limits.MOST_CHUNKS)] = None
-                break
-            ordinal = ordinals[section.heading]
-            ordinals[section.heading] += 1
-            # JSON, since a heading may hold any separator one could think of.
-            identity = json.dumps([note.vault, note.path, *section.heading, ordinal])
-            chunks.append(
-                Chunk(
-                    id=_named(identity),
-                    heading=section.heading,
-                    text=text,
-                    line_start=first + 1,
-                    line_end=last + 1,
-                    position=len(chunks),
-                    section=number,
-                    repeated=repeated,
-                )
-            )
-        else:
-            continue
-        break
-    note.problems += cutter.problems
+    cutter = SectionCutter(note, size, overlap, measure)
+    cuts = (
+        (number, section.heading, cut)
+        for number, section in enumerate(_sections(note))
+        for cut in cutter.cut(section)
+    )
+    for number, heading, (text, first, last, repeated) in cuts:
+        if len(chunks) == limits.MOST_CHUNKS:
+            note.problems.append(limits.too_many("chunks", limits.MOST_CHUNKS))
+            break
+        # JSON, since a heading may hold any separator one could think of.
+        identity = _named(json.dumps([note.vault, note.path, *heading, ordinals[heading]]))
+        ordinals[heading] += 1
+        lines = first + 1, last + 1
+        chunks.append(Chunk(identity, heading, text, *lines, len(chunks), number, repeated))
     return chunks
 
 

@@ -60,8 +60,7 @@ class _Rule(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder to be listed: `name` is a prefix ending in `/`, or empty for the vault's own; `path`
-    leads through no link."""
+    """A folder to be listed: `name` is a prefix ending in `/`, or empty for the vault's own."""
 
     name: str
     path: str
@@ -77,8 +76,8 @@ def scan_folder(
     """List the notes below `root`, sorted by path.
 
     Left out: hidden files and folders, what `.gitignore`, `.ragignore` (in any folder) and
-    `ignore` match, what Obsidian excludes, files that are no notes, and symbolic links that leave
-    the vault. A link to a folder or a file inside is followed unless that is listed without it.
+    `ignore` match, what Obsidian excludes, files that are no notes, and symbolic links: what they
+    lead to inside the vault is listed where it is.
 
     :param ignore: patterns in the syntax of `.gitignore`, relative to `root`.
     :param deadline: a `time.monotonic()` to give up at.
@@ -98,7 +97,7 @@ def scan_folder(
 
 
 class _Walk:
-    """One visit of a vault's folders, each of which is listed once.
+    """One visit of a vault's folders.
 
     :param root: the vault's folder; the others are those of `scan_folder`.
     """
@@ -106,58 +105,25 @@ class _Walk:
     def __init__(self, root: str, deadline: float | None, respect_obsidian: bool) -> None:
         self._named, self._root = root, os.path.realpath(root)
         self._deadline, self._respect_obsidian = deadline, respect_obsidian
-        self._found = Scan()
-        self._folders: list[_Folder] = []
-        self._links: list[_Folder] = []  # to folders inside
-        self._listed: dict[str, str] = {}  # folders: their names, by paths without a link
-        self._linked: list[tuple[NoteFile, str]] = []  # with the files that they lead to
+        self._scan = Scan()
 
     def scan(self, rules: list[_Rule]) -> Scan:
         """Return what there is."""
         names: dict[str, NoteFile] = {}
-        self._folders.append(_Folder("", self._root, rules))
-        while folder := self._next_folder():
-            for note in self._notes(folder):
+        folders = [_Folder("", self._root, rules)]
+        while folders:
+            for note in self._notes(folders.pop(), folders):
                 if self._deadline is not None and time.monotonic() > self._deadline:
                     raise TimeoutError(f"listing {self._named} took too long")
-                self._add(note, names)
-        if self._linked:
-            self._add_linked(names)
-        self._found.notes = sorted(names.values())
-        return self._found
+                twin = names.setdefault(note.path, note)
+                if twin is not note:
+                    self._scan.problems[note.path] = _TWINS
+                    names[note.path] = min(note, twin)  # whatever order the disk lists them in
+        self._scan.notes = sorted(names.values())
+        return self._scan
 
-    def _add_linked(self, names: dict[str, NoteFile]) -> None:
-        """Add the notes that links lead to, where they are not listed without one (as the second
-        of two files with one name is not)."""
-        real = {name: path for path, name in self._listed.items()}
-        known = set()
-        for note in names.values():
-            folder, slash, file = note.file.rpartition("/")
-            known.add(os.path.join(real[folder + slash], file))
-        for note, target in sorted(self._linked):
-            if target not in known:
-                known.add(target)
-                self._add(note, names)
-
-    def _add(self, note: NoteFile, names: dict[str, NoteFile]) -> None:
-        twin = names.setdefault(note.path, note)
-        if twin is not note:
-            self._found.problems[note.path] = _TWINS
-            names[note.path] = min(note, twin)  # whatever order the disk lists them in
-
-    def _next_folder(self) -> _Folder | None:
-        """Return a folder that was not listed yet: those without a link first, by their names."""
-        while self._folders or self._links:
-            if not self._folders:
-                self._links.sort(reverse=True, key=lambda link: link.name)
-            folder = (self._folders or self._links).pop()
-            if folder.path not in self._listed:
-                self._listed[folder.path] = folder.name
-                return folder
-        return None
-
-    def _notes(self, folder: _Folder) -> Iterator[NoteFile]:
-        """Yield the notes of a folder, and remember the folders in it."""
+    def _notes(self, folder: _Folder, folders: list[_Folder]) -> Iterator[NoteFile]:
+        """Yield the notes of a folder, and add the folders in it to `folders`."""
         name, path, rules = folder
         try:
             entries = list(os.scandir(path))
@@ -166,7 +132,7 @@ class _Walk:
                 why = _why(error)
                 raise IndexingError(f"cannot list the vault folder {self._named}", why) from error
             why = f"folder cannot be listed: {_why(error)}"
-            self._found.problems[_name(name.rstrip("/"))] = why
+            self._scan.problems[_name(name.rstrip("/"))] = why
             return
         rules = rules + self._own_rules(entries, name)
         for entry in entries:
@@ -174,40 +140,24 @@ class _Walk:
                 continue
             file = name + entry.name
             try:
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_symlink():
+                    if self._leads_out(entry) and not _ignored(file + "/", rules):
+                        self._scan.notices[_name(file)] = _LEADS_OUT
+                elif entry.is_dir():
                     if not _ignored(file + "/", rules):
-                        self._folders.append(_Folder(file + "/", entry.path, rules))
-                    continue
-                if entry.is_symlink() and not self._is_linked_note(entry, file, rules):
-                    continue
-                if not is_note(entry.name) or (rules and _ignored(file, rules)):
-                    continue
-                if not entry.is_file():
-                    continue
-                stat = entry.stat()
+                        folders.append(_Folder(file + "/", entry.path, rules))
+                elif is_note(entry.name) and not _ignored(file, rules) and entry.is_file():
+                    stat = entry.stat()
+                    yield NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)
             except OSError as error:
                 if is_note(entry.name) and not isinstance(error, FileNotFoundError):
-                    self._found.problems[_name(file)] = f"cannot be examined: {_why(error)}"
-                continue
-            note = NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)
-            if entry.is_symlink():
-                self._linked.append((note, os.path.realpath(entry.path)))
-            else:
-                yield note
+                    self._scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
 
-    def _is_linked_note(self, entry: os.DirEntry[str], file: str, rules: list[_Rule]) -> bool:
-        """Return whether a link leads to a file inside; remember the folder that it leads to."""
+    def _leads_out(self, entry: os.DirEntry[str]) -> bool:
+        """Return whether a link leads to a folder outside the vault."""
         target = os.path.realpath(entry.path)
-        if not os.path.isdir(target):
-            is_inside = _is_inside(target, self._root)
-            return is_note(entry.name) and is_inside and os.path.isfile(target)
-        if _ignored(file + "/", rules):
-            return False
-        if _is_inside(target, self._root):
-            self._links.append(_Folder(file + "/", target, rules))
-        elif target != self._root:
-            self._found.notices[_name(file)] = _LEADS_OUT
-        return False
+        is_inside = f"{target}{os.sep}".startswith(f"{self._root}{os.sep}")
+        return os.path.isdir(target) and not is_inside
 
     def _own_rules(self, entries: list[os.DirEntry[str]], folder: str) -> list[_Rule]:
         """Return the rules that a folder brings: its last one counts most."""
@@ -222,30 +172,26 @@ class _Walk:
                 with open_file(paths[name]) as file:
                     text = file.read(LARGEST_IGNORE_FILE).decode("utf-8-sig", "replace")
             except OSError as error:
-                found = self._found
-                told = found.notices if error.errno in _NO_FILE else found.problems
-                told[_name(folder + name)] = f"ignore file: {_why(error)}"
+                is_none = error.errno in _NO_FILE
+                reasons = self._scan.notices if is_none else self._scan.problems
+                reasons[_name(folder + name)] = f"ignore file: {_why(error)}"
                 continue
             spec, bad = _spec(re.split("\r\n|\r|\n", text))
             rules.append(_rule(folder, spec))
             if bad:
                 why = f"ignore file: not a pattern: {', '.join(bad)}"
-                self._found.notices[_name(folder + name)] = why
+                self._scan.notices[_name(folder + name)] = why
         return rules
 
     def _obsidian_rules(self, path: str, folder: str) -> list[_Rule]:
         from rag.vault.obsidian_ignore import ObsidianRules
 
         def report(name: str, why: str) -> None:
-            notices, file = self._found.notices, _name(f"{folder}{FOLDER}/{name}")
+            notices, file = self._scan.notices, _name(f"{folder}{FOLDER}/{name}")
             notices[file] = f"{notices[file]}; {why}" if file in notices else why
 
         rules = ObsidianRules(path, report)
         return [_Rule(folder, rules.verdict)] if rules else []
-
-
-def _is_inside(target: str, root: str) -> bool:
-    return target.startswith(root + os.sep)
 
 
 def _name(file: str) -> str:

@@ -14,9 +14,6 @@ MOST_LINES = 300_000
 # Front matter is read by a YAML parser, whose cost rises faster than the text.
 LONGEST_FRONT_MATTER = 50_000  # characters
 MOST_NESTED = 32  # levels; the parser, which calls itself for each, crashes at 20,000
-# Values of front matter, each counted as often as aliases and merge keys name it: what they stand
-# for grows with the power of their number. Without them front matter holds fewer.
-MOST_VALUES = 50_000
 
 # Tags are stored with each chunk, and each is followed by its parents.
 MOST_TAGS = 1_000  # parents too
@@ -35,9 +32,6 @@ LONGEST_LINK = 1_000
 
 # 5 MB of English or Japanese make 4,400 chunks of the usual size.
 MOST_CHUNKS = 4_500
-# Paragraphs, rows, lines and sentences that are measured one by one where a chunk must be cut; 5 MB
-# of prose without a blank line have 17,000. Past these the text is cut in halves, at spaces.
-MOST_PIECES = 50_000
 # 5 MB of English prose hold 30,000. Each new one is stemmed, hashed and remembered.
 MOST_WORDS = 65_000
 # What title and headings may come to in characters, and the tags, counted with each chunk that

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from rag.vault import limits
 from rag.vault.markdown import Frame, Kind, frame_of
 from rag.vault.note import Note
 from rag.vault.sentences import iter_sentence_spans, sentence_spans
 
 Measure = Callable[[str], int]
-MeasureAll = Callable[[Sequence[str]], Sequence[int]]
 
-# How many pieces, and characters of them, are measured together: few enough to be held at once.
-_MOST_TOGETHER = 1_000
-_LONGEST_TOGETHER = 100_000
-_LAST_MEASURED = 4
 _ROUNDED = 2  # what rounding the costs of the parts of a text may come to
 _BYTES = 4  # of a character at most
-_CHARACTERS = 4  # of a token, about
-_MANY_PIECES = (
-    f"more than {limits.MOST_PIECES:,} paragraphs, rows and sentences: the rest is cut at any space"
-)
 
 
 class Section(NamedTuple):
@@ -58,26 +47,14 @@ class _Part(NamedTuple):
 class SectionCutter:
     """Cuts the sections of one note; the parameters are those of `rag.vault.chunk_note`."""
 
-    def __init__(
-        self,
-        note: Note,
-        size: int,
-        overlap: int,
-        measure: Measure,
-        measure_all: MeasureAll | None,
-    ) -> None:
-        self.lines, self.found = note.lines, note.outline
-        self.size, self.overlap = size, overlap
-        # A long section that is one block, and one sentence, is measured as each of the three.
-        self.measure = lru_cache(_LAST_MEASURED)(measure)
-        self.measure_all = measure_all or (lambda texts: [*map(measure, texts)])
-        self.problems: dict[str, None] = {}
-        self._left = limits.MOST_PIECES
+    def __init__(self, note: Note, size: int, overlap: int, measure: Measure) -> None:
+        self.lines, self.outline = note.lines, note.outline
+        self.size, self.overlap, self.measure = size, overlap, measure
 
     def cut(self, section: Section) -> Iterator[tuple[str, int, int, int]]:
         """Yield of each chunk of a section its text, first and last line (from 0), and how many
         lines at the head of its text are repeated."""
-        kinds = self.found.kinds
+        kinds = self.outline.kinds
         first, last = section.first, section.last
         while first < last and kinds[first] == Kind.BLANK:
             first += 1
@@ -98,7 +75,6 @@ class SectionCutter:
                 line, at = line + text.count("\n", at, start), start
                 last_line = line + text.count("\n", start, end - 1)
                 yield f"{head}{text[start:end]}{tail}", line, last_line, head.count("\n")
-        self.measure.cache_clear()  # the section may be the whole note
 
     # -- pieces: blocks, or parts of blocks too large ------------------------------------
 
@@ -107,12 +83,9 @@ class SectionCutter:
 
         `text` is that of the lines from `first` to before `last`.
         """
-        for start, end, solid, cost in self._measured(text, self._blocks(first, last, text)):
-            if self._left <= 0:
-                yield from self._remainder(text, start, len(text))
-                return
+        for start, end, solid in self._blocks(first, last, text):
+            cost = self.measure(text[start:end])
             if cost <= self.size or solid:
-                self._left -= 1
                 large = solid if cost > self.size else Kind.BLANK
                 yield _Piece(start, end, cost, bool(solid), large)
             else:
@@ -121,13 +94,13 @@ class SectionCutter:
     def _blocks(self, first: int, last: int, text: str) -> Iterator[tuple[int, int, Kind]]:
         """Yield the start and end of each block, and its kind if it is a fence or table, else
         `Kind.BLANK`."""
-        kinds = self.found.kinds
+        kinds = self.outline.kinds
         number, start = first, 0
         while number < last:
             kind, begin = kinds[number], number
             solid = kind if kind in (Kind.CODE, Kind.TABLE) else Kind.BLANK
             if kind == Kind.CODE:  # two fences may follow each other without a blank line
-                number = self.found.fences[begin] + 1
+                number = self.outline.fences[begin] + 1
             while number < last and (
                 kinds[number] == Kind.TABLE
                 if kind == Kind.TABLE
@@ -141,68 +114,22 @@ class SectionCutter:
             start = end
 
     def _sentences(self, text: str, start: int, end: int) -> Iterator[_Piece]:
-        spans = iter_sentence_spans(text[start:end])
-        moved = ((start + left, start + right, Kind.BLANK) for left, right in spans)
-        for left, right, _, cost in self._measured(text, moved):
-            if self._left <= 0:
-                yield from self._remainder(text, left, end)
-                return
-            self._left -= 1
-            if cost <= self.size:
-                yield _Piece(left, right, cost, False)
-            else:
-                yield from self._halves(text, left, right, cost)
+        for left, right in iter_sentence_spans(text[start:end]):
+            yield from self._halves(text, start + left, start + right)
 
-    def _remainder(self, text: str, start: int, end: int) -> Iterator[_Piece]:
-        """Cut what is left when there were too many pieces; sentences are looked for no more."""
-        self.problems[_MANY_PIECES] = None
-        reach = _CHARACTERS * self.size
-        while start < end:
-            space = text.rfind(" ", start + reach // 2, start + reach) + 1
-            middle = min(space or start + reach, end)
-            for piece in self._halves(text, start, middle, self.measure(text[start:middle])):
-                yield piece._replace(atomic=True)
-            start = middle
-
-    def _halves(self, text: str, start: int, end: int, cost: int) -> Iterator[_Piece]:
-        """Cut a sentence without end."""
-        stack = [(start, end, cost)]
+    def _halves(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        """Yield a sentence, or one without end in parts."""
+        stack = [(start, end)]
         while stack:
-            a, b, cost = stack.pop()
+            a, b = stack.pop()
+            cost = self.measure(text[a:b])
             if cost <= self.size or b - a < 2:
                 yield _Piece(a, b, cost, False)
                 continue
             middle = (a + b) // 2
             space = text.rfind(" ", a + 1, middle) + 1  # one near the middle
             cut = space if space > a + (b - a) // 4 else middle
-            stack += [
-                (cut, b, self.measure(text[cut:b])),
-                (a, cut, self.measure(text[a:cut])),
-            ]
-
-    def _measured(
-        self, text: str, spans: Iterable[tuple[int, int, Kind]]
-    ) -> Iterator[tuple[int, int, Kind, int]]:
-        """Yield spans with their cost; some at a time are measured together."""
-        batch: list[tuple[int, int, Kind]] = []
-        length = 0
-        for span in spans:
-            batch.append(span)
-            length += span[1] - span[0]
-            if len(batch) == _MOST_TOGETHER or length >= _LONGEST_TOGETHER:
-                yield from self._with_costs(text, batch)
-                batch, length = [], 0
-        yield from self._with_costs(text, batch)
-
-    def _with_costs(
-        self, text: str, spans: list[tuple[int, int, Kind]]
-    ) -> Iterator[tuple[int, int, Kind, int]]:
-        costs = self._costs([text[start:end] for start, end, _ in spans])
-        for (start, end, solid), cost in zip(spans, costs, strict=True):
-            yield start, end, solid, cost
-
-    def _costs(self, texts: list[str]) -> Sequence[int]:
-        return self.measure_all(texts) if len(texts) > 1 else [*map(self.measure, texts)]
+            stack += [(cut, b), (a, cut)]
 
     # -- chunks: neighbouring pieces -----------------------------------------------------
 
@@ -260,16 +187,16 @@ class SectionCutter:
 
     def _rows(self, text: str, frame: Frame, around: int) -> Iterator[_Piece]:
         """Yield the lines within a frame, and parts of those that are too long for a chunk."""
-        for left, right, _, cost in self._measured(text, _lines(text, frame.first, frame.last)):
-            if self._left <= 0:
-                yield from self._remainder(text, left, frame.last)
-                return
+        start, last = frame.first, frame.last
+        while start < last:
+            end = text.find("\n", start, last) + 1 or last
+            cost = self.measure(text[start:end])
             if around + cost + _ROUNDED <= 2 * self.size:
-                self._left -= 1
-                yield _Piece(left, right, cost, atomic=True)
+                yield _Piece(start, end, cost, atomic=True)
             else:
-                for piece in self._sentences(text, left, right):
+                for piece in self._sentences(text, start, end):
                     yield piece._replace(atomic=True)
+            start = end
 
     def _overlap_start(self, text: str, piece: _Piece, room: int) -> int:
         """Return where the last sentences of `piece` that cost at most `room` begin."""
@@ -286,11 +213,3 @@ class SectionCutter:
         counts = range(fitting + 1, min(reach, len(spans) + 1))
         fitting += bisect_left(counts, True, key=lambda count: not fits(count))
         return piece.start + spans[-fitting][0] if fitting else piece.end
-
-
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, Kind]]:
-    """Yield the start and end of each line of a part of a text, with its line end."""
-    while start < end:
-        after = text.find("\n", start, end) + 1 or end
-        yield start, after, Kind.BLANK
-        start = after

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Note, chunk_note, read_note
-from rag.vault.readers import canvas_lines, reader_of
+from rag.vault.readers import reader_of
 from tables import rows
 
 BOARD = {
@@ -52,10 +52,10 @@ def test_a_canvas_is_called_as_its_file_is() -> None:
     "raw, problem",
     [
         (b"{", "not a canvas: Expecting property name"),
-        (b"[]", "not a canvas: a list"),
-        (b"null", "not a canvas: nothing"),
-        (b"[" * 100_000, "not a canvas: nested too deep"),
-        (b"1" * 5_000, "not a canvas: a number"),
+        (b"[]", "not a canvas: no table"),
+        (b"null", "not a canvas: no table"),
+        (b"[" * 100_000, "not a canvas: maximum recursion"),
+        (b"1" * 5_000, "not a canvas: no table"),
     ],
 )
 def test_what_is_no_canvas_is_a_note_without_text_and_a_problem(raw: bytes, problem: str) -> None:
@@ -87,7 +87,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_any_json_gives_lines_that_a_file_could_hold(held: Any) -> None:
-    for line in canvas_lines(json.dumps(held), []):
+    for line in read(held).lines:
         assert "\n" not in line and "\0" not in line and line.encode("utf-8") is not None
 
 
