@@ -13,7 +13,7 @@ from haystack.components.generators.chat import MockChatGenerator
 
 from rag.app.audit import replay
 from rag.config import PlannerConfig, RAGConfig
-from rag.exceptions import IndexUnavailableError, QueryError
+from rag.exceptions import QueryError
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ManifestCatalogue
 from rag.query.metadata import MetadataTransformer
@@ -93,21 +93,6 @@ def test_without_a_model_too(config, subtests):
                 assert replay(config, recorded(config, query, full=full)).differences == []
 
 
-def test_a_code_that_the_model_repeats_is_no_difference(config):
-    class Parrot:
-        """Says what it is told."""
-
-        def run(self, messages: list[Any]) -> dict[str, Any]:
-            reply = MockChatGenerator(messages[-1].text, model="m").run(messages)
-            return {"replies": reply["replies"]}
-
-    models: dict[Stage, Any] = {"hyde": Parrot(), "metadata": Parrot()}
-    record = recorded(config, models=models, raw_replies=True)
-    assert any(response.code for response in record.responses)
-    assert replay(config, record).differences == []
-    assert replay(config, recorded(config, models=models)).differences == []
-
-
 @pytest.mark.parametrize("raw", [True, False])
 def test_replies_are_word_for_word_in_a_record_only_when_asked_for(config, raw):
     secret = {"action": "tool", "tool": "rapidfuzz_similarity", "arguments": {"query": "Falcon"}}
@@ -161,18 +146,6 @@ def test_settings_that_cannot_be_are_an_error(config, subtests):
             settings = {**record.settings, name: value}
             replay(config, record.model_copy(update={"settings": settings}))
         assert "rag audit" in caught.value.hint
-
-
-def test_no_tool_is_used_again(config, monkeypatch):
-    asks = MockChatGenerator(ANSWERS["with a tool"], model="m")
-    record = recorded(config, models={"metadata": asks})
-    monkeypatch.setattr("rag.query.planner.tools.best_matches", None)
-    assert replay(config, record).same
-
-
-def test_without_an_index_it_is_an_error(config, tmp_path):
-    with pytest.raises(IndexUnavailableError):
-        replay(RAGConfig(data_dir=tmp_path), recorded(config))
 
 
 def test_no_name_of_the_index_leaks_through_the_arguments_of_tools(config):

@@ -54,15 +54,6 @@ def test_a_request_keeps_its_snapshot_to_its_end(config: RAGConfig, folder: Path
     library.close()
 
 
-def test_one_that_is_given_back_after_the_end_is_closed(config: RAGConfig, folder: Path):
-    library = Library(lambda: config)
-    with library.reader(is_fresh=False) as workspace:
-        library.close()
-        assert search(workspace, SearchRequest("wombat")).response.total == 1
-    with library.reader(is_fresh=False) as another:
-        assert another is not workspace
-
-
 def test_requests_one_after_the_other_share_a_reader(config: RAGConfig, folder: Path):
     library = Library(lambda: config)
     with library.reader(is_fresh=False) as first:
@@ -70,15 +61,6 @@ def test_requests_one_after_the_other_share_a_reader(config: RAGConfig, folder: 
     with library.reader(is_fresh=False) as second, library.reader(is_fresh=False) as third:
         assert first is second
         assert third is not second
-    library.close()
-
-
-def test_the_reader_that_was_prepared_is_lent_first(config: RAGConfig, folder: Path):
-    library = Library(lambda: config)
-    library.wait_for_notes()
-    with library.reader(is_fresh=False) as first, library.reader(is_fresh=False) as second:
-        assert search(first, SearchRequest("wombat")).response.total == 1
-        assert search(second, SearchRequest("wombat")).response.total == 1
     library.close()
 
 

@@ -87,25 +87,8 @@ def test_all_name_the_same_model(
     assert [str(name).removesuffix(":latest") for name in names] == [named] * len(names)
 
 
-def test_a_named_model_that_only_embeds_fails_the_check_and_answers_nothing(
-    settings: Settings,
-) -> None:
-    config = settings(EMBEDDER)
-    checked = doctor(config)
-    assert checked is not None and checked.status == "fail"
-    assert "writes no answers" in checked.message
-    assert answered_by(config) == ""
-
-
 def test_without_a_chat_model_all_say_so(settings: Settings, tmp_path: Path) -> None:
     config = settings("")
     assert doctor(config) is None
     assert answered_by(config) == ""
     assert setup(config, tmp_path).chat_model == ""
-
-
-def test_a_first_configuration_keeps_a_named_model_that_is_there(
-    settings: Settings, tmp_path: Path
-) -> None:
-    written = setup(settings("llama3.2"), tmp_path).settings
-    assert written.get("ollama.chat_model", "llama3.2") == "llama3.2"

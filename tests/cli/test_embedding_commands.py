@@ -66,10 +66,6 @@ class TestIndexWithoutAServer:
         assert "`ollama serve`" in ran.err
         assert rag("search", "rolling back").code == 0
 
-    def test_quiet_says_so_of_a_provider_that_the_settings_name(self, rag, gone, notes):
-        for ran in (rag("index", "-q", notes), rag("index", "-q")):
-            assert (ran.code, ran.err[:34]) == (0, "rag: no embeddings: Ollama does no")
-
     def test_asked_for_they_are_missed_with_4_and_the_words_are_there(self, rag, gone, notes):
         ran = rag("index", notes, "--embed")
         assert (ran.code, ran.out) == (4, "")
@@ -85,26 +81,8 @@ class TestIndexWithoutAServer:
         server.heal()
         assert "4 chunks embedded" in rag("index").out
 
-    @pytest.mark.parametrize(("name", "value"), [("ENABLED", "false"), ("EMBEDDING_MODEL", "")])
-    def test_asked_for_where_the_settings_forbid_it_is_a_usage_error(
-        self, rag, server, notes, monkeypatch, tmp_path, name, value
-    ):
-        file = tmp_path / "rag.toml"
-        file.write_text(f"[ollama]\n{name.lower()} = {value or repr('')}\n")
-        monkeypatch.delenv(f"RAG_OLLAMA__{name}", raising=False)
-        ran = rag("index", notes, "--embed", "--config", file)
-        assert (ran.code, server.requests()) == (2, [])
-        assert "ollama.embedding_model" in ran.err
-
 
 class TestSearch:
-    def test_by_both_it_says_nothing_of_it(self, rag, embedded):
-        ran = rag("search", "rolling back")
-        assert (ran.code, ran.err) == (0, "")
-        found = rag("search", "rolling back", "--json").json
-        assert (found["mode"], found["notices"]) == ("hybrid", [])
-        assert {"lexical", "meaning", "cosine"} == set(found["results"][0]["scores"])
-
     def test_a_fallback_is_told_on_stderr_in_the_json_and_not_when_quiet(
         self, rag, embedded, server
     ):

@@ -43,26 +43,6 @@ class TestFigures:
             ["all", "3", *["1.000"] * 7],
         ]
 
-    def test_notes_that_are_not_in_the_index_are_misses_and_told(self, rag, library, questions):
-        gone = [{"query": "backups", "relevant": [f"gone {n}.md"]} for n in range(4)]
-        ran = rag("eval", questions(*gone), "--json")
-        assert (ran.code, ran.json["overall"]["recall_10"]) == (0, 0)
-        assert ran.err == (
-            "4 questions name notes that are not in the index: "
-            "1 (gone 0.md), 2 (gone 1.md), 3 (gone 2.md), …\n"
-        )
-
-    def test_a_vault_restricts_the_search_and_what_a_bare_path_means(
-        self, rag, indexed, write_notes, questions
-    ):
-        rag("index", "-q", write_notes("home", {"Backups.md": "# Backups\n\nbackups of photos\n"}))
-        file = questions({"query": "restore script", "relevant": ["Backups.md"]})
-        assert rag("eval", file, "--json", "-v", "work").json["overall"]["hit_1"] == 1
-        ran = rag("eval", file, "--json", "-v", "home")
-        assert ran.json["overall"]["hit_1"] == 0
-        assert ran.err == ""
-        assert "not in vault home" in rag("eval", questions(), "-v", "home").err
-
 
 class TestCompare:
     """The index first finds eight notes by their words; then the words are taken away."""
@@ -113,14 +93,6 @@ class TestCompare:
             "only 5 questions to compare: trust the interval little",
         ]
         assert "5 questions in both" in ran.out
-
-    @pytest.mark.parametrize("text", ["no JSON", '{"schema": 1}', '{"schema": 9, "kind": 1}'])
-    def test_a_file_of_another_kind_gives_2_as_json_when_asked(self, rag, asked, tmp_path, text):
-        (tmp_path / "odd.json").write_text(text)
-        ran = rag("eval", asked, "--compare", tmp_path / "odd.json", "--json")
-        assert (ran.code, ran.err) == (2, "")
-        assert "is no baseline" in ran.json["error"]["message"]
-        assert "--save" in ran.json["error"]["hint"]
 
 
 class TestMistakes:

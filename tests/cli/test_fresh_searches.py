@@ -7,11 +7,6 @@ import sys
 
 import pytest
 
-from rag.config import load_config
-from rag.config.files import user_file
-from rag.index.snapshots import IndexDirectory
-from settings_files import write
-
 GONE = "(gone; run rag index)"
 
 
@@ -57,33 +52,6 @@ class TestChanged:
         ran = rag("search", "quokka", "--refresh", "--paths")
         assert ran.out == f"{written}/Zebra.md\n"
 
-    def test_json_tells_it_among_the_notices(self, rag, written):
-        found = rag("search", "quokka", "--refresh", "--json").json
-        assert found["notices"] == ["indexed 1 changed note"]
-        assert found["index"]["changed"] == 0
-
-    def test_quiet_says_nothing(self, rag, written):
-        assert rag("search", "quokka", "--refresh", "-q").err == ""
-
-    def test_a_project_that_is_not_trusted_cannot_switch_it_on(self, rag, tmp_path, monkeypatch):
-        write(user_file(), '[search]\nrefresh = "never"\n')
-        write(tmp_path / "project" / "rag.toml", '[search]\nrefresh = "auto"\n')
-        monkeypatch.chdir(tmp_path / "project")
-        assert rag("config", "--json").json["settings"]["search.refresh"]["value"] == "never"
-
-    def test_a_plan_goes_on_record_once(self, rag, written):
-        rag("search", "notes tagged runbook about the quokka", "--plan", "--refresh")
-        assert len(rag("audit", "--json").json["records"]) == 1
-
-    def test_while_another_process_indexes_the_notes_are_called_changed(self, rag, written):
-        with IndexDirectory(load_config().index_dir).writing():
-            ran = rag("search", "backups", "--refresh")
-        assert "1 note changed since the last index" in ran.err
-        assert "Backups.md" in ran.out
-
-    def test_where_nothing_changed_nothing_is_said(self, rag, indexed):
-        assert rag("search", "backups", "--refresh").err == ""
-
 
 class TestGone:
     def test_a_hit_says_that_its_note_is_gone(self, rag, deleted):
@@ -97,10 +65,6 @@ class TestGone:
         assert "Backups.md" not in ran.out
         assert "left out 1 note, gone since the last index" in ran.err
 
-    def test_when_all_are_gone_nothing_is_found(self, rag, deleted):
-        assert rag("search", "backups", "--paths").code == 1
-        assert rag("search", "backups").code == 0
-
     @pytest.mark.parametrize("option", ["--json", "--format=jsonl"])
     def test_json_has_a_field_for_it(self, rag, deleted, option):
         out = rag("search", "backups minutes", option).out
@@ -113,11 +77,6 @@ class TestGone:
             "Backups.md": True,
             "runbooks/Rollback.md": None,
         }
-
-    def test_it_cannot_be_opened(self, rag, deleted):
-        ran = rag("search", "backups", "--open", "1")
-        assert ran.code == 2
-        assert "the note of result 1 is gone" in ran.err
 
     def test_nothing_is_said_of_a_vault_that_is_not_here(self, rag, indexed):
         indexed.rename(indexed.with_name("away"))

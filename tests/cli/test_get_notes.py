@@ -61,10 +61,6 @@ class TestOneNote:
     def test_lines_that_are_not_there_give_2(self, rag, folder, span):
         assert rag("get", f"work/Glossary.md:{span}").code == 2
 
-    def test_a_title_that_reads_like_a_pattern_is_one_note(self, rag, folder):
-        assert rag("get", "What is it?").out == "# What is it?\n"
-        assert rag("get", "What is it?", "--json").json["title"] == "What is it?"
-
 
 class TestPathsOfTheWorkingFolder:
     def test_a_path_begins_where_one_is(self, rag, folder, monkeypatch):
@@ -81,11 +77,6 @@ class TestPathsOfTheWorkingFolder:
         monkeypatch.chdir(folder.parent / "home")
         assert rag("get", "Glossary.md").out == "# Words of home\n"
 
-    def test_a_file_that_is_no_note_is_not_printed(self, rag, folder, monkeypatch):
-        (folder / "secret.txt").write_text("x")
-        monkeypatch.chdir(folder)
-        assert rag("get", "./secret.txt").code == 1
-
 
 class TestSeveralNotes:
     def test_a_pattern_prints_each_under_its_path(self, rag, folder):
@@ -93,10 +84,6 @@ class TestSeveralNotes:
             "==> work/daily/2026-11-01.md <==\nfirst\n\n"
             "==> work/daily/2026-11-02.md <==\nsecond\nline\n"
         )
-
-    def test_paths_are_those_of_all(self, rag, folder):
-        out = rag("get", "daily/2026-11-*", "--paths").out
-        assert out == f"{folder}/daily/2026-11-01.md\n{folder}/daily/2026-11-02.md\n"
 
 
 class TestLimits:

@@ -151,11 +151,6 @@ def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Pat
     assert loaded == expected
 
 
-def test_a_search_by_words_loads_neither_numpy_nor_pydantic(library: Path) -> None:
-    loaded = parts_of(run(PROGRAM, "search", "backups", "-q").stderr.split())
-    assert "search" in loaded and not loaded & {"numpy", "pydantic"}
-
-
 @pytest.mark.parametrize(("arguments", "said"), [(["--version"], "rag "), (["--help"], "Usage: ")])
 def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str], said: str) -> None:
     done = run(PROGRAM, *arguments)

@@ -17,14 +17,6 @@ class TestIndex:
         assert ran.out.startswith("3 new; 3 notes, 4 chunks in the index (")
         assert ran.out.count("\n") == 1
 
-    @pytest.mark.parametrize("flag", [(), ("--dry-run",)])
-    def test_of_two_folders_of_one_name_neither_is_registered(self, rag, write_notes, flag):
-        one, other = (write_notes(name, {"a.md": "# A\n"}) for name in ("notes", "other/notes"))
-        ran = rag("index", one, other, *flag)
-        assert (ran.code, ran.out) == (2, "")
-        assert f"'notes': {one} and {other}" in ran.err and f"--name NAME {other}" in ran.err
-        assert rag("vault", "list", "--json").json["vaults"] == {}
-
     def test_beside_a_folder_whose_name_is_taken_none_is_registered(self, rag, write_notes):
         taken, fresh, other = (
             write_notes(name, {"a.md": "# A\n"}) for name in ("notes", "fresh", "other/notes")
@@ -136,18 +128,6 @@ class TestDryRun:
         ]
 
 
-class TestVault:
-    def test_an_added_vault_is_read_by_the_next_index(self, rag, notes):
-        assert rag("vault", "add", notes).code == 0
-        assert rag("search", "backups").code == 3
-        assert "3 new" in rag("index").out
-
-    def test_removing_an_unknown_vault_names_the_nearest(self, rag, indexed):
-        ran = rag("vault", "remove", "wrok")
-        assert ran.code == 2
-        assert "Did you mean: work?" in ran.err
-
-
 class TestStatus:
     def test_it_shows_the_size_and_that_all_is_fresh(self, rag, indexed):
         ran = rag("status")
@@ -155,14 +135,3 @@ class TestStatus:
         assert "3 in 4 chunks" in ran.out
         assert "up to date" in ran.out
         assert f"work  3 notes  {indexed}" in ran.out
-
-    def test_problems_lists_the_notes_that_could_not_be_read_as_meant(self, rag, indexed):
-        (indexed / "bad.md").write_text("---\ntags: [\n---\ntext")
-        rag("index", "-q")
-        ran = rag("status", "--problems")
-        assert ran.out.startswith("work/bad.md: front matter:")
-        assert rag("status", "--json").json["problems"][0]["path"] == "bad.md"
-
-    def test_a_vault_that_was_never_indexed_is_named(self, rag, indexed, write_notes):
-        rag("vault", "add", write_notes("other", {"a.md": "x"}))
-        assert rag("status", "--json").json["not_indexed"] == ["other"]

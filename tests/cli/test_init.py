@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollama_faults import KINDS
-from rag.app import setup
 from rag.app.setup import find_vaults, toml_text
 
 MODELS = ["all-minilm", "llama3.2", "embeddinggemma", "qwen3"]
@@ -60,17 +59,6 @@ class TestLooking:
         (empty_home / "round").symlink_to(empty_home)
         assert find_vaults([empty_home]) == ([vault], True)
 
-    def test_it_goes_four_folders_deep(self, make_vault, empty_home):
-        near, far = make_vault("1/2/3/4"), make_vault("a/b/c/d/e")
-        vaults, is_whole = find_vaults([empty_home])
-        assert near in vaults and far not in vaults and is_whole
-
-    @pytest.mark.inside
-    def test_it_gives_up_some_time_and_says_so(self, rag, make_vault, monkeypatch):
-        make_vault("a")
-        monkeypatch.setattr(setup.find_vaults, "__defaults__", (-1.0,))
-        assert "time was up" in rag("init").out
-
 
 class TestOllama:
     def test_models_are_chosen_by_what_they_can(self, rag, server, empty_home):
@@ -110,15 +98,6 @@ class TestFile:
         assert rag("vault", "list", "--json").json["vaults"] == {}
         assert rag("init", "--force").code == 0
         assert "rag init" in (empty_home / "rag.toml").read_text()
-
-    def test_a_dry_run_writes_nothing(self, rag, empty_home, make_vault):
-        make_vault("Work")
-        before = sorted(empty_home.rglob("*"))
-        ran = rag("init", "--dry-run")
-        assert ran.code == 0 and "would write" in ran.out
-        assert sorted(empty_home.rglob("*")) == before
-        assert rag("vault", "list", "--json").json["vaults"] == {}
-        assert rag("init", "--dry-run", "--json").json["written"] is False
 
 
 @given(st.text())

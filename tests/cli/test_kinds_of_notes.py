@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -43,14 +42,6 @@ class TestKinds:
     def test_they_are_printed_as_what_there_is_to_read_of_them(self, rag, folder, name, text):
         assert text in rag("get", name).out
 
-    def test_changes_of_them_are_seen(self, rag, folder):
-        (folder / "Tickets.base").write_text("views:\n  - name: Closed\n")
-        (folder / "plans" / "Board.canvas").unlink()
-        assert rag("status", "--json").json["index"]["changed"] == 2
-        rag("index", "-q")
-        assert rag("search", "closed", "--paths").code == 0
-        assert rag("search", "slowly", "--paths").code == 1
-
 
 class TestObsidian:
     def settle(self, folder: Path) -> None:
@@ -77,19 +68,6 @@ class TestObsidian:
         assert rag("status", "--json").json["vaults"]["work"]["notices"] == []
 
 
-class TestEncodings:
-    def test_status_and_doctor_show_what_was_read_in_another_encoding(self, rag, write_notes):
-        folder = write_notes("work", {"a.md": "x"})
-        (folder / "手順.md").write_bytes("ロールバックの手順".encode("cp932"))
-        assert rag("index", folder).code == 0
-        assert rag("search", "ロールバック", "--paths").out.strip().endswith("手順.md")
-        problems = rag("status", "--problems").out
-        assert problems == "work/手順.md: not UTF-8: read as Shift_JIS\n"
-        (check,) = [c for c in rag("doctor", "--json").json["checks"] if c["name"] == "notes"]
-        assert check["message"] == "1 note could not be read as meant"
-        assert rag("get", "手順").out == "ロールバックの手順\n"
-
-
 class TestClones:
     @pytest.fixture
     def clone(self, rag, write_notes) -> Path:
@@ -106,8 +84,3 @@ class TestClones:
         assert notice.startswith("the file times of 7 notes are not taken for dates: all were")
         assert notice.endswith("as by a clone or a copy")
         assert notice in rag("status").out
-
-    def test_a_filter_for_today_does_not_list_the_clone(self, rag, clone):
-        today = date.today().isoformat()
-        assert rag("search", "text", "--from", today, "--to", today).code == 1
-        assert rag("search", "text", "--modified-from", today).code == 1

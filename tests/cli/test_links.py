@@ -22,9 +22,6 @@ class TestLinks:
         path = "%2Fnotes%2Fa%20b%2F%C3%9C%231.md"
         assert link == f"obsidian://open?path={path}%23To%20do%3A%20A%26B"
 
-    def test_a_name_that_reads_like_a_part_of_the_template_is_only_a_name(self):
-        assert link_to("e:{path}:{line}", Path("/n/{line}.md"), 7) == "e:/n/%7Bline%7D.md:7"
-
     def test_inside_a_folder_of_obsidian_it_is_the_default(self, tmp_path):
         file = tmp_path / "vault" / "inner" / "a.md"
         file.parent.mkdir(parents=True)
@@ -88,33 +85,9 @@ class TestOpen:
         link = f"edit://{library}/runbooks/Rollback.md?7"
         assert opener.read_text() == f"--new\n{link}\n"
 
-    def test_a_result_that_is_not_there_gives_2(self, rag, library, opener):
-        ran = rag("search", "rolling back backups", "--open", "9")
-        assert ran.code == 2
-        assert "there is no result 9" in ran.err
-        assert not opener.exists()
-
     @pytest.mark.parametrize("command", ["nowhere-to-be-found", "false", "'open"])
     def test_a_command_that_fails_gives_2(self, rag, library, monkeypatch, command):
         monkeypatch.setenv("RAG_LINKS__OPENER", command)
         ran = rag("search", "rolling back", "--open", "1")
         assert ran.code == 2
         assert "links.opener" in ran.err
-
-
-def test_a_setting_that_is_no_link_is_refused(rag, library, monkeypatch):
-    monkeypatch.setenv("RAG_LINKS__URI", "obsidan")
-    ran = rag("search", "rolling back")
-    assert ran.code == 2
-    assert "links.uri" in ran.err
-
-    def test_a_canvas_is_opened_at_its_first_line_since_its_text_has_others(
-        self, rag, write_notes, opener, monkeypatch
-    ):
-        monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}:{line}")
-        board = '{"nodes": [{"type": "text", "text": "# Canary\\n\\nroll forward slowly"}]}'
-        folder = write_notes("boards", {"Board.canvas": board})
-        rag("index", "-q", folder)
-        assert rag("search", "slowly", "--json").json["results"][0]["line"] == 3
-        assert rag("search", "slowly", "--open", "1").code == 0
-        assert opener.read_text() == f"edit://{folder}/Board.canvas:1\n"

@@ -130,14 +130,6 @@ class TestPropertyValues:
     def test_in_a_query(self, shelved, condition, found):
         assert shelved(condition) == found
 
-    def test_what_cannot_be_compared_is_told_with_what_can(self, rag, write_notes):
-        rag("index", "-q", write_notes("shelf", SHELF))
-        ran = rag("search", "price:>cheap")
-        assert (ran.code, ran.out) == (2, "")
-        assert "'cheap' is neither a number nor a date" in ran.err and "price:>200" in ran.err
-        none = rag("search", "--where", "price>9000").err
-        assert "no note has the price '>9000'; near: " in none and "249.50 €" in none
-
 
 class TestOrder:
     @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from datetime import date, timedelta
 
 import pytest
 
-from ollama_server import OllamaServer
-
 MODELS = ["llama3.2"]
 WEEK_AGO = date.today() - timedelta(days=date.today().weekday() + 4)  # a Thursday, last week
 RUNBOOK = "---\ntags: [runbook]\ncreated: 2025-0{}-10\n---\n# Runbook {}\n\nGo.\n"
@@ -92,42 +90,6 @@ class TestAsk:
             "",
             "[1] 2025-11-03  life/2025-11-03.md:3",
         ]
-
-    @pytest.mark.parametrize(
-        "question",
-        [
-            "list all notes about xylophones",
-            "how many notes are tagged zebra",
-            "when did I last meet Suzuki",
-            "シロフォンのノートはいくつ",
-        ],
-    )
-    @pytest.mark.parametrize("option", [[], ["--json"]])
-    def test_none_is_1(self, rag, vault, question, option):
-        assert rag("ask", question, *option).code == 1
-
-    def test_json_has_what_was_counted_and_how(self, rag, vault):
-        counted = rag("ask", "how many notes are tagged runbook", "--json").json
-        assert counted["notes"] == {
-            "asked": "count",
-            "count": 7,
-            "counted_by": "filters",
-            "words": [],
-            "shown": 5,
-        }
-        assert len(counted["sources"]) == 5 and counted["plan"]["route"] == "metadata_only"
-        dated = rag("ask", "when did I last meet Tanaka", "--json").json
-        assert dated["notes"]["date"] == str(WEEK_AGO)
-        assert (dated["notes"]["asked"], dated["notes"]["dated_by"]) == ("last", "note")
-        assert "notes" not in rag("ask", "What about the ferry?", "--json").json
-
-
-class TestModels:
-    def test_none_is_asked(self, rag, vault, server: OllamaServer):
-        for question in ("list all notes about the ferry", "when did I last meet Tanaka"):
-            found = rag("ask", question, "--json").json
-            assert (found["found"], found["model"]) == (True, None)
-        assert server.requests("/api/chat") == []
 
 
 class TestChat:

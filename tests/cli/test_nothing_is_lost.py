@@ -87,14 +87,6 @@ class TestTwoFoldersOfOneName:
         assert "p1/vaults/work" in ran.err and "--name" in ran.err
         assert rag("search", "zebra").code == 0
 
-    def test_a_project_that_moved_keeps_its_vault(self, rag, tmp_path, monkeypatch):
-        first = self.project(tmp_path, "p1", "zebra")
-        monkeypatch.chdir(first)
-        rag("index")
-        monkeypatch.chdir(first.rename(tmp_path / "moved"))
-        assert rag("index").code == 0
-        assert str(tmp_path / "moved") in rag("vault", "list").out
-
 
 class TestNamesOnDisk:
     def test_paths_are_the_files_even_when_their_names_are_not_nfc(self, rag, write_notes):
@@ -116,13 +108,6 @@ class TestNamesOnDisk:
         )
         assert found.stdout == raw + b"\n"
 
-    def test_two_files_of_one_name_are_told_once_and_do_not_fail_every_run(self, rag, write_notes):
-        names = {unicodedata.normalize(form, "ガイド.md"): form for form in ("NFC", "NFD")}
-        ran = rag("index", write_notes("v", names))
-        assert ran.code == 0
-        assert "two files have this name" in rag("status", "--problems").out
-        assert rag("index", "-q").out == ""
-
 
 class TestStrangeInput:
     @pytest.mark.parametrize(
@@ -130,13 +115,6 @@ class TestStrangeInput:
     )
     def test_an_empty_filter_is_refused_not_dropped(self, rag, indexed, option):
         assert rag("search", "backups", *option).code == 2
-
-    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-    def test_a_closed_stream_is_no_error(self, environment, indexed, stream):
-        closed = {"stdout": "1>&-", "stderr": "2>&-"}[stream]
-        command = f"'{sys.executable}' -m rag search backups {closed}"
-        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True)
-        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     @pytest.mark.parametrize(
@@ -153,8 +131,3 @@ class TestStrangeInput:
             2,
             "rag: the output cannot be written: No space left on device\n",
         )
-
-    def test_escape_sequences_of_a_note_do_not_reach_the_terminal(self, rag, write_notes):
-        rag("index", write_notes("v", {"a.md": "# T\x1b]0;pwned\x07\n\nneedle \x1b[2J here\n"}))
-        assert "\x1b" not in rag("search", "needle").out
-        assert "\x1b" not in rag("ask", "needle").out

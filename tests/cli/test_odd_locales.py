@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from daemon_fixture import RAG, Daemon
+from daemon_fixture import RAG
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
@@ -26,17 +25,6 @@ def test_such_a_note_is_indexed_under_its_own_name(notes: Path, rag, program) ->
     assert rag("index").out.startswith("nothing changed: 3 notes")
 
 
-def test_a_warm_process_serves_it_too(library: Path) -> None:
-    daemon = Daemon()
-    try:
-        process = daemon.start(**ASCII)
-        ran = daemon.run("search", "証明書", "--paths", env=ASCII)
-        assert (ran.returncode, ran.stdout) == (0, f"{library}/証明書.md\n".encode())
-        assert daemon.ask()[:3:2] == [process, 1]
-    finally:
-        daemon.clear()
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp932", "euc_jp"])
 def test_output_is_utf_8_whatever_python_is_told(library: Path, encoding: str) -> None:
@@ -45,10 +33,3 @@ def test_output_is_utf_8_whatever_python_is_told(library: Path, encoding: str) -
         [*RAG, "search", "証明書"], env=environment, capture_output=True, timeout=60
     )
     assert ran.returncode == 0 and "証明書の更新" in ran.stdout.decode("utf-8")
-
-
-def test_a_python_that_insists_on_ascii_gets_an_error_and_no_traceback(library: Path) -> None:
-    command = [sys.executable, "-X", "utf8=0", "-m", "rag", "get", "証明書の更新", "--paths"]
-    ran = subprocess.run(command, env={**os.environ, **ASCII}, capture_output=True, timeout=60)
-    assert ran.returncode in (0, 1, 2)
-    assert b"Traceback" not in ran.stderr

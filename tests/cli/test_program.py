@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -14,8 +13,6 @@ from pathlib import Path
 import pytest
 
 from daemon_fixture import RAG, Terminal
-from rag.config import load_config
-from rag.index.snapshots import IndexDirectory
 
 ESCAPE = "\x1b"
 
@@ -36,21 +33,6 @@ def on_terminal(environment):
     return run
 
 
-class TestExitCodes:
-    """Each code of the contract that one command alone can give, from the real program."""
-
-    def test_5_some_notes_failed(self, program, indexed):
-        for note in indexed.rglob("*.md"):
-            note.unlink()
-        assert program("index", "-q").code == 5
-
-    def test_75_another_process_is_writing(self, program, indexed):
-        with IndexDirectory(load_config().index_dir).writing():
-            ran = program("index", "-q")
-        assert (ran.code, ran.out) == (75, "")
-        assert f"process {os.getpid()}" in ran.err
-
-
 class TestPoorSurroundings:
     def test_cron_with_a_c_locale_and_without_a_home(self, program, environment, notes, tmp_path):
         env = {
@@ -68,12 +50,6 @@ class TestPoorSurroundings:
         assert new
         assert all(path.is_relative_to(tmp_path / "data") for path in new)
 
-    def test_closed_stdin(self, environment, indexed):
-        command = f"exec {sys.executable} -m rag search backups --paths <&-"
-        done = subprocess.run(command, shell=True, env=environment, capture_output=True)
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert done.stdout.decode() == f"{indexed / 'Backups.md'}\n"
-
     def test_a_reader_that_goes_away_is_no_error(self, environment, indexed, rag):
         (indexed / "big.md").write_text("some line of a big note\n" * 50_000)
         rag("index", "-q")
@@ -81,11 +57,6 @@ class TestPoorSurroundings:
         done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True)
         assert done.stdout == b"some line of a big note\n"
         assert (done.returncode, done.stderr) == (0, b"")
-
-    def test_json_is_utf_8_in_any_locale(self, program, environment, indexed):
-        ran = program("search", "証明書", "--json", env={**environment, "LC_ALL": "C"})
-        assert json.loads(ran.out)["results"][0]["path"] == "証明書.md"
-        assert "証明書.md" in ran.out
 
 
 def test_ctrl_c_ends_with_130_and_the_next_run_completes(

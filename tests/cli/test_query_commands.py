@@ -37,29 +37,6 @@ class TestSearch:
             " · nc -z quokka 8080"
         )
 
-    @pytest.mark.parametrize(
-        "options",
-        [
-            ["--from", "yonder"],
-            ["--from", "2025-02", "--to", "2025-01"],
-            ["--mode", "psychic"],
-            ["-k", "0"],
-            ["--path", "x\\"],
-        ],
-        ids=lambda value: " ".join(value),
-    )
-    def test_options_that_cannot_be_meant_give_2(self, rag, library, options):
-        assert rag("search", "backups", *options).code == 2
-
-
-class TestFreshness:
-    def test_changed_notes_are_told_on_one_line_of_stderr(self, rag, indexed):
-        (indexed / "new.md").write_text("new")
-        (indexed / "Backups.md").write_text("changed")
-        ran = rag("search", "rolling back")
-        assert ran.err == "2 notes changed since the last index (`rag index`)\n"
-        assert "changed" not in ran.out
-
 
 class TestAsk:
     QUESTION = "How long do we keep backups?"
@@ -70,14 +47,6 @@ class TestAsk:
         assert "  We keep backups for ninety days. [1]\n" in ran.out
         assert "[1] Backups  work/Backups.md:8" in ran.out
 
-    def test_no_sources_leaves_the_list_out(self, rag, library):
-        ran = rag("ask", self.QUESTION, "--no-sources")
-        assert "ninety days. [1]" in ran.out
-        assert "work/Backups.md" not in ran.out
-
-    def test_paths_prints_the_files_of_the_sources(self, rag, library):
-        assert str(library / "Backups.md") in rag("ask", self.QUESTION, "--paths").out.split("\n")
-
     @pytest.mark.parametrize("command", ["ask", "plan", "transform"])
     def test_stdin_is_read_no_further_than_a_query_may_go(self, rag, library, monkeypatch, command):
         stdin = io.StringIO("x " * 1_000_000)
@@ -86,12 +55,3 @@ class TestAsk:
         assert (ran.code, ran.out) == (2, "")
         assert "characters, more than 4,000" in ran.err
         assert stdin.tell() <= 100_000
-
-
-class TestGet:
-    def test_a_note_is_printed_as_it_stands_in_the_file(self, rag, library):
-        ran = rag("get", "Safety copies")
-        assert (ran.code, ran.out) == (0, (library / "Backups.md").read_text())
-
-    def test_lines_may_be_picked(self, rag, library):
-        assert rag("get", "Backups:6-8").out == "# Backups\n\nWe keep backups for ninety days.\n"

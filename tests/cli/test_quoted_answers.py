@@ -57,10 +57,3 @@ def test_in_a_conversation_small_talk_leaves_the_subject_and_one_word_keeps_it(
     assert "Ask the whole question" in told[1]["notices"][0]
     assert told[0]["answer"] == told[3]["answer"] != told[2]["answer"]
     assert told[4]["answer"] == told[5]["answer"] == told[2]["answer"]
-
-
-def test_what_a_list_leaves_out_is_said_in_the_language_of_the_question(rag, write_notes):
-    notes = {f"{number}.md": f"# 港{number}\n\n港の潮。\n" for number in range(8)}
-    assert rag("index", "-q", write_notes("sea", notes)).code == 0
-    ran = rag("ask", "港のノートはいくつ？")
-    assert "(--top-k 8 names all)" in ran.out

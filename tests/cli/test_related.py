@@ -68,13 +68,6 @@ class TestLinks:
         assert (link["direction"], link["from"]["path"], link["line"]) == ("in", "b.md", 3)
         assert (link["state"], link["to"][0]["path"]) == ("ok", "c.md")
 
-    def test_both_ways_no_note_is_reached_twice(self, rag, chain):
-        links = rag("related", "b", "--links", "both", "--depth", "3", "--json").json["links"]
-        assert [(one["depth"], one["target"]) for one in links] == [
-            *((1, "c"), (1, "gone"), (1, "b")),
-            (2, "d"),
-        ]
-
     def test_a_limit_leaves_out_the_furthest_links_and_says_how_many(self, rag, chain):
         ran = rag("related", "a", "--links", "out", "--depth", "2", "-k", "1")
         assert ran.out == "work/a.md:1: [[b]] → work/b.md\n"

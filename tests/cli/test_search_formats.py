@@ -68,9 +68,6 @@ class TestFormats:
         assert (ran.code, ran.out) == (1, empty)
         assert "nothing found" in ran.err
 
-    def test_an_empty_csv_has_its_head(self, rag, library):
-        assert rag("search", "xylophone", "--format", "csv").out.startswith("rank,score")
-
 
 class TestStrangeNotes:
     TEXT = 'Quokka says \x1b[31m"red"\x1b[0m, a; b\u202e <b> & \x9b end.\n'
@@ -103,12 +100,6 @@ class TestStrangeNotes:
         assert out.startswith(r'1. [Q \[x\](y) \<i\>, "z"](file:///')
         assert "a%2Cb%20%26%20%5Bc%5D%2A.md)" in out
 
-    def test_markdown_holds_nothing_that_steers_a_terminal(self, rag, write_notes):
-        title = '---\ntitle: "Red \\e[31m quokka \\u202e"\n---\n'
-        rag("index", "-q", write_notes("odd", {"a.md": f"{title}{self.TEXT}"}))
-        out = rag("search", "quokka", "--format", "md", "--full").out
-        assert not {*out} & {"\x1b", "\x9b", "\u202e"}
-
 
 class TestHowMuchText:
     def test_full_prints_the_whole_chunk(self, rag, library):
@@ -119,8 +110,3 @@ class TestHowMuchText:
         lines = rag("search", "rolling back", "-k", "1", "--context", "1").out.splitlines()
         assert "    7  Rolling back a deploy takes two minutes." in lines
         assert "    6" in [line.rstrip() for line in lines]
-
-    def test_context_in_lines_is_as_grep_writes_it(self, rag, library):
-        out = rag("search", "rolling back", "-k", "1", "--context", "1", "--format", "lines").out
-        file = library / "runbooks/Rollback.md"
-        assert out == f"{file}-6-\n{file}:7:Rolling back a deploy takes two minutes.\n"

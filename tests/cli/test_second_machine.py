@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ollama_server import Model, OllamaServer
 from qdrant_server import QdrantServer
 
 Rag = Callable[..., Any]
@@ -110,15 +109,3 @@ class TestWriting:
         assert rag("search", "quokka", "--paths").out.endswith("New.md\n")
         assert rag("index").code == 2
         assert rag("index", "--take-over").code == 0
-
-
-def test_vectors_are_used_with_a_model_of_this_machine(
-    server: QdrantServer, notes: Path, rag: Rag, on: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with OllamaServer([Model("bge-m3", 8)]) as ollama:
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        monkeypatch.setenv("RAG_OLLAMA__URL", ollama.url)
-        on("desktop")
-        rag("index", "-q", notes)
-        on("laptop")
-        assert rag("search", "restore", "--json").json["mode"] == "hybrid"

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ollama_server import Model, OllamaServer
 from qdrant_server import QdrantServer
 
 Rag = Callable[..., Any]
@@ -63,29 +62,6 @@ def test_the_index_is_copied_to_the_server(
     assert rag("index").out.startswith("nothing changed: 3 notes, 4 chunks")
 
 
-def test_a_server_lost_while_embedding_is_a_failure_and_no_notice(
-    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with OllamaServer([Model("bge-m3", 8)]) as ollama:
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        monkeypatch.setenv("RAG_OLLAMA__URL", ollama.url)
-
-        def lose(_: object) -> bool:
-            server.fail("status", 503)
-            return False
-
-        ollama.fail("/api/embed", when=lose)
-        ran = rag("index", notes)
-    assert (ran.code, "no embeddings" in ran.err) == (4, False)
-    assert server.url in ran.err
-
-
-@pytest.mark.parametrize("other", ["--dry-run", "--prune", "--rebuild", "FOLDER"])
-def test_the_index_is_copied_as_it_is(server: QdrantServer, rag: Rag, other: str) -> None:
-    assert rag("index", "--to-server", other).code == 2
-    assert server.requests == []
-
-
 def test_status_names_the_server_and_asks_it_one_thing(
     server: QdrantServer, notes: Path, rag: Rag
 ) -> None:
@@ -122,13 +98,6 @@ def test_a_server_that_fails_is_exit_code_4(
     assert failed.code == 4
     assert server.url in failed.err and "Traceback" not in failed.err
     assert len(failed.err.splitlines()) <= 3
-
-
-def test_the_error_is_json_too(server: QdrantServer, notes: Path, rag: Rag) -> None:
-    rag("index", "-q", notes)
-    server.fail("status", 503)
-    error = rag("search", "restore", "--json").json["error"]
-    assert error["kind"] == "connection" and "is busy" in error["message"] and error["hint"]
 
 
 def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(

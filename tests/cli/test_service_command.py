@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import plistlib
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,14 +106,6 @@ class TestCron:
         cron.crontab = b"#" + cron.crontab
         assert rag("service", "status").code == 1
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="a daemon is started when it is needed")
-    def test_without_a_daemon_it_does_not_work(self, cron, rag):
-        cron.add("pgrep")
-        assert "no cron daemon is seen here" in rag("service", "install").err
-        ran = rag("service", "status")
-        assert ran.code == 1
-        assert "wrong     no cron daemon is seen here, and without one nothing runs" in ran.out
-
     @pytest.mark.parametrize("command", ["install", "remove"])
     def test_a_change_goes_into_the_crontab_as_it_is_when_it_is_written(
         self, systemd, rag, command
@@ -169,17 +160,6 @@ class TestSystemd:
         assert rag("service", "remove").code == 0
         assert not systemd.active
         assert files(units) == []
-
-    def test_what_goes_on_is_shown_and_not_done_in_a_dry_run(self, systemd, rag, units):
-        ran = rag("service", "install", "--watch", "--dry-run")
-        assert ran.code == 0
-        assert "  Restart=on-failure\n" in ran.out
-        assert "would run systemctl --user restart rag-index.service\n" in ran.out
-        assert not units.exists()
-
-    @pytest.mark.parametrize("options", [("--watch", "--http"), ("--watch", "--every", "2h")])
-    def test_options_that_do_not_go_together_are_refused(self, systemd, rag, options):
-        assert rag("service", "install", *options).code == 2
 
     def test_the_last_run_is_told(self, systemd, rag):
         rag("service", "install")
@@ -300,14 +280,6 @@ class TestTheJob:
     @pytest.fixture
     def job(self, cron: Machine, rag: Rag) -> Callable[..., Any]:
         return lambda *options: rag("service", "install", "--dry-run", "--json", *options).json
-
-    def test_it_has_the_settings_of_the_environment(self, job, monkeypatch, tmp_path):
-        monkeypatch.setenv("RAG_VAULTS_DIR", "my notes")
-        monkeypatch.setenv("RAG_WARM", "0")
-        environment = job()["environment"]
-        assert environment["RAG_DATA_DIR"] == str(tmp_path / "data")
-        assert environment["RAG_VAULTS_DIR"] == str(Path.cwd() / "my notes")
-        assert "RAG_WARM" not in environment
 
     def test_a_file_that_was_named_is_named_to_it(self, job, monkeypatch, tmp_path):
         file = tmp_path / "my rag.toml"

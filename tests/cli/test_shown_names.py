@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from daemon_fixture import RAG, Terminal
-from rag.cli.render.terminal import make_console
-from rag.text.messages import visible, visible_lines
+from rag.text.messages import visible_lines
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
 EVIL = f"x{STEERS}\nFORGED"
@@ -108,13 +107,6 @@ def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, argumen
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("name", ["search", "problems", "status", "config", "doctor", "preview"])
-def test_json_says_the_same_in_escapes(say, name) -> None:
-    ran = say(*COMMANDS[name], "--json")
-    assert visible(ran.out[:-1]) == ran.out[:-1]
-    assert json.dumps(EVIL, ensure_ascii=False)[1:-1] in json.dumps(ran.json, ensure_ascii=False)
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("command", [["search", "harbour"], ["get", NOTE_NAME]])
 def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, command) -> None:
@@ -156,10 +148,3 @@ def test_at_a_terminal_nothing_steers_but_styles_and_links(here, at_terminal, ar
     assert visible_lines(text) == text
     if arguments != ["get", NOTE_NAME]:  # a note has lines
         assert not [line for line in text.splitlines() if line.startswith("FORGED")]
-
-
-def test_a_console_passes_its_own_styles_and_shows_what_it_prints(capsys, monkeypatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    make_console().print("a\x1b[2Jb\u202e", style="bold")
-    assert capsys.readouterr().out == "\x1b[1ma\\x1b[2Jb\\u202e\x1b[0m\n"

@@ -12,7 +12,6 @@ import pytest
 from ollama_server import OllamaServer
 from qdrant_server import QdrantServer
 from rag.config import user_file
-from rag.config.trust import trust_file
 
 Rag = Callable[..., Any]
 
@@ -101,11 +100,6 @@ class TestWithoutTrust:
             rag(*line.split())
         assert sorted(strange.rglob("*")) == before
 
-    def test_what_it_calls_itself_does_not_steer_a_terminal(self, rag: Rag, strange: Path) -> None:
-        (strange / "rag.toml").write_text('[store]\nurl = "\\u001b[2J\\u202ehttp"\n')
-        ran = rag("config")
-        assert "\x1b" not in ran.out + ran.err and "\u202e" not in ran.out + ran.err
-
 
 class TestTrust:
     def test_it_shows_what_the_file_asks_for_and_the_file_counts(
@@ -129,50 +123,12 @@ class TestTrust:
         assert rag("trust", place, "--remove").code == 0
         assert "is not trusted" in rag("config").err
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [["nowhere"], ["other.toml"], ["--list", "--remove"], ["--list", "."]],
-        ids=" ".join,
-    )
-    def test_what_cannot_be_meant_is_refused(
-        self, rag: Rag, strange: Path, arguments: list[str]
-    ) -> None:
-        (strange / "other.toml").write_text("[ollama]\nurl = 'http://evil:1'\n")
-        ran = rag("trust", *arguments)
-        assert (ran.code, ran.out) == (2, "") and not trust_file().exists()
-
     def test_what_init_replaces_is_not(self, rag: Rag, strange: Path, servers: Any) -> None:
         """Settings of the stranger's do not get into the file that the program writes."""
         (strange / "rag.toml").write_text(f"[ollama]\nurl = '{servers[0].url}'\n")
         assert rag("init", "--force").code == 0
         assert servers[0].requests() == []
         assert servers[0].url not in (strange / "rag.toml").read_text()
-
-    def test_a_file_that_was_changed_is_trusted_no_more(self, rag: Rag, strange: Path) -> None:
-        rag("trust")
-        with (strange / "rag.toml").open("a") as file:
-            file.write("# by another hand\n")
-        assert "is not trusted" in rag("config").err
-
-    def test_they_are_listed(self, rag: Rag, strange: Path) -> None:
-        assert rag("trust", "--list").out == "no file is trusted\n"
-        rag("trust")
-        assert rag("trust", "--list").out.endswith(f"  {strange}/rag.toml\n")
-        [listed] = rag("trust", "--list", "--json").json["files"]
-        assert (listed["file"], listed["trusted"]) == (str(strange / "rag.toml"), True)
-        (strange / "rag.toml").unlink()
-        assert "(gone)" in rag("trust", "--list").out
-
-    def test_what_is_gone_can_be_removed(self, rag: Rag, strange: Path) -> None:
-        rag("trust")
-        (strange / "rag.toml").unlink()
-        assert rag("trust", "--remove", strange / "rag.toml").code == 0
-        assert rag("trust", "--remove", strange / "rag.toml").code == 1
-
-    def test_where_no_file_is_read_there_is_none_to_trust(self, rag: Rag, empty_home: Path) -> None:
-        for arguments in (["trust"], ["trust", "--remove"]):
-            ran = rag(*arguments)
-            assert ran.code == 2 and "no rag.toml" in ran.err
 
 
 class TestKeys:
@@ -202,13 +158,6 @@ class TestKeys:
         monkeypatch.setenv("RAG_STORE__KEY_HOSTS", "127.0.0.1")
         assert rag("index", notes).code == 0
         assert self.keys(servers[1]) == {"s3cret"}
-
-    def test_it_is_not_sent_in_the_clear(
-        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
-        ran = rag("index", notes)
-        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
 
     def test_a_redirection_does_not_take_it_along(
         self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch

@@ -65,9 +65,3 @@ def test_a_pipe_for_the_list_of_vaults_is_damage_that_the_next_run_mends(rag, in
     ran = rag("index")
     assert ran.code == 0 and "was damaged" in ran.err
     assert rag("index").err == ""
-
-
-def test_a_folder_for_the_list_of_vaults_is_never_deleted(rag, indexed):
-    file = replace("../vaults.json", "a folder")
-    assert rag("index").code
-    assert (file / "mine.txt").exists()

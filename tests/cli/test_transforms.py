@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ollama_server import OllamaServer, refused
+from ollama_server import OllamaServer
 from rag.config import load_config
 
 MODELS = ["nomic-embed-text", "llama3.2"]
@@ -30,19 +30,6 @@ def configured(empty_home: Path) -> Callable[[str], None]:
 
 
 class TestSearch:
-    def test_when_nothing_listens_it_is_said_once(self, rag, library, monkeypatch):
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        with refused() as url:
-            monkeypatch.setenv("RAG_OLLAMA__URL", url)
-            ran = rag("search", "rolling", "--transform", "multi-query")
-        assert ran.code == 0
-        assert ran.err.count("Ollama does not answer") == 1
-
-    def test_a_model_that_fails_midway_is_said(self, rag, server):
-        server.fail("/api/chat", times=None)
-        ran = rag("search", "How is rolling done?", "--transform", "multi-query")
-        assert ran.code == 0 and ran.err.startswith("multi-query: ")
-
     def test_configured_ones_are_used_and_none_switches_them_off(self, rag, server, configured):
         configured('[search]\ntransforms = ["multi-query"]\n[ask]\ntransforms = ["decompose"]\n')
         server.say({"queries": [VARIANT]})
@@ -88,11 +75,6 @@ class TestTransform:
             "filter: -draft",
             "corrected: rolback -> rollback",
         ]
-
-    def test_it_needs_no_index(self, rag, empty_home):
-        ran = rag("transform", "tag:ops undo", "--transform", "multi-query")
-        assert ran.code == 0 and ran.out.startswith("original: undo\n")
-        assert "searched without multi-query" in ran.err
 
 
 ROUTES = """

@@ -47,26 +47,10 @@ class TestNearNames:
         assert "There are: work." in err
 
 
-class TestToldPlainly:
-    def test_an_empty_folder_is_told_when_it_is_added(self, rag, tmp_path):
-        (tmp_path / "bare").mkdir()
-        ran = rag("vault", "add", tmp_path / "bare")
-        assert ran.code == 0
-        assert "its folder holds no .md files yet" in ran.err
-
-    def test_what_cannot_be_added_has_a_hint_that_names_the_command(self, rag, tmp_path):
-        assert "`rag vault add FOLDER`" in rag("vault", "add", tmp_path / "nowhere").err
-
-
 class TestHelp:
     @pytest.mark.parametrize("words", [(), ("search",), ("vault",), ("vault", "rename")])
     def test_it_is_the_help_of_a_command(self, rag, words):
         assert rag("help", *words).out == rag(*words, "--help").out
-
-    def test_of_no_such_command_it_gives_2(self, rag):
-        ran = rag("help", "bogus")
-        assert (ran.code, ran.out) == (2, "")
-        assert "bogus" in ran.err
 
 
 def test_a_folder_of_vaults_dir_with_the_name_of_a_registered_vault_is_told(

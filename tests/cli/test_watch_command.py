@@ -56,7 +56,3 @@ def test_status_says_of_one_that_ended_unexpectedly_what_starts_it(rag, indexed)
     shown = rag("status").out
     assert "watcher   ended unexpectedly after 2026-11-25 12:00 (`rag watch`)\n" in shown
     assert "last run" not in shown
-
-
-def test_status_tells_nothing_where_none_was_started(rag, indexed):
-    assert "watcher" not in rag("status").out

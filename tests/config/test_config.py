@@ -12,7 +12,6 @@ from pytest import Subtests
 from rag import config as config_module
 from rag.config import (
     OllamaConfig,
-    StoreConfig,
     default_toml,
     load_config,
     settings,
@@ -74,13 +73,6 @@ def test_one_that_is_missing_or_no_file_is_an_error(project: Path) -> None:
             with pytest.raises(ConfigError, match=says) as caught:
                 load_config(path, env, project)
             assert name in caught.value.message and "--config" in caught.value.hint
-
-
-def test_without_an_environment_given_the_process_has_one(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAG_SEARCH__TOP_K", "4")
-    assert load_config(cwd=project).search.top_k == 4
 
 
 # -- what is refused -------------------------------------------------------------------
@@ -165,11 +157,6 @@ def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(project: P
         variable = f"RAG_{kind.upper()}__PROVIDER"
         with pytest.raises(ConfigError, match=re.escape(f"{says}{variable})")):
             load_config(env={variable: "gemini"}, cwd=project.parent)
-
-
-def test_one_that_was_added_is_a_choice(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CHAT_PROVIDERS, "mine", ("nowhere", "Nothing"))
-    assert load_config(env={"RAG_CHAT__PROVIDER": "mine"}, cwd=project).chat.provider == "mine"
 
 
 def test_a_whole_number_will_do_for_a_decimal_one(project: Path) -> None:
@@ -307,14 +294,6 @@ def test_the_default_file_names_every_setting_and_changes_nothing(project: Path)
     assert values(config) == defaults
 
 
-def test_the_default_file_says_in_a_line_what_each_setting_is() -> None:
-    lines = default_toml().splitlines()
-    for name, setting in settings().items():
-        key = name.rpartition(".")[2]
-        at = [lines[i + 1] for i, line in enumerate(lines) if line == f"# {setting.help}"]
-        assert any(line.startswith(f"# {key} = ") for line in at), name
-
-
 def test_the_repository_s_configuration_is_the_default_file() -> None:
     assert (REPO / "config/rag.toml").read_text("utf-8") == default_toml()
 
@@ -348,12 +327,6 @@ def test_ollama_takes_the_names_of_the_embedding_and_the_generation_server() -> 
             OllamaConfig(remote_url="http://far:1", **wrong)
 
 
-def test_durations_are_those_ollama_reads(project: Path) -> None:
-    for keep_alive in ("0", "30s", "1h30m", "-1m", "1.5h", "500ms"):
-        config = load_config(env={"RAG_OLLAMA__KEEP_ALIVE": keep_alive}, cwd=project)
-        assert config.ollama.keep_alive == keep_alive
-
-
 def test_the_store_may_have_several_addresses(project: Path) -> None:
     both = ["http://one:1", "https://two:2/behind"]
     file = write(project / "rag.toml", f"[store]\nurl = {both}")
@@ -362,12 +335,3 @@ def test_the_store_may_have_several_addresses(project: Path) -> None:
     assert given.store.addresses == both
     assert values(given)["store.url"] == "http://one:1, https://two:2/behind"
     assert load_config(env={}, cwd=project.parent).store.addresses == []
-
-
-def test_a_cluster_is_laid_out_by_the_project_and_named_by_the_environment(project: Path) -> None:
-    layout = {"shard_number": 12, "replication_factor": 2, "write_consistency_factor": 2}
-    lines = "".join(f"{name} = {value}\n" for name, value in layout.items())
-    file = write(project / "rag.toml", f"[store]\n{lines}on_disk = true\nquantization = 'binary'\n")
-    url = "https://qdrant.example:6333"
-    store = load_config(file, {"RAG_STORE__URL": url}, project).store
-    assert store == StoreConfig(url=url, on_disk=True, quantization="binary", **layout)

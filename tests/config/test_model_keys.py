@@ -101,12 +101,6 @@ def test_a_host_that_the_user_names_does(project: Path, key: KeySetting, how: st
     assert values(config)[key.variable] == "MY_KEY" and dict(config.left_out) == {}
 
 
-def test_a_host_named_for_one_section_is_not_named_for_another(project: Path) -> None:
-    write(user_file(), f"[chat]\nurl = '{URL}'\n[embedding]\napi_key = 'MY_KEY'\n")
-    file = write(project / "rag.toml", f"[embedding]\nurl = '{URL}'\n")
-    assert load_config(file, {}, project).embedding.api_key == ""
-
-
 @each_key
 def test_a_project_names_no_hosts_for_keys(project: Path, key: KeySetting) -> None:
     file = write(project / "rag.toml", section_of(key, key_hosts=[HOST]))
@@ -140,14 +134,6 @@ def test_one_host_among_several_that_the_user_does_not_name_is_enough_for_no_key
     told = config.left_out["store.api_key_env"]
     assert "evil.example" in told.reason and '["evil.example"]' in told.hint
     assert "qdrant.example" not in told.reason
-
-
-def test_several_hosts_that_the_user_names_all_do(project: Path) -> None:
-    write(user_file(), "[store]\nurl = ['https://a.example', 'https://b.example']\n")
-    lines = "[store]\nurl = ['https://b.example:6333', 'https://c.example']\n"
-    file = write(project / "rag.toml", lines)
-    config = load_config(file, {"RAG_STORE__KEY_HOSTS": "c.example"}, project)
-    assert config.store.api_key_env == "QDRANT_API_KEY" and dict(config.left_out) == {}
 
 
 def test_a_key_is_known_by_its_variable(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from rag.config import load_config, user_file
+from rag.config import load_config
 from rag.config.files import MOST_BYTES, read_settings
 from rag.config.trust import trust_file
 from rag.exceptions import ConfigError
@@ -62,12 +62,6 @@ def test_a_file_of_the_largest_size_takes_little_of_the_processor(project: Path)
         assert b"Traceback" not in done.stderr
 
 
-def test_thousands_of_names_are_read(project: Path) -> None:
-    names = "".join(f"alias{i} = 'tag{i}'\n" for i in range(10_000))
-    (project / "rag.toml").write_text(f"[planner.aliases]\n{names}")
-    assert len(load_config(env={}, cwd=project).planner.aliases) == 10_000
-
-
 @pytest.mark.parametrize(
     "target",
     ["/dev/zero", "/dev/tty", "pipe", "folder", "/proc/self/mem", "nowhere.toml", "rag.toml"],
@@ -90,13 +84,6 @@ def test_so_is_a_pipe_or_a_folder_of_that_name(project: Path) -> None:
     with pytest.raises(ConfigError, match="it is a folder"):
         load_config(env={}, cwd=project)
     assert load_config(write(project / "mine.toml", ""), {}, project).root == project
-
-
-def test_the_users_own_file_is_not_mended_by_naming_another(project: Path) -> None:
-    write(user_file(), "a = [")
-    with pytest.raises(ConfigError, match="cannot read") as caught:
-        load_config(env={}, cwd=project)
-    assert caught.value.hint == f"Mend {user_file()}."
 
 
 def test_a_byte_order_mark_is_read(project: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytest import Subtests
 
 from property_examples import examples
-from rag.config import RAGConfig, load_config, project_of, settings, trust_own, user_file, values
+from rag.config import RAGConfig, load_config, settings, trust_own, user_file, values
 from rag.config.trust import (
     FREE,
     TRANSFORMS,
@@ -27,7 +27,6 @@ from rag.config.trust import (
     takes_trust,
     trust_file,
 )
-from rag.exceptions import ConfigError
 from rag.index.vault_registry import configured_vaults
 from rag.query import registry
 from settings_files import write
@@ -119,11 +118,6 @@ class TestEachSetting:
         assert set(config.left_out) == {"routes.classifier", "routes.default", "routes.rules"}
         assert config.routes.classifier == ""
 
-    def test_a_mistake_in_what_takes_trust_is_told_all_the_same(self, project: Path) -> None:
-        write(project / "rag.toml", "[ollama]\nurl = 3\n")
-        with pytest.raises(ConfigError, match=r"ollama\.url must be an address"):
-            load(project)
-
 
 def test_what_is_so_already_asks_for_nothing(project: Path) -> None:
     """In the user's own file, or by the environment."""
@@ -134,13 +128,6 @@ def test_what_is_so_already_asks_for_nothing(project: Path) -> None:
     write(project / "rag.toml", EVIL)
     config = load(project, RAG_OLLAMA__URL="http://mine:2")
     assert (config.ollama.url, dict(config.left_out)) == ("http://mine:2", {})
-
-
-def test_a_project_does_not_switch_on_what_the_user_has_switched_off(project: Path) -> None:
-    write(user_file(), "warm = false\n[ollama]\nenabled = false\n")
-    write(project / "rag.toml", "warm = true\n[ollama]\nenabled = true\n")
-    config = load(project)
-    assert (config.warm, config.ollama.enabled) == (False, False)
 
 
 # -- which file ------------------------------------------------------------------------
@@ -210,11 +197,6 @@ def test_what_the_program_wrote_is_trusted_for_that(project: Path, tmp_path: Pat
     assert set(load(project).left_out) == {"ollama.url", "vaults_dir"}
 
 
-def test_the_file_of_this_project_asks_for_nothing() -> None:
-    found = project_of(Path(__file__).parents[2])
-    assert found is not None and found.asks == ()
-
-
 class TestFolders:
     def vaults(self, project: Path, **env: str) -> set[str]:
         return set(configured_vaults(load(project, RAG_DATA_DIR=str(project / ".data"), **env)))
@@ -266,19 +248,6 @@ class TestFolders:
         link.unlink()
         link.symlink_to(private)
         assert self.vaults(project) == {"own", "alias"}
-
-    def test_links_are_shown_in_one_line_which_is_cut_where_they_are_many(
-        self, project: Path, private: Path
-    ) -> None:
-        (project / "vaults").mkdir()
-        for number in range(30):
-            (project / f"vaults/{number:02}\nollama.url\u202e").symlink_to(private)
-        write(project / "rag.toml", "")
-        found = project_of(project)
-        assert found is not None
-        [ask] = found.asks
-        assert ask.value.isprintable() and ask.value.endswith("more characters)")
-        assert r"\nollama.url" in ask.value
 
     def test_the_user_s_own_vaults_are_neither_narrowed_nor_kept_within(
         self, project: Path, private: Path

@@ -60,12 +60,6 @@ def test_a_new_generation_of_the_index_is_seen_at_once(warm, tmp_path):
         assert warm.run("search", word, "--paths").stdout == f"{notes / word}.md\n".encode()
 
 
-def test_children_differ_in_what_is_random(warm, library):
-    """Each entry of the audit has a name by chance."""
-    names = [warm.run("plan", "backups").stdout.split()[-1] for _ in range(2)]
-    assert names[0] != names[1]
-
-
 def test_a_client_loads_no_more_than_it_needs(warm, library):
     before = warm.commands()
     code = (
@@ -84,9 +78,3 @@ def test_a_client_loads_no_more_than_it_needs(warm, library):
     loaded = set(done.stderr.split())
     assert {name for name in loaded if name.startswith("rag")} == OURS
     assert loaded - OURS <= PYTHON
-
-
-def test_version_asks_nobody(warm):
-    before = warm.commands()
-    assert warm.run("--version").stdout.startswith(b"rag ")
-    assert warm.commands() == before

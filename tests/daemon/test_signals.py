@@ -91,12 +91,6 @@ def test_one_ends_both_alike(reading, way, name):
     assert command.end() == (INTERRUPTED if name == "SIGINT" else (-number, b"", b""))
 
 
-def test_ctrl_c_before_the_child_has_its_request_ends_it(reading):
-    command = reading()
-    command.process.send_signal(signal.SIGINT)
-    assert command.end(QUESTION)[0] in (130, -signal.SIGINT)
-
-
 def test_nohup(reading):
     command = reading("nohup")
     child = command.wait_warm()
@@ -105,14 +99,6 @@ def test_nohup(reading):
     code, out, _ = command.end(QUESTION)
     assert code == 0
     assert b"ninety days" in out
-
-
-def test_what_a_shell_runs_in_the_background_is_deaf_to_ctrl_c(reading):
-    command = reading("sh", "-c", 'trap "" INT QUIT; exec "$@"', "sh")
-    child = command.wait_warm()
-    command.process.send_signal(signal.SIGINT)
-    os.kill(child, signal.SIGINT)
-    assert command.end(QUESTION)[0] == 0
 
 
 @pytest.mark.parametrize("stopped", [False, True])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import stat
 import subprocess
 from pathlib import Path
@@ -11,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from daemon_fixture import RAG, normal
-from rag.daemon import client, server
 
 PLAIN = "rag get backups --paths"
 
@@ -37,22 +34,12 @@ class TestStreams:
         assert (done.returncode, done.stderr) == (0, b"")
         assert b"ninety days. [1]" in done.stdout
 
-    def test_stdout_is_a_file_that_is_added_to(self, shell, library, tmp_path):
-        file = tmp_path / "out"
-        file.write_text("before\n")
-        assert shell(f"rag search backups --paths >> {file}")[0] == 0
-        assert file.read_text() == f"before\n{library}/Backups.md\n"
-
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     def test_a_full_disk(self, shell, library):
         warm = shell("rag get backups > /dev/full")
         cold = shell("RAG_WARM=0 rag get backups > /dev/full")
         assert warm[3] == 1
         assert warm[:3] == cold[:3]
-
-    def test_a_reader_that_goes_away(self, shell, library, tmp_path, monkeypatch):
-        code, out, err, begun = shell("rag config --defaults | head -1; exit ${PIPESTATUS[0]}")
-        assert (code, out.count(b"\n"), err, begun) == (0, 1, b"", 1)
 
 
 @pytest.mark.parametrize(
@@ -83,13 +70,6 @@ class TestHeritage:
         assert modes
         assert all(not stat.S_IMODE(mode) & 0o027 for mode in modes)
 
-    def test_the_working_folder(self, warm, tmp_path):
-        (tmp_path / "here").mkdir()
-        (tmp_path / "here/rag.toml").write_text("[search]\ntop_k = 3\n")
-        done = warm.run("config", cwd=tmp_path / "here")
-        assert b"search.top_k" in done.stdout
-        assert b"here/rag.toml" in done.stdout
-
     def test_no_variable_of_the_warm_process(self, daemon):
         daemon.launch(RAG_SEARCH__TOP_K="3")
         shown = daemon.run("config").stdout
@@ -110,19 +90,3 @@ class TestHeritage:
             assert (done.returncode, done.stderr) == (0, b"")
             assert "証明書.md".encode() in done.stdout
         assert daemon.commands() == 1
-
-    def test_a_folder_that_the_warm_process_cannot_enter(self, library, monkeypatch):
-        """The client is told to run it: nothing has begun."""
-        monkeypatch.setenv("RAG_WARM", "1")
-        here, there = socket.socketpair()
-        with here, there:
-            process = os.fork()
-            if not process:
-                here.close()
-                server.run(there)
-            there.close()
-            errand = client._ForwardedCommand(here, process)
-            monkeypatch.setattr(errand, "_handle_signals", lambda *_: None)
-            monkeypatch.setattr(os, "getcwdb", lambda: b"/nonexistent")
-            assert errand.run(client._request(["search", "x"])) is None
-            assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from daemon_fixture import RAG, Terminal, normal, reads_stdin, settle, state_of, wait_until
-from ollama_server import OllamaServer
 
 PROMPT = r"rag> $"
-
-
-@pytest.fixture
-def server(server, library, monkeypatch) -> OllamaServer:
-    given = {"ENABLED": "true", "URL": server.url, "RETRIES": "0", "EMBEDDING_MODEL": ""}
-    for name, value in given.items():
-        monkeypatch.setenv(f"RAG_OLLAMA__{name}", value)
-    return server
 
 
 @pytest.fixture
@@ -80,25 +70,6 @@ def test_a_conversation(both, library):
     assert warm[0] == 0
 
 
-def test_ctrl_c_in_the_middle_of_an_answer(warm, daemon, server, terminal):
-    """It ends the answer, and the conversation goes on."""
-    shown = []
-    for here in (warm, daemon):
-        server.say("Backups are kept for ninety days. [1]\n\n" * 40)
-        server.fail("/api/chat", "slow_stream", seconds=0.02)
-        one = terminal(here, "chat", COLUMNS="100")
-        one.wait_for(PROMPT)
-        one.type("How long do we keep backups?\n")
-        one.wait_for("kept for ninety")
-        one.type("\x03")
-        one.wait_for(rf"kept[\s\S]*{PROMPT}")
-        one.type("\x04")
-        code, text = one.end()
-        shown.append((code, text[-60:]))
-        server.heal()
-    assert shown[0] == shown[1]
-
-
 @pytest.fixture
 def shell(warm, library, terminal):
     """Type a command at the prompt of a shell; return the terminal and the command's child."""
@@ -134,12 +105,3 @@ def test_ctrl_z_and_fg(shell):
     one.wait_for("ninety days")
     one.type("exit\n")
     assert one.end()[0] == 0
-
-
-def test_completion_is_installed_for_the_shell_that_asks(warm, tmp_path):
-    """The warm process was started by another shell, or by none."""
-    asked = f"{' '.join(map(str, RAG))} --show-completion; true"
-    env = {**warm.environment(), "HOME": str(tmp_path)}
-    ran = subprocess.run(["bash", "-c", asked], env=env, capture_output=True, text=True, timeout=60)
-    assert "complete" in ran.stdout
-    assert "not supported" not in ran.stdout + ran.stderr

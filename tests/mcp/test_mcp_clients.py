@@ -15,10 +15,9 @@ import pytest
 from mcp_client import legacy
 from rag.app.program_start import program_start
 from rag.cli.app import run
-from rag.cli.commands.processes import _CLIENTS
 from rag.config import load_config
 from rag.config.trust import record
-from rag.mcp.clients import CLIENTS, client_config
+from rag.mcp.clients import client_config
 
 
 def of_json(*path: str) -> Callable[[str], tuple[list[str], dict[str, str]]]:
@@ -66,10 +65,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_notes: Any) -
     return file
 
 
-def test_the_command_knows_every_client():
-    assert {*_CLIENTS} == {*CLIENTS} == {*PARSERS}
-
-
 def test_what_is_pasted_starts_a_server_that_finds_the_index(project: Path):
     config = load_config(project)
     starts = [parse(client_config(client, config).text) for client, parse in PARSERS.items()]
@@ -106,23 +101,6 @@ def test_settings_of_the_environment_are_named_and_others_not(monkeypatch: pytes
     environment = program_start(load_config()).environment
     assert environment["RAG_SEARCH__TOP_K"] == "7"
     assert "secret" not in environment.values()
-
-
-def test_a_folder_that_the_environment_names_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RAG_VAULTS_DIR", "my notes")
-    assert program_start(load_config()).environment["RAG_VAULTS_DIR"] == str(tmp_path / "my notes")
-
-
-def test_a_folder_with_the_name_of_the_program_is_not_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "rag").mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["rag", "mcp"])  # as in the warm process
-    assert program_start(load_config()).program[0] != str(tmp_path / "rag")
 
 
 def test_the_command_prints_it_and_where_it_goes(capsys: pytest.CaptureFixture[str]):

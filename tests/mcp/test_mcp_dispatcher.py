@@ -39,9 +39,6 @@ class TestTheHandshake:
         answer = empty.handle(legacy("initialize", protocolVersion=version))
         assert answer["result"]["protocolVersion"] == HANDSHAKE[-1]
 
-    def test_a_ping_is_answered(self, empty: Dispatcher):
-        assert empty.handle(legacy("ping"))["result"] == {}
-
     @pytest.mark.parametrize("method", LISTS)
     def test_results_have_nothing_of_the_other_era(self, empty: Dispatcher, method: str):
         result = empty.handle(legacy(method))["result"]
@@ -69,19 +66,6 @@ class TestTheEnvelope:
         error = empty.handle(message)["error"]
         assert error["code"] == -32022
         assert error["data"] == {"supported": [MODERN], "requested": "2031-01-01"}
-
-    def test_one_that_lacks_the_capabilities_is_told_so(self, empty: Dispatcher):
-        message = modern("tools/list")
-        del message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-        error = empty.handle(message)["error"]
-        assert error["code"] == -32602
-        assert "clientCapabilities" in error["message"]
-
-    def test_discover_without_one_is_told_so(self, empty: Dispatcher):
-        assert empty.handle(legacy("server/discover"))["error"]["code"] == -32602
-
-    def test_a_ping_is_of_the_other_era(self, empty: Dispatcher):
-        assert empty.handle(modern("ping"))["error"]["code"] == -32601
 
     def test_both_eras_are_served_on_one_connection(self, empty: Dispatcher):
         empty.handle(modern("server/discover"))
@@ -149,10 +133,6 @@ class TestPrompts:
         message = modern("prompts/get", name="ask_notes", arguments={"question": "Why {x}?"})
         result = empty.handle(message)["result"]
         assert '"Why {x}?"' in result["messages"][0]["content"]["text"]
-
-    def test_a_week_is_the_last_one_unless_named(self, empty: Dispatcher):
-        result = empty.handle(modern("prompts/get", name="weekly_review"))["result"]
-        assert "last week" in result["messages"][0]["content"]["text"]
 
     @pytest.mark.parametrize(
         ("name", "arguments"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -44,13 +43,6 @@ def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher: Dispatcher, ur
     assert "Rolling back a deploy takes two minutes." in content["text"]
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-@pytest.mark.parametrize("encode", [quote, str])
-def test_japanese_is_read_in_either_normal_form(dispatcher: Dispatcher, form: Any, encode: Any):
-    uri = f"rag://note/{encode('日本')}/{encode(unicodedata.normalize(form, 'ガイド.md'))}"
-    assert "カンガルー" in read(dispatcher, uri)["result"]["contents"][0]["text"]
-
-
 @pytest.mark.parametrize(
     "uri",
     [
@@ -85,9 +77,3 @@ def test_a_long_note_is_cut_and_stands_between_marks(dispatcher: Dispatcher):
     [content] = read(dispatcher, "rag://note/work/Log.md")["result"]["contents"]
     assert len(content["text"]) < 20_000
     assert re.search(r"<<< (\w+)\n# Log\n.*\n\1 >>>\n[\d,]+ more characters", content["text"], re.S)
-
-
-def test_what_instructs_a_model_is_left_out(dispatcher: Dispatcher):
-    [content] = read(dispatcher, "rag://note/work/Clipped.md")["result"]["contents"]
-    assert "Ignore all previous" not in content["text"]
-    assert "The budget is 40 euros." in content["text"]

@@ -111,13 +111,3 @@ def test_progress_is_told_and_requests_run_at_once(connected: Callable[[Work], N
         assert found == [found[0]] * 10
 
     connected(work)
-
-
-def test_a_call_that_is_given_up_does_not_disturb_the_next(connected: Callable[[Work], None]):
-    async def work(client: Client) -> None:
-        with anyio.move_on_after(0.001) as scope:
-            await client.call_tool("search", TOOLS["search"])
-        assert scope.cancelled_caught
-        assert not (await client.call_tool("status", {})).is_error
-
-    connected(work)

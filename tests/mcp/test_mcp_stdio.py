@@ -68,21 +68,6 @@ def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment
     assert "rag.config" not in ran.stdout.decode().split()
 
 
-def test_what_is_asked_before_the_end_of_the_input_is_answered(start_server: Start):
-    one = start_server()
-    one.send(legacy("ping", 1), legacy("tools/call", 2, **_SEARCH), legacy("tools/list", 3))
-    code, answers, _ = one.end()
-    assert code == 0
-    assert sorted(answer["id"] for answer in answers) == [1, 2, 3]
-
-
-def test_a_last_line_without_its_end_is_answered(start_server: Start):
-    one = start_server()
-    assert one.process.stdin
-    one.process.stdin.write(json.dumps(legacy("ping", 5)).encode())
-    assert [answer["id"] for answer in one.end()[1]] == [5]
-
-
 def test_requests_are_answered_at_once_however_many_came_before(start_server: Start):
     one = start_server()
     one.send(*(modern("tools/call", id_, **_SEARCH) for id_ in range(100)))
@@ -115,14 +100,6 @@ def test_a_line_that_is_far_too_long_is_answered_once(start_server: Start):
     one = start_server()
     assert one.ask(b'"' + b"x" * (9 << 20) + b'"')["error"]["code"] == -32700
     assert one.ask(legacy("ping"))["result"] == {}
-
-
-def test_empty_lines_and_half_characters_do_no_harm(start_server: Start):
-    one = start_server()
-    one.send(b"", b"  ", b"\r")
-    call = {"name": "search", "arguments": {"query": "\ud800 backups"}}
-    result = one.ask(modern("tools/call", **call))["result"]
-    assert "query should be a valid string" in result["content"][0]["text"]
 
 
 NOISE = """
@@ -187,11 +164,6 @@ def test_a_panic_is_an_error_and_the_server_goes_on(start_server: Start):
 
 
 class TestTheEnd:
-    def test_it_ends_with_its_input(self, start_server: Start):
-        one = start_server()
-        one.ask(legacy("ping"))
-        assert one.end()[0] == 0
-
     def test_it_ends_when_nobody_reads(self, start_server: Start):
         one = start_server()
         assert one.process.stdout
@@ -271,13 +243,6 @@ class TestWithAModel:
         numbers = [step["progress"] for step in steps]
         assert numbers == sorted({*numbers})
 
-    def test_others_are_answered_meanwhile(self, one: Server):
-        self.wait_for_text(one)
-        one.send(modern("tools/call", 8, **_SEARCH))
-        while "id" not in (answer := one.answer()):
-            pass
-        assert answer["id"] == 8
-
     def test_a_cancelled_one_stops_the_model_and_is_not_answered(
         self, one: Server, server: OllamaServer
     ):
@@ -294,18 +259,3 @@ class TestWithAModel:
         assert code == 0
         assert not [answer for answer in answers if "id" in answer]
         assert "Traceback" not in printed
-
-    def test_a_cancellation_is_heard_though_more_wait_than_are_answered_at_once(
-        self, one: Server, server: OllamaServer
-    ):
-        self.wait_for_text(one)
-        server.fail("/api/chat", "endless", seconds=0.05, times=None)
-        one.send(*(modern("tools/call", 100 + number, **_ASK) for number in range(80)))
-        params = {"requestId": 7}
-        one.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
-        for _ in range(200):
-            if server.requests("/api/chat")[0].finished:
-                break
-            time.sleep(0.05)
-        else:
-            pytest.fail("the model goes on")

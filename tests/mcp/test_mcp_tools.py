@@ -47,10 +47,6 @@ class TestSearch:
             shown,
         )
 
-    def test_the_code_around_notes_is_another_one_in_each_call(self, tool: Tool):
-        found = [_FENCE.search(tool("search", query="backups")) for _ in range(3)]
-        assert len({match[1] for match in found if match}) == 3
-
     def test_several_wordings_find_each_note_once_best_first(self, tool: Tool):
         text = tool("search", queries=["restore script", "証明書", "backups"])
         assert {"work/Backups.md", "日本/証明書.md"} <= {*places(text)}
@@ -105,14 +101,6 @@ class TestSearch:
     def test_a_cursor_of_another_search_is_refused(self, refused: Tool, cursor: str):
         assert "cursor" in refused("search", query="quokka", cursor=cursor)
 
-    def test_what_was_corrected_or_is_missing_is_told(self, tool: Tool):
-        assert 'searched for "wombats"' in inside(tool("search", query="wombts"))
-        assert "xylophone" in inside(tool("search", query="backups xylophone"))
-        assert "Try other words" in tool("search", query="xylophone")
-
-    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
-        assert "Ignore all previous" not in tool("search", query="budget unlimited")
-
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
@@ -132,9 +120,6 @@ class TestSearch:
         shown = inside(tool("search", text="unlimited"))
         assert "work/Clipped.md" in shown
         assert "unlimited" not in shown
-
-    def test_a_text_that_no_line_holds_is_told(self, tool: Tool):
-        assert "Nothing found" in tool("search", text="- [?]")
 
     @pytest.mark.parametrize(
         ("arguments", "why"),
@@ -193,11 +178,6 @@ class TestGet:
                 break
             arguments["from_line"] = int(more[1])
         assert numbers == [*range(1, 903)]
-
-    def test_a_limit_of_lines_is_kept(self, tool: Tool):
-        text = tool("get", note="Log", from_line=11, max_lines=5)
-        assert re.findall(r"^(\d+)  ", inside(text), re.MULTILINE) == [*map(str, range(11, 16))]
-        assert "from_line 16" in outside(text)
 
     @pytest.mark.parametrize("part", [{}, {"from_line": 6}])
     def test_what_instructs_a_model_is_left_out_and_the_rest_keeps_its_numbers(
@@ -276,12 +256,6 @@ class TestRelated:
             inside(text),
         )
 
-    def test_days_of_one_template_are_not_related(self, tool: Tool):
-        assert "No note is clearly related" in tool("related", note="daily/2026-11-01.md")
-
-    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
-        assert "unlimited" not in tool("related", note="Backups", top_k=50)
-
     @pytest.mark.parametrize(
         ("arguments", "why"),
         [
@@ -308,9 +282,6 @@ class TestAsk:
         text = tool("ask", question="Who won the chess tournament in Reykjavik?", model="none")
         assert text.startswith("Not found in the notes.")
         assert "Not found" in tool("ask", question="How long do we keep backups?", vaults=["日本"])
-
-    def test_an_empty_question_is_refused(self, refused: Tool):
-        assert "empty" in refused("ask", question=" ")
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,6 @@ def service() -> list[CheckResult]:
     return [*check_service(Examination(load_config()))]
 
 
-def test_without_a_job_there_is_nothing_to_tell(machine: Machine) -> None:
-    assert service() == []
-
-
 def test_a_job_that_waits_for_its_next_run_is_well(scheduled: Machine) -> None:
     [result] = service()
     assert (result.status, "systemd, every 15m" in result.message) == ("pass", True)
@@ -92,19 +88,8 @@ def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled: Ma
     assert result.status == "warn" and "`rag service install`" in result.message
 
 
-def test_a_scheduler_that_does_not_tell_is_a_warning(scheduled: Machine) -> None:
-    scheduled.add("crontab")
-    scheduled.broken["crontab"] = "crontab: Permission denied"
-    [result] = service()
-    assert result.status == "warn" and "the crontab cannot be read" in result.message
-
-
 def watcher(config: RAGConfig) -> list[CheckResult]:
     return [*check_watcher(Examination(config))]
-
-
-def test_without_a_watcher_there_is_nothing_to_tell(indexed: RAGConfig) -> None:
-    assert watcher(indexed) == []
 
 
 NOW = datetime.now().astimezone()
