@@ -34,6 +34,7 @@ COMMANDS = {
     "related": ["related", "Backups"],
     "mcp": ["mcp", "--print-config", "claude-code"],
     "status": ["status"],
+    "tags": ["tags"],
     "eval": ["eval", "questions.jsonl", "--modes", "auto"],
     "config": ["config"],
     "doctor": ["doctor", "--json"],

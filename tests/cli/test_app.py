@@ -51,6 +51,8 @@ def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
         (f"search {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
         (f"ask {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
         ("search backups -v WORK", 2, "Did you mean: work?"),
+        ("tags zebra", 1, ""),
+        ("config serch.top_k", 2, "Did you mean 'search.top_k'?"),
         ("get daily/2031-*", 1, ""),
         (f"get Backups:{'9' * 5000}", 1, ""),
         ("chat --continue --session x", 2, ""),
@@ -103,7 +105,8 @@ def test_with_json_they_are_one_object_on_stdout(rag, flag):
 def test_what_is_no_command_names_the_one_that_does_it(rag, word, ours):
     ran = rag(word, "x")
     assert (ran.code, ran.out) == (2, "")
-    assert "Did you mean" in ran.err and ours in ran.err
+    hint = f"Did you mean `rag {ours}`? `rag --help` lists all."
+    assert ran.err == f"rag: there is no command {word!r}\n{hint}\n"
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,15 @@ def test_no_example_of_a_help_is_wider_than_a_terminal(rag, name):
         assert [line for line in examples if cell_len(line) > 80] == []
 
 
+def test_help_is_as_wide_as_a_narrow_terminal_and_cuts_nothing(rag, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    for words in ((), ("vault",)):
+        out = rag(*words, "--help").out
+        prose = [line for line in out.splitlines() if not line.startswith("  rag ")]
+        assert max(map(cell_len, prose)) <= 40
+        assert "..." not in out.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("arguments", [[], ["vault"]], ids=["rag", "rag vault"])
 def test_a_command_that_is_no_whole_one_shows_its_help_and_gives_2(rag, arguments):
     ran = rag(*arguments)
@@ -148,6 +160,8 @@ class TestConfig:
         assert ran.code == 0
         line = next(line for line in ran.out.splitlines() if line.startswith("search.top_k"))
         assert line.split() == ["search.top_k", "7", "(environment)"]
+
+        assert rag("config", "search.top_k").out == "search.top_k  7  (environment)\n"
 
     def test_defaults_are_a_toml_file_that_sets_nothing(self, rag, tmp_path):
         text = rag("config", "--defaults").out

@@ -130,6 +130,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     "status": ("plain", ["status"], 0),
     "status-changed": ("changed", ["status"], 0),
     "status-no-index": ("empty", ["status"], 3),
+    "tags": ("plain", ["tags"], 0),
     "doctor": ("plain", ["doctor"], 0),
     "doctor-changed": ("changed", ["doctor"], 0),
     "doctor-empty": ("empty", ["doctor"], 1),

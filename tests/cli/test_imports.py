@@ -49,6 +49,7 @@ TABLE = {
     "chat --list": f"{FILES} {APP} qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
+    "tags": f"{MANIFEST} {APP} lazy_imports clients stores haystack qdrant_edge",
     "doctor": f"{ENGINE} {APP} indexing search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation {APP} pydantic",
     "config": f"{CONFIG} platformdirs app json_reports",

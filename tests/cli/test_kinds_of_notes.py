@@ -81,6 +81,5 @@ class TestClones:
 
     def test_the_status_says_that_file_times_are_no_dates(self, rag, clone):
         (notice,) = rag("status", "--json").json["vaults"]["work"]["notices"]
-        assert notice.startswith("the file times of 7 notes are not taken for dates: all were")
-        assert notice.endswith("as by a clone or a copy")
+        assert "as by a clone or a copy, are not taken for dates" in notice
         assert notice in rag("status").out

@@ -65,3 +65,12 @@ def test_a_pipe_for_the_list_of_vaults_is_damage_that_the_next_run_mends(rag, in
     ran = rag("index")
     assert ran.code == 0 and "was damaged" in ran.err
     assert rag("index").err == ""
+
+
+def test_a_file_in_the_place_of_the_data_folder_is_named(rag, tmp_path, monkeypatch):
+    (tmp_path / "taken").touch()
+    monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "taken"))
+    for command in (("search", "x"), ("index", tmp_path), ("status",)):
+        ran = rag(*command)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"rag: {tmp_path / 'taken'} is a file, not a folder\n")

@@ -47,6 +47,22 @@ class TestNearNames:
         assert "There are: work." in err
 
 
+def test_a_folder_has_one_name(rag, indexed):
+    for command in (
+        ("index", "--name", "office", indexed),
+        ("vault", "add", "--name", "x", indexed),
+    ):
+        ran = rag(*command)
+        assert ran.code == 2 and "is the vault 'work' already" in ran.err
+        assert "`rag vault rename work " in ran.err
+
+
+def test_a_vault_that_is_registered_and_not_read_is_told_apart_from_none(rag, indexed, write_notes):
+    assert rag("vault", "add", write_notes("fresh", {"a.md": "# A\n"})).code == 0
+    ran = rag("search", "restore", "-v", "fresh")
+    assert (ran.code, ran.err) == (3, "rag: the vault 'fresh' is not indexed yet\n`rag index`\n")
+
+
 class TestHelp:
     @pytest.mark.parametrize("words", [(), ("search",), ("vault",), ("vault", "rename")])
     def test_it_is_the_help_of_a_command(self, rag, words):

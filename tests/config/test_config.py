@@ -86,6 +86,7 @@ def test_an_unknown_setting_is_refused_with_where_it_is_and_the_nearest_name(
         ("vault_dir = 'x'", "vault_dir", "vaults_dir"),
         ("[index]\nchunksize = 3", "index.chunksize", "index.chunk_size"),
         ("[zzz]\ntop_k = 3", "zzz", ""),
+        ("[serch]\ntop_k = 3", "serch", "search"),
     ):
         with subtests.test(unknown):
             file = write(project / "rag.toml", toml)

@@ -34,6 +34,7 @@ PRIVATE_PARTS = (
     PrivatePart("typer._click.exceptions:ClickException", _COMMANDS, "wrong command lines as ours"),
     PrivatePart("typer._click.exceptions:NoArgsIsHelpError", _COMMANDS, "the same"),
     PrivatePart("typer._click.exceptions:NoSuchOption", _COMMANDS, "the same"),
+    PrivatePart("typer._click.formatting:HelpFormatter", _COMMANDS, "help that fits a terminal"),
     PrivatePart(
         "typer._coercion:build_runtime_param",
         _COMMANDS,

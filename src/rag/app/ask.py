@@ -151,7 +151,7 @@ def ask(
     store, state, names = workspace.store, workspace.state, request.transforms
     config = with_model(workspace.config, request.no_model, request.think)
     filters = request.filters or QueryFilters()
-    check_vaults(filters.vaults, state.roots)
+    check_vaults(config, filters.vaults, state.roots)
     pipeline = workspace.pipeline(
         lambda: create_qa_pipeline(store, config, request.model, names),
         *("ask", request.model, request.no_model, request.think, repr(names)),

@@ -133,7 +133,8 @@ class Chat:
         self._on_plan: Callable[[Intent], None] | None = None
         session = _session(config, request)
         self.state: IndexState = open_state(config)
-        check_vaults(request.filters.vaults if request.filters else None, self.state.roots)
+        vaults = request.filters.vaults if request.filters else None
+        check_vaults(config, vaults, self.state.roots)
         with ExitStack() as opened:  # what was opened is closed if the rest fails
             self._store = opened.enter_context(get_document_store(config))
             pipeline = create_qa_pipeline(self._store, config, request.model, request.transforms)

@@ -72,7 +72,7 @@ def evaluate(
     """
     if save is not None:
         check_writable(save)
-    check_vaults(vaults, workspace.state.roots)
+    check_vaults(workspace.config, vaults, workspace.state.roots)
     notes = workspace.note_names()
     judge = Judge([note[:2] for note in notes if not vaults or note.vault in vaults])
     runs: dict[str, Run] = {}  # `auto` has the name of the mode that it came to

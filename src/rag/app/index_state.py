@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rag.config import RAGConfig
+from rag.exceptions import RUN_INDEX, IndexUnavailableError
 from rag.support.json_reports import hidden
 from rag.vault.markdown import RENDERED
 
@@ -191,17 +192,21 @@ def open_state(config: RAGConfig) -> IndexState:
         return read_state(manifest, config)
 
 
-def check_vaults(vaults: Iterable[str] | None, known: Iterable[str]) -> None:
+def check_vaults(config: RAGConfig, vaults: Iterable[str] | None, indexed: Iterable[str]) -> None:
     """Refuse a vault that is not in the index.
 
-    :param known: the names of those that are.
-    :raises UsageError: with the nearest names.
+    :raises IndexUnavailableError: for one that is registered.
+    :raises UsageError: for another, with the nearest names.
     """
-    from rag.index.vault_registry import unknown_vault
+    from rag.index.vault_registry import configured_vaults, unknown_vault
 
-    names = list(known)
+    names = list(indexed)
     for name in vaults or ():
         if name not in names:
+            if name in configured_vaults(config):
+                raise IndexUnavailableError(
+                    f"the vault {name!r} is not indexed yet", hint=RUN_INDEX
+                )
             raise unknown_vault(name, names)
 
 

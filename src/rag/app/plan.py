@@ -67,7 +67,7 @@ def plan(
         config = replace(chat_provider(config).with_model(config, model), planner=planner)
     filters = filters or QueryFilters()
     state, store = workspace.state, workspace.store
-    check_vaults(filters.vaults, state.roots)
+    check_vaults(config, filters.vaults, state.roots)
     bounds = understand(store, query).notices  # what no search takes is no query
     intent, notices = find_intent(store, config, query, filters, full=True)
     return PlanReport(

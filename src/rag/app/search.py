@@ -79,7 +79,7 @@ def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
     refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
     config, store, index = workspace.config, workspace.store, workspace.state
     filters, names = request.filters or QueryFilters(), request.transforms
-    check_vaults(filters.vaults, index.roots)
+    check_vaults(config, filters.vaults, index.roots)
     pipeline = workspace.pipeline(
         lambda: create_search_pipeline(store, config, request.rerank, names),
         *("search", request.rerank, repr(names)),

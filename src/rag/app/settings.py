@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.config import project_of, values
+from rag.config import project_of, unknown_setting, values
 from rag.config.files import nearest_file, real_path
 from rag.config.trust import TrustList, forget, record
 from rag.exceptions import UsageError
-from rag.support.json_reports import optional
+from rag.support.json_reports import hidden, optional
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ class SettingLeftOut:
 
     value: str
     reason: str
+    hint: str = hidden()
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,19 @@ class TrustRemovedReport:
     removed: bool
 
 
-def settings_report(config: RAGConfig) -> SettingsReport:
-    """Return every setting, its value, and where that came from."""
+def settings_report(config: RAGConfig, key: str = "") -> SettingsReport:
+    """Return the settings, or one, or those of a section, and where the values came from.
+
+    :raises ConfigError: for one that does not exist, with the nearest name.
+    """
     settings = {}
     for name, value in values(config).items():
-        ignored = config.left_out.get(name)
-        left_out = SettingLeftOut(ignored.value, ignored.reason) if ignored else None
-        settings[name] = Setting(value, config.origins.get(name, "default"), left_out)
+        if f"{name}.".startswith(f"{key}.") or not key:
+            ignored = config.left_out.get(name)
+            left_out = SettingLeftOut(*ignored) if ignored else None
+            settings[name] = Setting(value, config.origins.get(name, "default"), left_out)
+    if not settings:
+        raise unknown_setting(key)
     return SettingsReport(settings)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from json import loads
 from typing import Any
 
@@ -21,9 +20,12 @@ from rag.stores import open_directory
 from rag.support.disk_space import disk_usage
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
-from rag.text.messages import plural
 
 _PATIENCE = 5  # seconds for checking all notes
+_UNDATED = (
+    "the times of files that were written within a minute of each other, as by a clone or a copy,"
+    " are not taken for dates"
+)
 
 
 @dataclass(frozen=True)
@@ -200,15 +202,8 @@ def _without_vectors(
 def _notices(manifest: Manifest, vault: str) -> list[str]:
     """Return what there is to know: times of files that are no dates, and what is not followed."""
     facts = read_facts(manifest, vault)
-    notices = []
-    for span in facts.copied:
-        if count := manifest.count_undated(vault, *span):
-            when = datetime.fromtimestamp(span[0] / 1e9).isoformat(" ", "minutes")
-            notices.append(
-                f"the file times of {plural(count, 'note')} are not taken for dates: all were"
-                f" written within a minute of {when}, as by a clone or a copy"
-            )
-    return [*notices, *(f"{path}: {why}" for path, why in facts.notices.items())]
+    undated = any(manifest.count_undated(vault, *span) for span in facts.copied)
+    return [*[_UNDATED] * undated, *(f"{path}: {why}" for path, why in facts.notices.items())]
 
 
 def _writer(directory: IndexDirectory) -> WriterStatus | None:

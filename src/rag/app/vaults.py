@@ -115,7 +115,10 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
             f"a vault named {wanted!r} exists already: {found[wanted]}", hint="Choose another name."
         )
     folder = found[name]
-    Registry.load(config).identify(config, folder, wanted)  # a bad name is refused first
+    registry = Registry.load(config)
+    registry.vaults.pop(name, None)
+    registry.removed.add(name)
+    registry.identify(config, folder, wanted)  # a bad name is refused before anything is done
     gone = remove_vault(config, name)
     report = sync(config, SyncRequest([folder], wanted, embed=False, quiet=True)).run
     return VaultChange(wanted, report.vaults[wanted].added, gone.notice)

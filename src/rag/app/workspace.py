@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
@@ -192,6 +192,19 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class CountsReport:
+    """How many notes have each tag, and each property, or each value of one."""
+
+    tags: dict[str, int]
+    properties: dict[str, int]
+
+
+def count_names(workspace: Workspace, below: str = "") -> CountsReport:
+    """Count the tags and properties of notes; see `Workspace.count_notes`."""
+    return CountsReport(*(workspace.count_notes(kind, below) for kind in ("tags", "properties")))
 
 
 def _count_folders(manifest: Manifest, above: str) -> dict[str, int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import sys
 from functools import cache
 from itertools import pairwise
 from json import JSONDecodeError
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import typer
@@ -21,11 +23,11 @@ from rag.cli.framework.lazy_group import (
     LazyGroup,
     NoArgsIsHelpError,
     NoSuchOption,
-    checked_late,
+    prepared,
 )
 from rag.cli.render.console import print_error, say
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError, RAGError, UsageError
-from rag.support.process_exit import INTERRUPTED, interrupted
+from rag.support.process_exit import INTERRUPTED, LOST_OUTPUT, interrupted
 
 _BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,7 +38,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": HELP_OPTIONS, "max_content_width": 100},
+    context_settings={"help_option_names": HELP_OPTIONS},
 )
 
 
@@ -66,7 +68,7 @@ def root(version: bool = _VERSION) -> None:
 @cache
 def program() -> Any:
     """Return the commands as Typer makes them of `app`."""
-    return checked_late(typer.main.get_command(app))
+    return prepared(typer.main.get_command(app))
 
 
 def run(arguments: list[str]) -> int:
@@ -82,9 +84,7 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["help"]:  # as most programs take it
         arguments = [*(word for word in arguments[1:] if not word.startswith("-")), "--help"]
     try:
-        code = _run(arguments)
-        sys.stdout.flush()
-        return code
+        return _run(arguments)
     except OSError as error:  # of printing: all others were printed
         # The reader of our output went away (`rag search … | head`): nothing is wrong.
         is_closed = isinstance(error, BrokenPipeError)
@@ -92,36 +92,44 @@ def run(arguments: list[str]) -> int:
             say(f"rag: the output cannot be written: {error.strerror or error}")
         # Let the interpreter's flush at exit fail no more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0 if is_closed else 2
+        return 0 if is_closed else LOST_OUTPUT
 
 
 def _run(arguments: list[str]) -> int:
-    """Do as `run`, and print what goes wrong."""
+    """Do as `run`, and print what goes wrong but with the output itself."""
+    columns = min(100, shutil.get_terminal_size().columns)
     try:
         _check(arguments)
-        code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
+        given = {"prog_name": "rag", "standalone_mode": False, "terminal_width": columns - 2}
+        code = int(program()(arguments, **given) or 0)
         sys.stdout.flush()
         return interrupted() if code == INTERRUPTED else code
     except NoArgsIsHelpError as error:
         for line in error.format_message().split("\n"):
             say(line)
         return 2
-    except BrokenPipeError:
-        raise
     except SystemExit as error:  # Typer's, of a broken pipe
         raise BrokenPipeError from error
     except KeyboardInterrupt:
         return interrupted()
     except Exception as error:
-        if isinstance(error, OSError):
-            sys.stdout.flush()  # or is it the output that cannot be written?
+        if isinstance(error, OSError) and _is_of_output(error):
+            raise
         ours = _as_ours(error)
         if ours is None:
             raise
         formats = {value for name, value in pairwise(arguments) if name == "--format"}
         formats |= {word.removeprefix("--format=") for word in arguments}
         print_error(ours, "--json" in arguments or bool(formats & {"json", "jsonl"}))
+        sys.stdout.flush()
         return ours.exit_code
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Return whether what prints has raised an error, and not what reads or writes files."""
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    module = str(frame.f_globals.get("__name__"))
+    return error.filename is None and module.startswith(("rag.cli.", "rich.", "typer."))
 
 
 def _as_ours(error: Exception) -> RAGError | None:
@@ -146,9 +154,13 @@ def _as_ours(error: Exception) -> RAGError | None:
         from rag.support.disk_space import disk_full
 
         return disk_full(Path(os.fsdecode(error.filename)).parent)
-    place = f": {error.filename}" if error.filename else ""
-    hint = "RAG_DATA_DIR names another folder for the index." if place else ""
-    return UsageError(f"{error.strerror or error}{place}", hint=hint)
+    place = Path(os.fsdecode(error.filename or ""))
+    hint = "RAG_DATA_DIR names another folder for the index." if error.filename else ""
+    for above in place.parents if isinstance(error, NotADirectoryError) else ():
+        if above.is_file():
+            return UsageError(f"{above} is a file, not a folder", hint=hint)
+    where = f": {place}" if error.filename else ""
+    return UsageError(f"{error.strerror or error}{where}", hint=hint)
 
 
 def _check(arguments: list[str]) -> None:

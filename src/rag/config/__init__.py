@@ -19,6 +19,7 @@ from rag.config.layers import (
     project_of as project_of,
     trust_own as trust_own,
     unknown_in_environment as unknown_in_environment,
+    unknown_setting as unknown_setting,
     variable_of as variable_of,
 )
 from rag.config.sections import (

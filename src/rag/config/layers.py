@@ -165,9 +165,7 @@ class Layers:
                 where = variable_of(name) if origin == ENVIRONMENT else origin
                 if name in SECTIONS:
                     raise ConfigError(f"{name} must be a table (from {where})", hint=SHOW_SETTINGS)
-                near = _nearest(name, self.known)
-                hint = f"Did you mean {near!r}? {LIST_SETTINGS}" if near else LIST_SETTINGS
-                raise ConfigError(f"unknown setting {name[:100]!r} in {where}", hint=hint)
+                raise unknown_setting(name, f" in {where}")
             try:
                 layer[name] = _typed(setting, value, base, is_text=origin == ENVIRONMENT)
             except (ValueError, RuntimeError, OSError, OverflowError):  # a zero byte, ~nobody
@@ -277,6 +275,13 @@ class Layers:
             if section in changed and not setting.test(value, sections.get(section, config)):
                 raise _refusal(setting, value, self.origins[name])
         return config
+
+
+def unknown_setting(name: str, where: str = "") -> ConfigError:
+    """Return the error for a setting that does not exist, with the nearest name."""
+    near = _nearest(name, [*settings(), *SECTIONS])
+    hint = f"Did you mean {near!r}? {LIST_SETTINGS}" if near else LIST_SETTINGS
+    return ConfigError(f"unknown setting {name[:100]!r}{where}", hint=hint)
 
 
 def _refusal(setting: Setting, value: Any, origin: str) -> ConfigError:

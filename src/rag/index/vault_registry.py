@@ -68,7 +68,7 @@ class Registry:
     def identify(self, config: RAGConfig, folder: Path, name: str = "") -> tuple[str, Path]:
         """Return the name and the real path of the vault that a folder is or would be.
 
-        :raises UsageError: when it is no folder, or the name belongs to another one.
+        :raises UsageError: when it is no folder, or has a name, or the name belongs to another.
         """
         root = folder.expanduser()
         if not root.is_dir():
@@ -85,6 +85,9 @@ class Registry:
         for other, path in vaults.items():
             if path == root and (not name or other == wanted):
                 return other, root
+            if path == root:
+                rename = f"`rag vault rename {quote(other)} {quote(wanted)}` renames it."
+                raise UsageError(f"{folder} is the vault {other!r} already", hint=rename)
         if wanted in vaults:
             raise UsageError(
                 f"a vault named {wanted!r} exists already: {vaults[wanted]}",

@@ -12,7 +12,7 @@ import sys
 import threading
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
-_LOST_OUTPUT = 120  # what Python itself ends with when the last of the output cannot be written
+LOST_OUTPUT = 74  # the output cannot be written
 
 # A command of half a second makes little that only the collector of cycles finds.
 _OBJECTS, _USUAL = 50_000, gc.get_threshold()
@@ -64,5 +64,5 @@ def finish(code: int) -> int:
         try:
             stream.flush()
         except (OSError, ValueError):  # nowhere to write to, or closed
-            code = _LOST_OUTPUT
+            code = LOST_OUTPUT
     return code

@@ -143,7 +143,8 @@ def _listen(address: Address) -> socket.socket:
         elif isinstance(error, OSError) and error.errno == EADDRINUSE:
             hint = "If `rag serve` runs there, end it first; or name another port with --port."
         where = address.socket or f"{address.host}:{address.port}"
-        raise UsageError(f"cannot listen on {where}", str(error), hint=hint) from error
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise UsageError(f"cannot listen on {where}", why, hint=hint) from error
 
 
 def _listen_at(path: Path) -> socket.socket:

@@ -106,7 +106,7 @@ def get_note(
     :raises UsageError: for lines that the note has not.
     """
     with open_index(config) as manifest:
-        check_vaults(vaults, manifest.vaults())
+        check_vaults(config, vaults, manifest.vaults())
         named = find_named(manifest, name, vaults, folder)
         backlinks = manifest.links.links_to(named.note.row)
     return _read(config, named, backlinks, limits or Limits())
@@ -128,7 +128,7 @@ def get_notes(
     parts: dict[object, tuple[Named, list[Link]]] = {}
     several, unknown = len(names) > 1, list[UnknownNote]()
     with open_index(config) as manifest:
-        check_vaults(vaults, manifest.vaults())
+        check_vaults(config, vaults, manifest.vaults())
         for name in names:
             try:
                 notes = [find_named(manifest, name, vaults, folder)]

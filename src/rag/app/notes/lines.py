@@ -15,12 +15,13 @@ from rag.app.notes import read_lines
 from rag.exceptions import RAGError
 from rag.search.components.note_ranker import newest_notes
 from rag.search.filters import MODIFIED, TITLE, check_order, ordered_notes
-from rag.search.results import QueryFilters, SearchResult
+from rag.search.results import SearchResult
 from rag.search.understanding.query_understanding import understand
 
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace
     from rag.index.note_rows import NoteRow
+    from rag.search.results import QueryFilters
 
 _TASK = r"\s*(?:>\s*)*(?:[-*+]|\d+[.)])\s+\[{}\](?:\s|$)"
 _TASKS = {"open": re.compile(_TASK.format(" ")), "done": re.compile(_TASK.format("[xX]"))}
@@ -96,7 +97,8 @@ def matching_lines(
     Every such note is read when its turn comes; a file that cannot be is passed over.
     """
     check_order(order)
-    check_vaults((filters or QueryFilters()).vaults, snapshot.state.roots)
+    vaults = filters.vaults if filters else None
+    check_vaults(snapshot.config, vaults, snapshot.state.roots)
     store = snapshot.store
     with store.pinned(), snapshot.manifest() as manifest:
         understood = replace(understand(store, "", filters, True), lists=True, order=order)

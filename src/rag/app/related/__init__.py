@@ -145,7 +145,8 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
     started = time.monotonic()
     with snapshot.manifest() as manifest:
         row = find_named(manifest, request.note, folder=request.folder).note.row
-        check_vaults(request.filters.vaults if request.filters else None, manifest.vaults())
+        vaults = request.filters.vaults if request.filters else None
+        check_vaults(snapshot.config, vaults, manifest.vaults())
         note = _Note(snapshot.store, manifest, row, request)
         by, candidates = note.candidates()
         least = _CLEAR if request.min_score is None else request.min_score

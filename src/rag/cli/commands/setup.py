@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
+from rag.cli.framework.lazy_group import Group
 from rag.cli.framework.options import argument, flag, load_settings, value
 from rag.cli.render.console import plural, say, show, to_json_text
-from rag.config import RAGConfig, default_toml, new_project_file, settings, user_file, values
+from rag.config import RAGConfig, default_toml, new_project_file, user_file
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
+    from rag.app.settings import SettingsReport
     from rag.app.setup import SetupReport
     from rag.app.vaults import VaultChange
 
@@ -84,14 +86,16 @@ def _setup_lines(report: SetupReport) -> Iterator[str]:
 
 
 def config(
+    key: str = argument("[KEY]", "Only this setting, or this section of them.", ""),
     defaults: bool = flag("--defaults", "Print a file with every setting."),
     json: bool = opt.JSON,
     config_file: Path | None = opt.CONFIG,
 ) -> None:
-    """Show every setting, its value and where the value came from.
+    """Show settings, their values and where the values came from.
 
     \b
     rag config
+    rag config search.top_k
     rag config --defaults > rag.toml     start a file of your own
     """
     if defaults and not json:
@@ -99,17 +103,18 @@ def config(
         return
     from rag.app.settings import settings_report
 
-    found = RAGConfig() if defaults else load_settings(config_file)
-    show(settings_report(found), json, _config_lines(found))
+    config = RAGConfig() if defaults else load_settings(config_file)
+    report = settings_report(config, key)
+    show(report, json, _config_lines(report))
 
 
-def _config_lines(found: RAGConfig) -> Iterator[str]:
-    width = max(map(len, settings()))
-    for name, held in values(found).items():
-        text = held if isinstance(held, str) else to_json_text(held)
-        yield f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})"
-        if one := found.left_out.get(name):
-            yield f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}"
+def _config_lines(report: SettingsReport) -> Iterator[str]:
+    width = max(map(len, report.settings))
+    for name, one in report.settings.items():
+        text = one.value if isinstance(one.value, str) else to_json_text(one.value)
+        yield f"{name:{width}}  {text}  ({one.origin})"
+        if ignored := one.left_out:
+            yield f"{'':{width}}  left out: {ignored.value} ({ignored.reason}). {ignored.hint}"
 
 
 def trust(
@@ -159,7 +164,10 @@ def trust(
 
 
 vault = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="List, add, rename and remove vaults."
+    cls=Group,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, add, rename and remove vaults.",
 )
 
 

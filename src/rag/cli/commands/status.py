@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import flag, load_settings
+from rag.cli.framework.options import argument, flag, load_settings
 from rag.cli.render.console import plural, print_report, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
@@ -67,11 +67,13 @@ def _status_lines(found: StatusReport) -> Iterator[str]:
     yield f"indexed   {minute(index.indexed_at)}, {age}"
     yield f"notes     {index.notes:,} in {plural(index.chunks, 'chunk')}"
     yield from _embedding(index.embedding) if index.embedding else ()
+    told = set[str]()
     for name, vault in found.vaults.items():
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
         yield f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}"
-        yield from (f"    {notice}" for notice in vault.notices)
+        yield from (f"    {notice}" for notice in vault.notices if notice not in told)
+        told |= {*vault.notices}
     yield from (f"  {name}  not indexed yet (`rag index`)" for name in found.not_indexed)
     yield from _watcher(found.watcher) if found.watcher else ()
     if found.problems:
@@ -119,6 +121,30 @@ def _problems(found: StatusReport) -> Iterator[str]:
         yield f"and {len(lacking) - _MOST:,} more notes"
     if lacking:
         yield "`rag index` embeds them; until then they are found by words"
+
+
+def tags(
+    below: str = argument("[NAME]", "Only tags below this one, or the values of a property.", ""),
+    json: bool = opt.JSON,
+    config_file: Path | None = opt.CONFIG,
+) -> None:
+    """List the tags and properties of the notes, with their counts.
+
+    \b
+    rag tags
+    rag tags ops        those of #ops, and the values of a property `ops`
+    rag tags status
+    """
+    from rag.app.workspace import Workspace, count_names
+
+    with Workspace(load_settings(config_file)) as workspace:
+        report = count_names(workspace, below)
+    lines = [f"{notes:>6,}  #{name}" for name, notes in report.tags.items()]
+    head = f"{below}: " if below else ""
+    lines += [f"{notes:>6,}  {head}{name}" for name, notes in report.properties.items()]
+    show(report, json, lines)
+    if not lines:
+        raise typer.Exit(1)
 
 
 _MARKS = {"pass": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "bold red")}

@@ -8,6 +8,8 @@ All that is used of Typer's private parts is in this module (`tests/support/priv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -17,6 +19,7 @@ from typer._click import Command, Context
 from typer._click.exceptions import ClickException as ClickException
 from typer._click.exceptions import NoArgsIsHelpError as NoArgsIsHelpError
 from typer._click.exceptions import NoSuchOption as NoSuchOption
+from typer._click.formatting import HelpFormatter
 from typer._coercion import build_runtime_param
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
@@ -35,9 +38,10 @@ COMMANDS = {
     "chat": ("ask.chat", "Ask the notes one question after the other."),
     "get": ("notes.get", "Print a note, or several, each under a line that names it."),
     "status": ("status.status", "Show what the index holds, and what was wrong with notes."),
+    "tags": ("status.tags", "List the tags and properties of the notes, with their counts."),
     "doctor": ("status.doctor", "Check settings, vaults, index, models and servers."),
     "eval": ("evaluate.evaluate", "Measure how well the search answers a set of questions."),
-    "config": ("setup.config", "Show every setting, its value and where the value came from."),
+    "config": ("setup.config", "Show settings, their values and where the values came from."),
     "trust": ("setup.trust", "Trust what a project's `rag.toml` asks for, and show it."),
     "serve": ("processes.serve", "Serve the notes as a page and over HTTP."),
     "watch": ("processes.watch", "Keep the index up to date while notes are written."),
@@ -58,6 +62,7 @@ _ELSEWHERE = {
     "settings": "config",
 }
 HELP_OPTIONS = ["-h", "--help"]
+_NARROW = 50  # columns, below which what an option does stands under it
 
 
 @cache
@@ -68,13 +73,57 @@ def load_command(name: str) -> Command:
     if isinstance(command, typer.Typer):
         group = typer.main.get_group(command)
         group.name = name
-        return checked_late(group)
+        return prepared(group)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name)(command)
-    return checked_late(typer.main.get_command(alone))
+    return prepared(typer.main.get_command(alone))
 
 
-class LazyGroup(TyperGroup):
+class _Formatter(HelpFormatter):
+    def write_dl(
+        self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        if self.width >= _NARROW:
+            super().write_dl(rows, col_max, col_spacing)
+            return
+        for term, text in rows:
+            self.write(f"{'':{self.current_indent}}{term}\n")
+            with self.indentation():
+                self.write_text(text)
+
+
+class _Context(Context):
+    formatter_class = _Formatter
+
+
+class Group(TyperGroup):
+    """Commands that are listed with the whole of their lines; an unknown one is named with ours."""
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        """Return the name and the command that some arguments begin with, and those after it.
+
+        :raises UsageError: for a command that is not there, naming the nearest.
+        """
+        word = args[0]
+        if word not in self.commands and word[0] != "-" and not ctx.resilient_parsing:
+            path = ctx.command_path
+            near = get_close_matches(word, self.commands, 1)
+            near = [_ELSEWHERE[word]] if path == "rag" and word in _ELSEWHERE else near
+            meant = f"Did you mean `{path} {near[0]}`? " if near else ""
+            hint = f"{meant}`{path} --help` lists all."
+            raise UsageError(f"there is no command {word!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the first paragraph of each command's help."""
+        with formatter.section("Commands"):
+            heads = {name: (one.help or "").split("\n\n")[0] for name, one in self.commands.items()}
+            formatter.write_dl([(name, " ".join(head.split())) for name, head in heads.items()])
+
+
+class LazyGroup(Group):
     """The program: its commands are listed by name, and imported when they are run."""
 
     def __init__(self, **options: Any) -> None:
@@ -87,13 +136,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
-        """Return the name and the command that some arguments begin with, and those after it.
-
-        :raises UsageError: for what only other programs call so, naming ours.
-        """
-        if ours := _ELSEWHERE.get(args[0]):
-            hint = f"Did you mean `rag {ours}`? `rag --help` lists all."
-            raise UsageError(f"there is no command {args[0]!r}", hint=hint)
+        """Import the command."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and load_command(args[0]), rest
 
@@ -109,13 +152,14 @@ class _Late:
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
-def checked_late(command: Command) -> Command:
-    """Put off the checks of a command's parameters; return the command."""
+def prepared(command: Command) -> Command:
+    """Put off the checks of a command's parameters, and let its help fit the terminal."""
+    command.context_class = _Context
     for parameter in command.get_params(Context(command, help_option_names=HELP_OPTIONS)):
         if isinstance(parameter, (TyperArgument, TyperOption)):
             parameter._runtime_param = _Late()  # type: ignore[assignment]
-    for inner in command.commands.values() if type(command) is TyperGroup else ():
-        checked_late(inner)
+    for inner in command.commands.values() if type(command) is Group else ():
+        prepared(inner)
     return command
 
 

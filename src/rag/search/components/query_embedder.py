@@ -243,7 +243,7 @@ class QueryEmbedder:
             said = f"{notice}: search is by words" if mode == SearchMode.HYBRID else ""
             return Gate(SearchMode.LEXICAL, said)
         if mode == SearchMode.DENSE:
-            return Gate(mode)
+            return Gate(mode, _partly(embedded, "are not found"))
         return Gate(SearchMode.HYBRID, _partly(embedded), embedded.share)
 
     def _choose_again(self, embedded: Embedded) -> bool:
@@ -325,15 +325,12 @@ class QueryEmbedder:
             raise other_model(space, self.embeddings)
 
 
-def _partly(embedded: Embedded) -> str:
+def _partly(embedded: Embedded, others: str = "are ranked by words") -> str:
     """Say of an index with few embeddings how many it has, of others nothing."""
     if not embedded.is_partial:
         return ""
     done, chunks = embedded.embedded, embedded.readable
-    return (
-        f"{done:,} of {chunks:,} chunks have embeddings: the others are ranked by words"
-        f" {EMBED_REST}"
-    )
+    return f"{done:,} of {chunks:,} chunks have embeddings: the others {others} {EMBED_REST}"
 
 
 def _by_words(error: RAGError) -> str:
