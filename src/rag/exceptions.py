@@ -33,6 +33,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+SHOW_SETTINGS = "`rag config --defaults` lists the settings."
+LIST_SETTINGS = "`rag config` lists all settings."
+RUN_INDEX = "`rag index`"
+UPDATE_INDEX = "`rag index` brings the index up to date."
+INDEX_FROM_NOTES = "`rag index` rebuilds it from the notes."
+INDEX_AGAIN = "Run `rag index` again; what was finished is kept."
+INDEX_MISSING = "Run `rag index` again; it writes what is missing."
+REBUILD_INDEX = "Rebuild the index with `rag index --rebuild`."
+EMBED_ANEW = "Make them again with `rag index --embed`; until then search is by words."
+EMBED_REST = "(`rag index` makes the rest)"
+
 
 class Standing(str):
     """A notice on how things are, such as a server that is away: one that need not be told at
@@ -50,6 +61,10 @@ class RAGError(Exception):
     exit_code = 1
     kind = "error"
 
+    def __init_subclass__(cls, kind: str = "", exit_code: int = 0) -> None:
+        """Give a class of errors a kind and an exit code of its own."""
+        cls.kind, cls.exit_code = kind or cls.kind, exit_code or cls.exit_code
+
     def __init__(self, message: str, details: str = "", *, hint: str = "") -> None:
         super().__init__(message)
         self.message, self.details, self.hint = message, details, hint
@@ -62,38 +77,24 @@ class RAGError(Exception):
         return f"{self.message} ({self.details})" if self.details else self.message
 
 
-class UsageError(RAGError):
+class UsageError(RAGError, kind="usage", exit_code=2):
     """An argument that cannot be meant."""
-
-    exit_code = 2
-    kind = "usage"
 
 
 class ArgumentError(UsageError):
     """An argument of a request that does not fit. The message holds nothing of notes."""
 
 
-SHOW_SETTINGS = "`rag config --defaults` lists the settings."
-LIST_SETTINGS = "`rag config` lists all settings."
-
-
-class ConfigError(UsageError):
+class ConfigError(UsageError, kind="config"):
     """A setting that is unknown, of the wrong type, or in a file that does not parse."""
 
-    kind = "config"
 
-
-class QueryError(RAGError):
+class QueryError(RAGError, kind="query", exit_code=2):
     """A query that is empty, or that the pipeline failed to run."""
 
-    exit_code = 2
-    kind = "query"
 
-
-class NotFoundError(RAGError):
+class NotFoundError(RAGError, kind="not_found"):
     """Nothing answers to that name; `suggestions` holds the nearest ones."""
-
-    kind = "not_found"
 
     def __init__(
         self, message: str, *details: str, suggestions: Sequence[str] = (), **hint: str
@@ -102,29 +103,12 @@ class NotFoundError(RAGError):
         self.suggestions = list(suggestions)
 
 
-RUN_INDEX = "`rag index`"
-UPDATE_INDEX = "`rag index` brings the index up to date."
-INDEX_FROM_NOTES = "`rag index` rebuilds it from the notes."
-REBUILD_INDEX = "Rebuild the index with `rag index --rebuild`."
-EMBED_ANEW = "Make them again with `rag index --embed`; until then search is by words."
-EMBED_REST = "(`rag index` makes the rest)"
-
-
-class IndexUnavailableError(RAGError):
+class IndexUnavailableError(RAGError, kind="index", exit_code=3):
     """There is no index to read, or it was made by another schema, or it is damaged."""
 
-    exit_code = 3
-    kind = "index"
 
-
-class ConnectionError(RAGError):
-    """A service did not answer.
-
-    :param server: the address that was tried.
-    """
-
-    exit_code = 4
-    kind = "connection"
+class ConnectionError(RAGError, kind="connection", exit_code=4):
+    """A service did not answer; `server` is the address that was tried."""
 
     def __init__(
         self, message: str, server: str = "", *, details: str = "", hint: str = ""
@@ -137,68 +121,41 @@ class StoreConnectionError(ConnectionError):
     """The Qdrant server that holds the index did not do what it was asked."""
 
 
-class ModelMissingError(ConnectionError):
+class ModelMissingError(ConnectionError, kind="model_missing"):
     """The service does not have the model."""
 
-    kind = "model_missing"
 
-
-class ModelError(ConnectionError):
+class ModelError(ConnectionError, kind="model"):
     """The service answered, but with an error or with what makes no sense."""
 
-    kind = "model"
 
-
-class TooLongError(ModelError):
+class TooLongError(ModelError, kind="too_long"):
     """A text or prompt is longer than the model reads; nothing was cut silently."""
 
-    kind = "too_long"
 
-
-class UnfinishedError(ModelError):
-    """An answer broke off.
-
-    :param partial: the text that had arrived by then.
-    """
-
-    kind = "unfinished"
+class UnfinishedError(ModelError, kind="unfinished"):
+    """An answer broke off; `partial` is the text that had arrived by then."""
 
     def __init__(self, message: str, server: str = "", *, partial: str = "", **more: str) -> None:
         super().__init__(message, server, **more)
         self.partial = partial
 
 
-INDEX_AGAIN = "Run `rag index` again; what was finished is kept."
-INDEX_MISSING = "Run `rag index` again; it writes what is missing."
-
-
-class IndexingError(RAGError):
+class IndexingError(RAGError, kind="indexing", exit_code=5):
     """Indexing could not do all it was asked."""
 
-    exit_code = 5
-    kind = "indexing"
 
-
-class DiskFullError(IndexingError):
+class DiskFullError(IndexingError, kind="disk_full"):
     """The disk has less room than is needed; the message has both figures."""
 
-    kind = "disk_full"
 
-
-class ContextError(RAGError):
+class ContextError(RAGError, kind="context", exit_code=2):
     """A context window cannot be made."""
 
-    exit_code = 2
-    kind = "context"
 
-
-class PipelineExecutionError(ContextError):
-    """A stage of the context pipeline failed; the error is its cause.
-
-    :param diagnostics: what is known of the run so far, with `failed_step` where a step failed.
-    """
-
-    kind = "pipeline"
+class PipelineExecutionError(ContextError, kind="pipeline"):
+    """A stage of the context pipeline failed; the error is its cause. `diagnostics` are what is
+    known of the run so far, with `failed_step` where a step failed."""
 
     def __init__(
         self, message: str, diagnostics: Mapping[str, Any] | None = None, **more: str
@@ -207,39 +164,25 @@ class PipelineExecutionError(ContextError):
         self.diagnostics = dict(diagnostics or {})
 
 
-class RetrieverError(ContextError):
+class RetrieverError(ContextError, kind="retriever"):
     """A retriever failed, or there is none for the query."""
 
-    kind = "retriever"
 
-
-class FormatterError(ContextError):
+class FormatterError(ContextError, kind="formatter"):
     """A formatter failed."""
 
-    kind = "formatter"
 
-
-class TokenBudgetExceededError(ContextError):
+class TokenBudgetExceededError(ContextError, kind="budget"):
     """What must be in the window does not fit into it."""
 
-    kind = "budget"
 
-
-class StorageError(ContextError):
+class StorageError(ContextError, kind="storage"):
     """What is to be remembered cannot be read or kept."""
 
-    kind = "storage"
 
-
-class LockedError(RAGError):
+class LockedError(RAGError, kind="locked", exit_code=75):
     """Another process holds the index for writing."""
 
-    exit_code = 75
-    kind = "locked"
 
-
-class RunInterruptedError(RAGError):
+class RunInterruptedError(RAGError, kind="interrupted", exit_code=130):
     """Ctrl-C ended a run of the indexer."""
-
-    exit_code = 130
-    kind = "interrupted"

@@ -79,7 +79,6 @@ INTERRUPTED = (130, b"", b"\nrag: interrupted\n")
     [
         *(("cold", name) for name in ("SIGINT", "SIGTERM")),  # of others the system knows alone
         *(("warm", name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1")),
-        ("warm", "SIGALRM"),  # which is not passed on
     ],
 )
 def test_one_ends_both_alike(reading, way, name):
@@ -99,17 +98,6 @@ def test_nohup(reading):
     code, out, _ = command.end(QUESTION)
     assert code == 0
     assert b"ninety days" in out
-
-
-@pytest.mark.parametrize("stopped", [False, True])
-def test_a_killed_command_takes_its_child_along(reading, stopped):
-    command = reading()
-    child = command.wait_warm()
-    if stopped:
-        os.kill(child, signal.SIGSTOP)
-        wait_until(lambda: state_of(child) == "T")
-    command.process.kill()
-    wait_until(lambda: not state_of(child))
 
 
 def test_a_killed_child_is_told_of(reading):

@@ -10,8 +10,7 @@ import pytest
 from mcp_client import legacy, modern
 from rag.app.library import Library
 from rag.exceptions import ConfigError
-from rag.mcp.calls import Call
-from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Dispatcher
+from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Call, Dispatcher
 from rag.mcp.requests import tool_definitions
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
@@ -107,8 +106,7 @@ class TestMessages:
         ],
     )
     def test_what_was_cancelled_is_not_answered(self, dispatcher: Dispatcher, message: Any):
-        call = Call()
-        call.cancel()
+        call = Call(is_cancelled=True)
         assert dispatcher.handle(message, call) is None
 
 

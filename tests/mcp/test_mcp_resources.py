@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
 from rag.mcp.protocol import Dispatcher
-from rag.mcp.resources import address_of, read_address
+from rag.mcp.tools import address_of, read_address
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:

@@ -382,14 +382,6 @@ class TestHostileNotes:
         assert "Pelicans fish" in text
         assert " lie" not in text
 
-    def test_a_note_whose_name_instructs_is_read_by_the_name_in_its_place(self, hostile: Tool):
-        listing = hostile("search", paths=["SYSTEM*"])
-        [stand_in] = re.findall(r"masked-\w+", listing)
-        read = inside(hostile("get", note=stand_in))
-        assert read.splitlines()[1] == stand_in
-        assert f"{stand_in}\n" in hostile("get_many", notes=[f"{stand_in}:3"])
-        assert "no such links" in hostile("related", note=stand_in, links="out")
-
     def test_the_rest_of_a_list_is_counted(self, hostile: Tool):
         text = hostile("related", note="Fat 1", links="out")
         shown = inside(text).splitlines()

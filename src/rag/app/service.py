@@ -1,9 +1,6 @@
 """Indexing at intervals, or as notes are written: a job in the scheduler of the system (systemd,
-launchd or cron), put in, shown and taken out.
-
-What was put in is kept in a file of our own, so that no scheduler's syntax is read back. Reports
-and steps have the field names of schema 1.
-"""
+launchd or cron), put in, shown and taken out. What was put in is kept in a file of our own, so that
+no scheduler's syntax is read back."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import os
 import plistlib
 import re
 import shutil
-import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,7 +28,7 @@ from rag.text.messages import brief
 HEADING = "Written by `rag service install`; `rag service remove` takes it away."
 _INSTALL_AGAIN = "`rag service install` installs it anew."
 _ALWAYS = "always"  # 0 minutes: a program that goes on, and is started when it fails
-_UNITS = {"d": 1440, "h": 60, "m": 1}  # minutes
+_UNITS = {"d": 1440, "h": 60, "m": 1, "s": -1}  # minutes
 _UNANSWERED = 124  # the exit code that `timeout` has
 _PATIENCE = 5  # seconds
 _PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)  # words that every scheduler reads as they are
@@ -41,25 +37,23 @@ _PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)  # words that every scheduler re
 def parse_interval(text: str) -> int:
     """Return the minutes of an interval: `15m`, `2h`, `1d`.
 
-    :raises UsageError: for any other text, and for what divides neither an hour nor a day: runs
-        are at the same times of every day.
+    :raises UsageError: for any other text, and for what divides neither an hour nor a day.
     """
     match = re.fullmatch(r"(\d{1,9}) ?([smhd])", text.strip(), re.ASCII)
-    hint = "Say a number and m, h or d: 15m, 2h, 1d."
-    if match is None or match[2] == "s":
-        why = ": seconds are not counted" if match else ""
-        raise UsageError(f"{text!r} is no interval{why}", hint=hint)
-    minutes = int(match[1]) * _UNITS[match[2]]
-    if not minutes or (1440 % minutes if minutes % 60 == 0 else 60 % minutes):
-        raise UsageError(f"{text!r} divides neither an hour nor a day", hint=hint)
-    return minutes
+    minutes = int(match[1]) * _UNITS[match[2]] if match else -1
+    why = "divides neither an hour nor a day"
+    if minutes < 0:
+        why = f"is no interval{': seconds are not counted' if match else ''}"
+    elif minutes and not (1440 % minutes if minutes % 60 == 0 else 60 % minutes):
+        return minutes
+    raise UsageError(f"{text!r} {why}", hint="Say a number and m, h or d: 15m, 2h, 1d.")
 
 
 def interval_text(minutes: int) -> str:
-    """Return an interval in the largest unit that it is a whole number of: `15m`, `2h`, `1d`."""
+    """Return an interval in its largest unit: `15m`, `2h`, `1d`."""
     if not minutes:
         return _ALWAYS
-    unit = next(unit for unit, size in _UNITS.items() if minutes % size == 0)
+    unit = next(unit for unit in _UNITS if minutes % _UNITS[unit] == 0)
     return f"{minutes // _UNITS[unit]}{unit}"
 
 
@@ -177,18 +171,15 @@ class RemovalReport:
 def _call(
     words: Sequence[str], stdin: bytes = b"", seconds: int = _PATIENCE
 ) -> CompletedProcess[str]:
-    """Run a program to its end, its messages in English.
-
-    :return: with why it failed as `stderr`, in one line; bytes that are no UTF-8 are surrogates.
-    """
+    """Run a program to its end, its messages in English; `stderr` is why it failed, in a line."""
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         ran = run(words, input=stdin, capture_output=True, timeout=seconds, env=environment)
     except OSError as error:
         return CompletedProcess(words, 127, "", f"{words[0]} cannot be run ({error})")
     except TimeoutExpired:
-        why = f"{words[0]} has not answered for {seconds} seconds"
-        return CompletedProcess(words, _UNANSWERED, "", why)
+        failure = f"{words[0]} has not answered for {seconds} seconds"
+        return CompletedProcess(words, _UNANSWERED, "", failure)
     code, message = ran.returncode, brief(ran.stderr.decode(errors="replace"))
     failure = message or f"exit code {code}" if code else ""
     return CompletedProcess(words, code, ran.stdout.decode(errors="surrogateescape"), failure)
@@ -213,10 +204,7 @@ def _last_run(code: str, ended: str | None) -> LastRun | None:
 
 
 def _writes(files: Mapping[Path, str]) -> list[Step]:
-    """Return the steps that write files.
-
-    :raises UsageError: where one is there that somebody else wrote.
-    """
+    """Return the steps that write files, or refuse to where somebody else wrote one."""
     for file in files:
         if os.path.lexists(file) and not _is_ours(file):
             what = f"{file} was not written by this program, and is left as it is"
@@ -228,7 +216,6 @@ def _writes(files: Mapping[Path, str]) -> list[Step]:
 # crontab; `to_install` and `to_remove` return the steps that put a job in, in the place of one that
 # they hold, and take it out; `state` returns how a job is, as fields of `Installed`, and adds to a
 # report what is not told. They raise `ConnectionError` when one does not say what it holds.
-_STOPPED = f"its scheduler does not run it. {_INSTALL_AGAIN}"
 
 
 # -- systemd -------------------------------------------------------------------------------
@@ -281,7 +268,6 @@ class Systemd:
     name = "systemd"
     program = "systemctl"
     job = f"the systemd timer {_TIMER}"
-    stopped = _STOPPED
     secrets = "Write NAME=VALUE into ~/.config/environment.d/rag.conf, and log in again."
 
     def _units(self) -> list[Path]:
@@ -338,10 +324,7 @@ class Systemd:
 
 
 def service_unit(job: Job, lasting: bool = False) -> str:
-    """Return the text of the service. `$` begins a variable in a command, and is doubled.
-
-    :param lasting: for a program that goes on, and is started again when it fails.
-    """
+    """Return the text of the service. `$` begins a variable in a command, and is doubled."""
     variables = (_unit_word(f"{name}={value}") for name, value in job.environment.items())
     starter = [_ENV] if re.search(r"[\"'$]", job.command[0]) else []
     return _SERVICE_UNIT.format(
@@ -387,7 +370,6 @@ class Launchd:
     name = "launchd"
     program = "launchctl"
     job = f"the launchd agent {_LABEL}"
-    stopped = _STOPPED
     secrets = "`launchctl setenv NAME VALUE` gives it until you log out."
 
     def _file(self) -> Path:
@@ -466,7 +448,6 @@ class Cron:
     name = "cron"
     program = "crontab"
     job = "a line in your crontab"
-    stopped = "no cron daemon is seen here, and without one nothing runs"
     secrets = "Write NAME=VALUE into a line of its own above it: `crontab -e`."
 
     def places(self) -> list[str]:
@@ -483,9 +464,7 @@ class Cron:
         return [_run("crontab", "-")] if self.places() else []
 
     def state(self, lasting: bool, report: ServiceReport) -> dict[str, Any]:
-        daemon = _call(["pgrep", "-x", "cron|crond|fcron|dcron"])
-        # On macOS it is started for the first crontab.
-        return {"waits": False if daemon.returncode == 1 and sys.platform == "linux" else None}
+        return {"waits": None}
 
 
 def crontab_line(job: Job, minutes: int) -> str:
@@ -506,10 +485,8 @@ def _cron_word(text: str) -> str:
 
 
 def _crontab() -> tuple[list[str], list[str]]:
-    """Return our line of the crontab, and all others; none where there is no crontab, or no cron.
-
-    :raises ConnectionError: when it cannot be read: to write another would lose what is in it.
-    """
+    """Return our line of the crontab, and all others; where it cannot be read, to write another
+    would lose what is in it."""
     if not shutil.which("crontab"):
         return [], []
     reply = _call(["crontab", "-l"])
@@ -522,11 +499,7 @@ def _crontab() -> tuple[list[str], list[str]]:
 
 
 def _write_line(line: str) -> None:
-    """Write our line into the crontab as it is now; an empty one takes it out. A crontab of which
-    nothing is left is removed.
-
-    :raises ConnectionError: when the crontab cannot be read, or is refused.
-    """
+    """Write our line into the crontab as it is now; an empty one takes it out."""
     lines = [*_crontab()[1], *filter(None, [line])]
     words = ["crontab", "-" if lines else "-r"]
     text = "".join(f"{text}\n" for text in lines).encode(errors="surrogateescape")
@@ -656,7 +629,6 @@ def _carry_out(steps: Iterable[Step], failures: list[str] | None = None) -> None
 
 
 def _record_file() -> Path:
-    """Return where it is kept what was put in."""
     return platform_folder("user_config_dir") / "service.json"
 
 
@@ -704,7 +676,8 @@ def read_service() -> ServiceReport:
         report.problems += [
             f"{path} is not there any more. {_INSTALL_AGAIN}" for path in job.missing
         ]
-        report.problems += [scheduler.stopped] if job.waits is False else []
+        if job.waits is False:
+            report.problems.append(f"its scheduler does not run it. {_INSTALL_AGAIN}")
         if job.last_run and job.last_run.failed:
             failed = f"the last run failed, with exit code {job.last_run.exit_code}"
             report.problems.append(f"{failed}. {UPDATE_INDEX}")

@@ -77,10 +77,7 @@ def _can_be_handed_over(arguments: list[str]) -> bool:
 
 
 def _request(arguments: list[str]) -> bytes:
-    """Return what a child must know: arguments, folder, mask, ignored signals and environment.
-
-    :raises OSError: when there is no working folder any more.
-    """
+    """Return what a child must know: arguments, folder, mask, ignored signals and environment."""
     mask = os.umask(0o077)
     os.umask(mask)
     ignored = [int(number) for number in (*_TO_ALL, *_TO_ONE) if _is_ignored(number)]
@@ -90,13 +87,18 @@ def _request(arguments: list[str]) -> bytes:
 def _ask_for_child(connection: _socket.socket) -> int:
     """Return the process that waits for the request; 0 when there will be none."""
     connection.sendall(b"run\n")
+    return int(_line(connection) or 0)
+
+
+def _line(connection: _socket.socket) -> bytes:
+    """Return the next line that is said on a connection; nothing where its end comes before."""
     line = b""
     while not line.endswith(b"\n"):
         part = connection.recv(64)
         if not part:
-            return 0
+            return b""
         line += part
-    return int(line)
+    return line
 
 
 def _is_ignored(number: int) -> bool:
@@ -111,8 +113,7 @@ class _ForwardedCommand:
         self.deadly = 0  # the last signal that may have ended it
 
     def run(self, request: bytes) -> int | None:
-        """Return the exit code; `None` when the child did not get its request, or could not take
-        the place of this process."""
+        """Return the exit code; `None` when the child has begun nothing."""
         self._handle_signals(self._forward, self._stop)
         try:
             self.connection.settimeout(_SENDING)
@@ -139,16 +140,10 @@ class _ForwardedCommand:
 
     def _last_word(self) -> bytes:
         """Return the line in which the child tells how it ended; nothing when it was killed."""
-        line = b""
-        while not line.endswith(b"\n"):
-            try:
-                part = self.connection.recv(16)
-            except ConnectionResetError:
-                part = b""
-            if not part:
-                return b""
-            line += part
-        return line
+        try:
+            return _line(self.connection)
+        except ConnectionResetError:
+            return b""
 
     def _handle_signals(self, forward: Handler, stop: Handler) -> None:
         for number in (*_TO_ALL, *_TO_ONE, _signal.SIGTSTP):

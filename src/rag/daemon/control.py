@@ -95,11 +95,8 @@ def start_after() -> None:
 
 
 def stop() -> list[int]:
-    """End the warm processes of this home, data folder and installation; return which they were.
-
-    There are several where some were started with other limits, for one. A command that runs in one
-    is left to end by itself.
-    """
+    """End the warm processes of this home, data folder and installation, of which those with other
+    limits are others; return which they were. A command that runs in one ends by itself."""
     ended: list[int] = []
     with suppress(OSError, place.UntrustedError):
         place.check_folder(place.folder())

@@ -187,10 +187,7 @@ class Parent:
                 self._waiting.append(connection.dup())  # who waits for our end sees it close
 
     def _fork(self, connection: socket.socket) -> None:
-        """Let a child do what comes over a connection.
-
-        :raises OSError: when there can be none; the command runs cold then.
-        """
+        """Let a child do what comes over a connection; where there can be none, it runs cold."""
         # A signal for the command waits until there is a command that can take it.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -223,12 +220,11 @@ class Parent:
 
 
 def take(path: str) -> int:
-    """Take the place at a socket, which only one process can have, for as long as it lives.
+    """Take the place at a socket, which only one process can have, for as long as it lives; return
+    the descriptor that holds it.
 
-    :returns: the descriptor that holds it.
     :raises TakenError: when another process has it.
     :raises UntrustedError: when somebody else can reach the folder; nothing is made there then.
-    :raises OSError: when the folder or the file that stands for the place cannot be made.
     """
     folder, name = os.path.split(path)
     within = open_folder(folder, make=True)
@@ -249,11 +245,8 @@ def take(path: str) -> int:
 
 
 def program_stamp() -> frozenset[tuple[str, int, int]]:
-    """Return names, times and sizes of what this program is made of.
-
-    They are its own modules, Python itself, and the folders that hold packages: installing one,
-    or another release of one, changes a folder.
-    """
+    """Return names, times and sizes of what this program is made of: its own modules, Python
+    itself, and the folders that hold packages, which an installation changes."""
     stamps = []
     for path in (sys.executable, *filter(os.path.isdir, sys.path)):
         with suppress(OSError):
@@ -267,10 +260,8 @@ def program_stamp() -> frozenset[tuple[str, int, int]]:
 
 
 def preload() -> None:
-    """Import what commands import, and build what does not depend on any of them.
-
-    It starts no thread and leaves no file open, so that a process may fork after it.
-    """
+    """Import what commands import, and build what does not depend on any of them, without a thread
+    or a file that stays open."""
     from rich.cells import cell_len
 
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
@@ -307,10 +298,8 @@ def receive(connection: socket.socket) -> tuple[Any, ...] | None:
 
 
 def run(connection: socket.socket) -> NoReturn:
-    """Run the command that comes over a connection, tell its exit code, and end the process.
-
-    The process has just been forked, with its signals blocked and at their defaults.
-    """
+    """Run the command that comes over a connection, tell its exit code, and end the process, which
+    has just been forked, with its signals blocked and at their defaults."""
     request = receive(connection)
     if request is None:
         os._exit(0)
@@ -318,14 +307,12 @@ def run(connection: socket.socket) -> NoReturn:
         arguments = _take_over(*request)
     except (OSError, ValueError):  # a folder that cannot be entered, for one
         _leave(connection, "cold")
-    _end_with_client(connection)
     code = 1
     try:
         code = _run_command(arguments)
     except KeyboardInterrupt:  # once more
         code = leaving.INTERRUPTED
-    except BaseException:
-        # As the interpreter does it. `run_command` makes a message of what users can cause.
+    except BaseException:  # as the interpreter does it: what users can cause is a message
         traceback.print_exc()
         code = leaving.finish(code)
     finally:
@@ -340,10 +327,7 @@ def _take_over(
     environment: list[tuple[bytes, bytes]],
     streams: list[int],
 ) -> list[str]:
-    """Become a process like the one that would have run cold; return its arguments.
-
-    The size of a terminal needs no words: it is asked of the streams.
-    """
+    """Become a process like the one that would have run cold; return its arguments."""
     os.chdir(folder)
     os.umask(mask)
     os.environ.clear()
@@ -372,25 +356,6 @@ def _take_over(
     return arguments
 
 
-def _end_with_client(connection: socket.socket) -> None:
-    """Let the system end this process when its client is gone, as if both were one.
-
-    A client says nothing after its request, so that anything on the connection is its end.
-    """
-    if not hasattr(os, "O_ASYNC"):
-        return
-    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
-    if hasattr(fcntl, "F_SETSIG"):
-        fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
-    else:  # nobody ends of this one by default
-        signal.signal(signal.SIGIO, lambda *_: os._exit(0))
-    fcntl.fcntl(connection, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
-    connection.setblocking(False)
-    with suppress(BlockingIOError):
-        connection.recv(1, socket.MSG_PEEK)
-        os._exit(0)  # it had gone before
-
-
 def _run_command(arguments: list[str]) -> int:
     from rag.cli.app import run as run_command
 
@@ -409,10 +374,7 @@ def _leave(connection: socket.socket, word: str) -> NoReturn:
     """Tell the client how it ended. The exit status of this process is for the parent."""
     status = 0
     try:
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):  # whoever reads our output must see its end before the exit code
-            os.dup2(nowhere, number)
-        fcntl.fcntl(connection, fcntl.F_SETFL, 0)  # from here on the client may go
+        _close_streams()  # whoever reads our output must see its end before the exit code
         connection.settimeout(_LEAVING)
         connection.sendall(f"{word}\n".encode())
         connection.close()
@@ -431,12 +393,16 @@ def main() -> int:
     except (OSError, TakenError, place.UntrustedError) as error:
         sys.stderr.write(f"{error}\n")
         return TAKEN if isinstance(error, TakenError) else 1
+    _close_streams()
+    parent.serve()
+    return 0
+
+
+def _close_streams() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nowhere, number)
     os.close(nowhere)
-    parent.serve()
-    return 0
 
 
 if __name__ == "__main__":

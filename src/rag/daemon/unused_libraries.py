@@ -41,10 +41,8 @@ _PUT_OFF = {
 
 
 def leave_out_unused() -> None:
-    """Load no such module from now on, or only when something of it is used.
-
-    It is for programs of our own: another that uses this library may use those too.
-    """
+    """Load no such module from now on, or only when something of it is used: for programs of our
+    own, since another that uses this library may use those too."""
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
 
@@ -65,11 +63,8 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module, which is given stand-ins of others that are not loaded yet.
-
-    `is_executing` until all of it was executed; `starred` are the modules that it wants all names
-    of, which it has when it is first asked for a name that it has not.
-    """
+    """Loads a module, which is given stand-ins of others that are not loaded yet. `starred` are the
+    modules that it wants all names of, which it has when it is asked for one that it has not."""
 
     def exec_module(self, module: ModuleType) -> None:
         self.is_executing, self.starred = True, list[str]()
@@ -126,12 +121,8 @@ class _Loader(SourceFileLoader):
 
 
 class _StandIn:
-    """Stands for a module, or for something in it.
-
-    :param loader: of the module that was given it.
-    :param home: the module.
-    :param load: returns what is stood for, and loads the module for it.
-    """
+    """Stands for a module, or for something in it, which `load` returns; `loader` is that of the
+    module that was given it."""
 
     def __init__(self, loader: _Loader, home: str, load: Callable[[], Any]) -> None:
         self._loader, self._home, self._real = loader, home, cache(load)

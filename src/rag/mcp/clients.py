@@ -7,71 +7,46 @@ is whole, and what the settings take from the environment is written down.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from shlex import join
 
-from rag.app.program_start import ClientConfig, ProgramStart, program_start
+from rag.app.program_start import ClientConfig, program_start
 from rag.config import RAGConfig
 
 NAME = "notes"  # of the server, in the client
+# A client -> the key below which its JSON names servers, if it reads JSON, and where that goes.
+CLIENTS = {
+    "claude-code": ("", "run it in a shell"),
+    "claude-desktop": (
+        "mcpServers",
+        "claude_desktop_config.json (Settings, Developer, Edit Config)",
+    ),
+    "vscode": ("servers", ".vscode/mcp.json, or MCP: Open User Configuration"),
+    "cursor": ("mcpServers", "~/.cursor/mcp.json"),
+    "codex": ("", "~/.codex/config.toml"),
+    "zed": ("context_servers", "Zed's settings.json"),
+}
 
 
 def client_config(client: str, config: RAGConfig) -> ClientConfig:
-    """Return the configuration of a client.
-
-    :param client: one of `CLIENTS`.
-    """
-    start = program_start(config)
-    make, place = CLIENTS[client]
-    return ClientConfig(client, make(start), place)
-
-
-def _arguments(start: ProgramStart) -> list[str]:
+    """Return the configuration of a client, one of `CLIENTS`."""
+    start, (key, place) = program_start(config), CLIENTS[client]
     named = ["--config", str(start.config_file)] if start.config_file else []
-    return [*start.program[1:], "mcp", *named]
+    command, *arguments = [*start.program, "mcp", *named]
+    server = {"command": command, "args": arguments, "env": start.environment}
+    if client == "claude-code":
+        given = [part for pair in start.environment.items() for part in ("-e", "=".join(pair))]
+        words = ["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", command, *arguments]
+        text = join(words)
+    elif client == "codex":
+        variables = [f"{name} = {_toml(value)}" for name, value in start.environment.items()]
+        text = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = {_toml(arguments)}\n"
+        text += f"env = {{ {', '.join(variables)} }}"
+    else:
+        kind = {"type": "stdio"} if client == "vscode" else {}
+        text = json.dumps({key: {NAME: {**kind, **server}}}, ensure_ascii=False, indent=2)
+    return ClientConfig(client, text, place)
 
 
-def _claude_code(start: ProgramStart) -> str:
-    given = [
-        part for name, value in start.environment.items() for part in ("-e", f"{name}={value}")
-    ]
-    command = [start.program[0], *_arguments(start)]
-    return join(["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", *command])
-
-
-def _json(*path: str, **more: str) -> Callable[[ProgramStart], str]:
-    def make(start: ProgramStart) -> str:
-        command, arguments = start.program[0], _arguments(start)
-        made: object = {**more, "command": command, "args": arguments, "env": start.environment}
-        for key in (NAME, *reversed(path)):
-            made = {key: made}
-        return json.dumps(made, ensure_ascii=False, indent=2)
-
-    return make
-
-
-def _toml(start: ProgramStart) -> str:
-    environment = ", ".join(f"{name} = {_quoted(v)}" for name, v in start.environment.items())
-    return (
-        f"[mcp_servers.{NAME}]\ncommand = {_quoted(start.program[0])}\n"
-        f"args = [{', '.join(map(_quoted, _arguments(start)))}]\nenv = {{ {environment} }}"
-    )
-
-
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML, whose escapes are those of JSON."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-# A client -> what makes its configuration, and where that goes.
-CLIENTS: dict[str, tuple[Callable[[ProgramStart], str], str]] = {
-    "claude-code": (_claude_code, "run it in a shell"),
-    "claude-desktop": (
-        _json("mcpServers"),
-        "claude_desktop_config.json (Settings, Developer, Edit Config)",
-    ),
-    "vscode": (_json("servers", type="stdio"), ".vscode/mcp.json, or MCP: Open User Configuration"),
-    "cursor": (_json("mcpServers"), "~/.cursor/mcp.json"),
-    "codex": (_toml, "~/.codex/config.toml"),
-    "zed": (_json("context_servers"), "Zed's settings.json"),
-}
+def _toml(value: str | list[str]) -> str:
+    """Return a text, or a list of texts, in TOML, whose escapes are those of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
 from typing import Any, TypeGuard
@@ -21,7 +23,6 @@ from typing import Any, TypeGuard
 from rag import __version__
 from rag.app.library import Library
 from rag.exceptions import ArgumentError, NotFoundError, RAGError
-from rag.mcp.calls import Call, CancelledCall
 from rag.mcp.prompts import PROMPTS, TEMPLATE, get_prompt
 from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
 
@@ -60,11 +61,43 @@ _LISTS: dict[str, Any] = {
     "prompts/list": {"prompts": [*PROMPTS], **_HOUR},
 }
 _REMEMBERED = 2_000  # bytes
+_PAUSE = 0.25  # seconds between two notifications of progress
 _SLOW = ("tools/call", "resources/read")
 
 Message = dict[str, Any]
 Id = int | str
 Notify = Callable[[Message], None]
+
+
+class CancelledCall(Exception):
+    """Nobody wants the answer any more."""
+
+
+@dataclass
+class Call:
+    """A request while it is answered; `notify` is given how far it is, a number that rises, and a
+    line on it, where somebody wants to know."""
+
+    notify: Callable[[float, str], None] | None = None
+    is_cancelled: bool = False
+    _steps: int = field(default=0, init=False)
+    _notified: float = field(default=0.0, init=False)
+
+    def cancel(self) -> None:
+        """Say that nobody wants the answer any more."""
+        self.is_cancelled = True
+
+    def check(self) -> None:
+        """Go on only where the answer is wanted."""
+        if self.is_cancelled:
+            raise CancelledCall
+
+    def progress(self, message: str) -> None:
+        """Tell how far the answer is, a few times a second at most."""
+        self._steps += 1
+        if self.notify and time.monotonic() - self._notified >= _PAUSE:
+            self._notified = time.monotonic()
+            self.notify(float(self._steps), message)
 
 
 class ProtocolError(Exception):
@@ -78,7 +111,6 @@ class ProtocolError(Exception):
 class Dispatcher:
     """Answers messages. Several threads may call it at once.
 
-    :param library: the notes.
     :param start: what the settings depend on: a server that is started alike tells of the vaults
         that the last one has seen, since a client is answered before the notes are loaded.
     """
@@ -162,10 +194,7 @@ class Dispatcher:
         _remembered(self._start, self._vaults)
 
     def _call_tool(self, params: Message, call: Call) -> Message:
-        """Return what a tool gives; what goes wrong is said in words, so that a model may mend it.
-
-        :raises CancelledCall: when nobody wants it any more.
-        """
+        """Return what a tool gives; what goes wrong is said in words, for a model to mend it."""
         self._library.wait_for_requests()
         from rag.app.arguments import check
         from rag.mcp.requests import TOOLS
@@ -196,8 +225,8 @@ class Dispatcher:
         if not isinstance(uri, str):
             raise ArgumentError("uri must be a string")
         self._library.wait_for_notes()
-        from rag.mcp.resources import read_resource
         from rag.mcp.results import error_result
+        from rag.mcp.tools import read_resource
 
         try:
             return {**read_resource(self._library, uri), **_NOT_KEPT}
@@ -247,11 +276,10 @@ def _read_envelope(message: object, meta: Message) -> tuple[str, bool]:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         raise ProtocolError(INVALID_REQUEST, "not a JSON-RPC 2.0 message")
     method = message.get("method")
-    if method is None and ("result" in message or "error" in message):
-        return "", False
-    if not isinstance(method, str):
+    is_answer = method is None and ("result" in message or "error" in message)
+    if not (is_answer or isinstance(method, str)):
         raise ProtocolError(INVALID_REQUEST, "the message has no method")
-    if "id" not in message:
+    if is_answer or "id" not in message:
         return "", False
     if not is_id(message["id"]):
         raise ProtocolError(INVALID_REQUEST, "an id is a string or an integer")
@@ -280,10 +308,8 @@ def _result_message(id_: object, result: Message, is_modern: bool) -> Message:
 
 
 def _age(changed: int | None, is_sought: bool = False) -> str:
-    """Return a sentence on how far the index is behind the notes; empty where it is not.
-
-    :param is_sought: say so too where nobody knows, since something was not found.
-    """
+    """Return a sentence on how far the index is behind the notes; empty where it is not, or nobody
+    knows, unless something was sought."""
     if changed:
         how = "1 note has" if changed == 1 else f"{changed:,} notes have"
         return f"{how} changed since the index was made: tell the user to run `rag index`."
@@ -293,10 +319,7 @@ def _age(changed: int | None, is_sought: bool = False) -> str:
 
 
 def _remembered(start: str, text: str | None = None) -> str:
-    """Return what is remembered of a start, in the user's runtime folder; empty for nothing.
-
-    :param text: remember this from now on.
-    """
+    """Return what is remembered of a start, in the user's runtime folder; or remember a text."""
     name = f"mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
     flags = os.O_RDONLY if text is None else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     if not start:
@@ -304,10 +327,9 @@ def _remembered(start: str, text: str | None = None) -> str:
     with suppress(OSError, UntrustedError):
         within = open_folder(folder(), make=text is not None)
         try:
-            with open(open_file(name, flags, within), "rb" if text is None else "wb") as file:  # noqa: PTH123
-                if text is None:
-                    return str(file.read(_REMEMBERED).decode("utf-8", "replace"))
-                file.write(text.encode("utf-8", "replace"))
+            file, mode = open_file(name, flags, within), "r" if text is None else "w"
+            with os.fdopen(file, mode, encoding="utf-8", errors="replace") as stream:
+                return stream.read(_REMEMBERED) if text is None else str(stream.write(text))
         finally:
             os.close(within)
     return ""

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.app.library import Library
-from rag.mcp.calls import Call
 from rag.mcp.protocol import (
     PARSE_ERROR,
+    Call,
     Dispatcher,
     Message,
     ProtocolError,
@@ -43,10 +43,7 @@ _PAUSE = 0.02  # seconds between two looks whether they are answered
 
 
 def serve(config_file: Path | None = None) -> int:
-    """Serve the notes until the input ends; return the exit code.
-
-    :param config_file: the project's file that the user named, if any.
-    """
+    """Serve the notes until the input ends; return the exit code."""
 
     def read_settings() -> Any:
         from rag.config import load_config
@@ -72,10 +69,7 @@ def serve(config_file: Path | None = None) -> int:
 
 
 def _take_streams() -> tuple[int, int]:
-    """Return where messages come from and go to, which nobody else can reach from now on.
-
-    :raises OSError: when one is closed.
-    """
+    """Return where messages come from and go to, which nobody else can reach from now on."""
     for stream in (0, 1):
         os.fstat(stream)  # before the number of a closed one is given to a copy of the other
     source, target = os.dup(0), os.dup(1)
@@ -118,7 +112,7 @@ class _Server:
         while self._calls and self._is_wanted() and time.monotonic() < ends:
             time.sleep(_PAUSE)
         for _, call in [*self._calls.values()]:
-            call.cancel()
+            call.is_cancelled = True
 
     def _read(self) -> bytes:
         """Return what the client sends next; nothing at the end, or when the client is gone."""
@@ -143,7 +137,7 @@ class _Server:
             cancelled = as_object(message.get("params")).get("requestId")
             for id_, call in [*self._calls.values()]:
                 if is_id(cancelled) and id_ == cancelled:
-                    call.cancel()
+                    call.is_cancelled = True
         elif is_slow(message):
             self._begin(message)
         else:
@@ -183,8 +177,5 @@ class _Server:
 
 
 def _refuse_constant(constant: str) -> None:
-    """Refuse `NaN` and `Infinity`, which are no JSON.
-
-    :raises ValueError: always.
-    """
+    """Refuse `NaN` and `Infinity`, which are no JSON."""
     raise ValueError(f"{constant} is no JSON")

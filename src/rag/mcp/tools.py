@@ -9,33 +9,36 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+from urllib.parse import quote, unquote
 
 from rag.app.library import Library
 from rag.app.notes import Limits, get_note
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
 from rag.app.notes.names import notes_like
 from rag.app.results import missing_words
-from rag.exceptions import ArgumentError, NotFoundError, RAGError
-from rag.mcp.calls import Call
-from rag.mcp.resources import read_address
+from rag.exceptions import ArgumentError, NotFoundError, RAGError, UsageError
+from rag.mcp.prompts import TEMPLATE
+from rag.mcp.protocol import Call
 from rag.mcp.results import (
-    MASKED,
     ROOM,
     Result,
+    and_more,
+    as_data,
     clean,
     clean_lines,
     error_lines,
     fitting,
     joined,
     listed,
-    masked_name,
     name,
     noted,
     place,
 )
 from rag.search.matching_line import excerpt
 from rag.text.messages import brief, plural, shortened
+from rag.text.tokenizer import name_key
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import outline
 
@@ -56,6 +59,7 @@ _MOST_READ = 2_000  # lines that are read at once
 _MOST_NOTES = 20
 _ANSWER = 12_000  # characters; the rest is for its sources
 _LAST_LINE = 999_999_999  # as a name of a note can hold
+_ADDRESS = "rag://note/"
 _LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|#]+)[^\[\]]*\]\]$")
 
 # -- search ----------------------------------------------------------------------------
@@ -71,14 +75,10 @@ def search(library: Library, asked: Search, call: Call) -> Result:
         raise ArgumentError("give one of query, text and tasks")
     if not ways and asked.filters is None:
         raise ArgumentError("give a query, queries, text, tasks or a filter")
-    skipped = 0
-    if asked.cursor:
-        number, _, digest = asked.cursor.partition("-")
-        if not (number.isascii() and number.isdigit() and len(number) < 4):
-            raise ArgumentError("cursor is none that search gave")
-        if digest != _digest(asked):
-            raise ArgumentError("cursor is of another search; give the same arguments, top_k too")
-        skipped = int(number)
+    cursor = re.fullmatch(rf"(\d{{1,3}})-{_digest(asked)}", asked.cursor or "0-" + _digest(asked))
+    if cursor is None:
+        raise ArgumentError("cursor is of another search; give the same arguments, top_k too")
+    skipped = int(cursor[1])
     if ways and not queries:
         return _search_lines(library, asked, skipped, call)
     reports: list[SearchReport] = []
@@ -92,7 +92,7 @@ def search(library: Library, asked: Search, call: Call) -> Result:
     named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
     if not hits[skipped:]:
         nearest = [one for report in reports for one in report.nearest]
-        near = [f"{name(one.title)}  {place(one.vault, one.file_path)}" for one in nearest]
+        near = [_title_and_place(one) for one in nearest]
         head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
         if not near:
             head = f"Nothing found for {named}. Try other words, or fewer filters."
@@ -105,7 +105,7 @@ def search(library: Library, asked: Search, call: Call) -> Result:
 def _page(
     named: str, blocks: list[str], notices: str, skipped: int, total: int, asked: Search
 ) -> Result:
-    """Return the results that there is room for, and how to go on where `total` is more."""
+    """Return the results that there is room for, and how to go on."""
     kept = fitting(blocks)
     shown, tail = skipped + len(kept), ""
     if shown < min(_MOST, total):
@@ -115,8 +115,7 @@ def _page(
 
 
 def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResult, str]]:
-    """Return each note once, by its best result, with the words that found it: best first, but of
-    one search in its own order."""
+    """Return each note once, by its best result, with the words that found it."""
     best: dict[tuple[str, str], tuple[SearchResult, str]] = {}
     for report in reports:
         for result in report.response.results:
@@ -124,13 +123,13 @@ def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResu
             if note not in best or best[note][0].score < result.score:
                 best[note] = result, report.response.searched
     hits = [*best.values()]
-    is_sorted = len(reports) == 1 or not is_ranked
-    return hits if is_sorted else sorted(hits, key=lambda hit: -hit[0].score)
+    if is_ranked and len(reports) > 1:
+        hits.sort(key=lambda hit: -hit[0].score)
+    return hits
 
 
 def _hit(number: int, result: SearchResult, searched: str) -> str:
-    """Return a result as text: title, place, headings, tags, snippet; a note that is only listed
-    stands on one line."""
+    """Return a result as text; a note that is only listed stands on one line."""
     where, facts = place(result.vault, result.file_path), _facts(result.tags, result.created)
     facts += ["its file is gone"] if result.gone else []
     if not any(result.scores.values()):
@@ -178,9 +177,8 @@ def _matching(number: int, match: MatchingLines) -> str:
     """Return a note's matching lines as text, as far as they do not instruct a model."""
     cleaned = clean_lines(match.lines)
     lines = [f"{at}: {brief(cleaned[at - 1].strip(), 300)}" for at in match.numbers[:_MOST_LINES]]
-    more = len(match.numbers) - len(lines)
     head = f"{number}. {place(match.row.vault, match.row.path)}"
-    return "\n   ".join([head, *lines, *([f"… and {more:,} more"] if more else [])])
+    return "\n   ".join([head, *lines, *and_more(len(match.numbers) - len(lines))])
 
 
 def _digest(asked: Search) -> str:
@@ -198,7 +196,7 @@ def get(library: Library, asked: Get, call: Call) -> Result:
             raise ArgumentError("give heading or from_line, not both")
         part = f"#{heading.lstrip('#').strip()}"
     with library.reader() as workspace:
-        note = _note_name(workspace, asked.note)
+        note = _note_name(asked.note)
         if asked.outline:
             return _outline(get_note(workspace.config, note))
         read = _read(workspace, note, part, min(asked.max_lines, _MOST_READ))
@@ -225,7 +223,7 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
                 break
             share = max(min(left, 200), left // (len(chosen) - number))
             try:
-                read = _read(workspace, _note_name(workspace, note))
+                read = _read(workspace, _note_name(note))
                 result = _shown(*read, max(100, share - 300))
                 text = joined(result.data, result.tail)
             except RAGError as error:
@@ -237,23 +235,12 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
     return Result("", "\n\n".join(texts), tail)
 
 
-def _note_name(workspace: Workspace, given: str) -> str:
-    """Return the name of a note that was named by its address, by what stands for a name that was
-    left out, or by any of its names.
-
-    :raises ArgumentError: for none.
-    :raises NotFoundError: for an address that is no note's.
-    """
+def _note_name(given: str) -> str:
+    """Return the name of a note that was named by its address, or by any of its names."""
     note = given.strip()
     if not note:
         raise ArgumentError("note is empty; give a path, a title or an alias")
-    if note.startswith("rag://"):
-        return "/".join(read_address(note))
-    if note.startswith(MASKED):
-        for one in workspace.note_names():
-            if note.startswith(stand_in := masked_name(one.vault, one.path)):
-                return f"{one.vault}/{one.path}{note.removeprefix(stand_in)}"
-    return note
+    return "/".join(read_address(note)) if note.startswith("rag://") else note
 
 
 def _read(
@@ -310,9 +297,12 @@ def _head(row: NoteRow, first: str, *more: str) -> str:
 
 
 def _facts(tags: list[str], created: str) -> list[str]:
-    shown = [f"#{brief(name(tag), 40)}" for tag in tags[:8]]
-    shown += [f"… and {len(tags) - 8} more"] if len(tags) > 8 else []
+    shown = [*(f"#{brief(name(tag), 40)}" for tag in tags[:8]), *and_more(len(tags) - 8)]
     return ([" ".join(shown)] if tags else []) + ([f"created {created[:10]}"] if created else [])
+
+
+def _title_and_place(result: SearchResult) -> str:
+    return f"{name(result.title)}  {place(result.vault, result.file_path)}:{result.line}"
 
 
 def _score(score: float) -> str:
@@ -331,7 +321,7 @@ def related(library: Library, asked: Related, call: Call) -> Result:
         raise ArgumentError(f"{others[0]} does not go with links")
     with library.reader() as workspace:
         call.check()
-        note = _note_name(workspace, asked.note)
+        note = _note_name(asked.note)
         if asked.links:
             from rag.app.notes import walk_links
 
@@ -354,20 +344,20 @@ def related(library: Library, asked: Related, call: Call) -> Result:
 
 def _related(number: int, found: RelatedNote) -> str:
     """Return a related note as text: title, place, why, passages."""
-    why, linking = found.reasons, len(found.reasons.linked_by)
-    parts = [
-        f"words {', '.join(why.words)}" if why.words else "",
-        f"meaning {why.likeness:.2f}" if round(why.likeness, 2) else "",
-        f"tags {' '.join(_facts(why.tags, ''))}" if why.tags else "",
-        f"names {', '.join(why.names)}" if why.names else "",
-        f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both"
-        if linking
-        else "",
-    ]
+    why = found.reasons
+    reasons = {
+        "words": ", ".join(why.words),
+        "meaning": f"{why.likeness:.2f}" if round(why.likeness, 2) else "",
+        "tags": " ".join(_facts(why.tags, "")),
+        "names": ", ".join(why.names),
+        "linked by": plural(len(why.linked_by), "note") if why.linked_by else "",
+    }
     lines = [
         f"{number}. {name(found.title)}{_score(found.score)}",
         f"{place(found.vault, found.path)}  {name(found.link)}",
-        brief(name(" · ".join(filter(None, parts))), _PASSAGE),
+        brief(
+            name(" · ".join(f"{kind} {text}" for kind, text in reasons.items() if text)), _PASSAGE
+        ),
         *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
     ]
     return "\n   ".join(filter(None, lines))
@@ -409,12 +399,8 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
     call.check()
     answer = report.answer
     notices = noted(answer.notices)
-    sources = listed(
-        [
-            f"[{number}] {name(one.title)}  {place(one.vault, one.file_path)}:{one.line}"
-            for number, one in enumerate(answer.sources if answer.found else answer.near, 1)
-        ]
-    )
+    numbered = enumerate(answer.sources if answer.found else answer.near, 1)
+    sources = listed([f"[{number}] {_title_and_place(one)}" for number, one in numbered])
     if not answer.found:
         near = " These notes are nearest, and do not answer it; search may find more."
         head = f"Not found in the notes.{near if sources else ''}"
@@ -479,3 +465,50 @@ def _state(report: StatusReport) -> Result:
         listed(wrong[:20], len(wrong)),
     )
     return Result("", data, meta={"rag/index": str(index.path)})
+
+
+# -- resources -------------------------------------------------------------------------
+
+
+def read_address(uri: str) -> tuple[str, str]:
+    """Return the vault and the path that the address of a note names, in the form of the index.
+
+    :raises ArgumentError: for one that is no UTF-8.
+    :raises NotFoundError: for an address that is no note's.
+    """
+    try:
+        uri.encode()
+        parts = uri.removeprefix(_ADDRESS).split("/", 1)
+        vault, path, *_ = [normalize("NFC", unquote(p, errors="strict")) for p in (*parts, "")]
+    except UnicodeError as error:
+        raise ArgumentError("the address is no text in UTF-8") from error
+    if not uri.startswith(_ADDRESS) or not vault or not path:
+        raise NotFoundError(f"a note's address is {TEMPLATE}")
+    return vault, path
+
+
+def address_of(vault: str, path: str) -> str:
+    """Return the address of a note as a resource."""
+    return f"{_ADDRESS}{quote(vault, safe='')}/{quote(path)}"
+
+
+def read_resource(library: Library, uri: str) -> dict[str, Any]:
+    """Return the result of `resources/read`: the note as data, as far as a result has room for it.
+
+    :raises NotFoundError: when no note has the address.
+    """
+    vault, path = read_address(uri)
+    try:
+        with library.reader() as workspace:
+            report = get_note(workspace.config, f"{vault}/{path}", [vault])
+    except UsageError as error:
+        raise NotFoundError("there is no such vault") from error
+    row = report.note.row
+    if report.part or (row.vault, name_key(row.path)) != (vault, name_key(path)):
+        raise NotFoundError("no note has this address")
+    note = clean("\n".join(report.lines))
+    text = as_data(note)
+    if len(note) > ROOM:
+        text += f"\n{len(note) - ROOM:,} more characters: read them with get"
+    address = address_of(row.vault, row.path)
+    return {"contents": [{"uri": address, "mimeType": "text/markdown", "text": text}]}

@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from rag.app.library import Library
-from rag.mcp.calls import Call
 from rag.mcp.protocol import (
     HANDSHAKE,
     INVALID_REQUEST,
@@ -27,6 +26,7 @@ from rag.mcp.protocol import (
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
     VERSION,
+    Call,
     Dispatcher,
     Message,
     ProtocolError,
@@ -82,7 +82,7 @@ class Endpoint:
         try:
             answer = await asyncio.get_running_loop().run_in_executor(self._pool, handle)
         finally:
-            call.cancel()
+            call.is_cancelled = True
         if answer is None:
             return Response(status_code=202)
         code = answer.get("error", {}).get("code", 0) if VERSION in meta_of(message) else 0
