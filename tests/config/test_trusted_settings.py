@@ -21,8 +21,9 @@ from rag.config.trust import (
     FREE,
     TRANSFORMS,
     Place,
-    TrustList,
+    answer_for,
     forget,
+    read_trust,
     record,
     takes_trust,
     trust_file,
@@ -157,7 +158,7 @@ def test_a_link_is_the_file_that_it_leads_to_and_a_copy_is_another(
     (project / "other").mkdir()
     (project / "other/rag.toml").symlink_to("../mine/rag.toml")
     assert load(project / "other").ollama.url == "http://evil:1"
-    assert [*TrustList.load().files] == [str(project / "mine/rag.toml")]
+    assert [*read_trust()] == [str(project / "mine/rag.toml")]
     write(project / "copy/rag.toml", EVIL)
     assert "ollama.url" in load(project / "copy").left_out
 
@@ -279,9 +280,8 @@ def test_the_list_is_for_its_owner_alone(project: Path) -> None:
 def test_what_was_said_is_what_is_known(tmp_path: Path, said: dict[str, tuple[str, bool]]) -> None:
     for name, (digest, trusted) in said.items():
         record(tmp_path / name, digest, trusted)
-    known = TrustList.load()
     for name, (digest, trusted) in said.items():
-        assert known.answer(tmp_path / name, digest) is trusted
-        assert known.answer(tmp_path / name, digest + "0") is None
+        assert answer_for(tmp_path / name, digest) is trusted
+        assert answer_for(tmp_path / name, digest + "0") is None
         assert forget(tmp_path / name)
-    assert dict(TrustList.load().files) == {}
+    assert read_trust() == {}

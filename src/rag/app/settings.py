@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.config import project_of, unknown_setting, values
 from rag.config.files import nearest_file, real_path
-from rag.config.trust import TrustList, forget, record
+from rag.config.trust import forget, read_trust, record
 from rag.exceptions import UsageError
 from rag.support.json_reports import hidden, optional
 
@@ -105,14 +105,9 @@ def settings_report(config: RAGConfig, key: str = "") -> SettingsReport:
 
 
 def trusted_files() -> TrustListReport:
-    """Return the files that were asked about, by path.
-
-    :raises ConfigError: when the list is damaged.
-    """
-    files = TrustList.load().files
-    return TrustListReport(
-        [TrustEntry(file, e.trusted, e.since, e.digest) for file, e in files.items()]
-    )
+    """Return the files that were asked about, by path."""
+    files = read_trust().items()
+    return TrustListReport([TrustEntry(file, e.trusted, e.since, e.digest) for file, e in files])
 
 
 def trust_project(place: Path) -> TrustReport:

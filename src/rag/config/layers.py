@@ -27,7 +27,7 @@ from rag.config.sections import (
     values,
 )
 from rag.config.servers import KEYS, hosts_in
-from rag.config.trust import Place, TrustList, record, shown, takes_trust, visible
+from rag.config.trust import Place, answer_for, record, shown, takes_trust, visible
 from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
@@ -102,10 +102,8 @@ def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
 
 
 class Layers:
-    """Settings by name, as far as they are set, and where each came from.
-
-    Without an environment there are only the defaults.
-    """
+    """Settings by name, as far as they are set, and where each came from; without an environment
+    only the defaults."""
 
     def __init__(
         self,
@@ -174,10 +172,7 @@ class Layers:
 
     def _put_project(self, project: ProjectFile, overridden: Collection[str]) -> None:
         """Put a project's file on top as far as it counts, and below it the folder `vaults` beside
-        it.
-
-        :param overridden: the names of settings that a later layer will set.
-        """
+        it; later layers set what is `overridden`."""
         origin = str(project.file)
         own = self.read(origin, project.root, project.settings)
         for name in {key.hosts for key in KEYS} & {*own}:
@@ -214,7 +209,7 @@ class Layers:
         # A link in the project could be turned elsewhere while the file stays as it is.
         if outside := [f"{n} {v}" for n, v in asked.items() if isinstance(v, Path)] + links:
             digest.update(b"\0" + json.dumps(outside).encode())
-        answer = TrustList.load().answer(project.file, digest.hexdigest())
+        answer = answer_for(project.file, digest.hexdigest())
         self.project = Project(project.file, digest.hexdigest(), tuple(asks), answer)
         if answer:
             self.vaults_within = None
@@ -227,14 +222,8 @@ class Layers:
         return asked
 
     def _withhold_keys(self, project: str, users_own: Mapping[str, Any]) -> None:
-        """Take the variable of an API key away where only a project's file names a server.
-
-        That the user trusts the file does not mean that its server may have the user's key.
-        Requests go to any of the servers, so that one of them is enough.
-
-        :param project: the file, as the origin of settings.
-        :param users_own: the settings as the user's own file has them.
-        """
+        """Take the variable of a key away where only a project's file names one of the servers:
+        that the user trusts the file does not mean that its server may have the user's key."""
         for key in KEYS:
             variable = self.values[key.variable]
             if self.origins[key.url] != project or not variable:
@@ -291,11 +280,8 @@ def _refusal(setting: Setting, value: Any, origin: str) -> ConfigError:
 
 
 def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:
-    """Return a value as the type of its setting. The text of a variable is a list with commas
-    between, true or 0, or as in JSON.
-
-    :raises ValueError: when it is of another; other errors too, of a path or a number.
-    """
+    """Return a value as the type of its setting, or raise a `ValueError` or one of a path or a
+    number. The text of a variable is a list with commas between, true or 0, or as in JSON."""
     default = setting.default
     if default is None or isinstance(default, Path):
         if not isinstance(value, str) or max(map(len, Path(value).parts), default=0) > 255:

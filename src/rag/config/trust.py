@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,13 +30,8 @@ TRANSFORMS = frozenset(
 
 
 class Place(NamedTuple):
-    """Where a project's file was found. Whoever puts it there must not by that reach a server, a
-    folder outside or a program.
-
-    :param folder: the real path of the folder.
-    :param has_vaults: whether the user has set `vaults_dir`, so that what the file says of vaults
-        would be about the user's.
-    """
+    """The real folder in which a project's file was found; `has_vaults` where the user has set
+    `vaults_dir`, so that what the file says of vaults would be about the user's."""
 
     folder: Path
     has_vaults: bool = False
@@ -50,8 +44,7 @@ def _are_built_in(names: Any, _place: Place | None = None) -> bool:
 
 
 def _are_own_routes(table: dict[str, Any], _place: Place) -> bool:
-    """Return whether routes hold words, vaults, modes and built-in transforms alone; one that is no
-    table is a mistake, which is told."""
+    """Return whether routes hold words, vaults, modes and built-in transforms alone."""
     routes = [route for route in table.values() if isinstance(route, dict)]
     return all({*r} <= {*ROUTE} and _are_built_in(r.get("transforms", [])) for r in routes)
 
@@ -104,40 +97,32 @@ class Entry(NamedTuple):
     since: str = ""
 
 
-@dataclass
-class TrustList:
-    """The user's list: files by their real path."""
+def read_trust() -> dict[str, Entry]:
+    """Read the user's list: files by their real path; without one nothing is trusted.
 
-    files: dict[str, Entry] = field(default_factory=dict)
+    :raises ConfigError: when it is damaged.
+    """
+    file = trust_file()
+    if not os.path.lexists(file):
+        return {}
+    try:
+        data = json.loads(read_file(file))
+        return {
+            path: Entry(str(e["sha256"]), e["trusted"] is True, str(e["since"]))
+            for path, e in data["files"].items()
+        }
+    except _DAMAGE as error:
+        raise ConfigError(
+            f"the list of trusted files {file} is damaged",
+            str(error),
+            hint=f"Delete {file}, then `rag trust` in each folder whose file you trust.",
+        ) from error
 
-    @classmethod
-    def load(cls) -> TrustList:
-        """Read the list; without one nothing is trusted.
 
-        :raises ConfigError: when it is damaged.
-        """
-        file = trust_file()
-        if not os.path.lexists(file):
-            return cls()
-        try:
-            data = json.loads(read_file(file))
-            return cls(
-                {
-                    path: Entry(str(e["sha256"]), e["trusted"] is True, str(e["since"]))
-                    for path, e in data["files"].items()
-                }
-            )
-        except _DAMAGE as error:
-            raise ConfigError(
-                f"the list of trusted files {file} is damaged",
-                str(error),
-                hint=f"Delete {file}, then `rag trust` in each folder whose file you trust.",
-            ) from error
-
-    def answer(self, file: Path, digest: str) -> bool | None:
-        """Return what the user said of a file with this content; `None` for nothing."""
-        entry = self.files.get(str(file))
-        return entry.trusted if entry and entry.digest == digest else None
+def answer_for(file: Path, digest: str) -> bool | None:
+    """Return what the user said of a file with this content; `None` for nothing."""
+    entry = read_trust().get(str(file))
+    return entry.trusted if entry and entry.digest == digest else None
 
 
 def trust_file() -> Path:
@@ -146,31 +131,28 @@ def trust_file() -> Path:
 
 
 def record(file: Path, digest: str, trusted: bool) -> None:
-    """Keep what the user said of a file with this content.
-
-    :raises ConfigError: when the list cannot be written.
-    """
+    """Keep what the user said of a file with this content."""
     from datetime import datetime
 
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     with _changing() as listed:
-        listed.files[str(file)] = Entry(digest, trusted, now)
+        listed[str(file)] = Entry(digest, trusted, now)
 
 
 def forget(file: Path) -> bool:
-    """Take a file out of the list; tell whether it was there.
-
-    :raises ConfigError: when the list cannot be written.
-    """
-    if str(file) not in TrustList.load().files:
+    """Take a file out of the list; tell whether it was there."""
+    if str(file) not in read_trust():
         return False
     with _changing() as listed:
-        return listed.files.pop(str(file), None) is not None
+        return listed.pop(str(file), None) is not None
 
 
 @contextmanager
-def _changing() -> Iterator[TrustList]:
-    """Give the list to the one process that changes it, and write it."""
+def _changing() -> Iterator[dict[str, Entry]]:
+    """Give the list to the one process that changes it, and write it.
+
+    :raises ConfigError: when it cannot be written.
+    """
     from rag.support.durable_files import changing, replace_durably
 
     folder = trust_file().parent
@@ -179,11 +161,11 @@ def _changing() -> Iterator[TrustList]:
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
         with changing(folder):
-            listed = TrustList.load()
+            listed = read_trust()
             yield listed
             files = {
                 path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
-                for path, e in listed.files.items()
+                for path, e in listed.items()
             }
             text = json.dumps({"files": files}, indent=2, sort_keys=True)
             replace_durably(trust_file(), f"{text}\n".encode())

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib import import_module
 from typing import Any, TypeGuard
 
 from rag import __version__
@@ -186,7 +185,7 @@ class Dispatcher:
         return {"capabilities": _CAPABILITIES, "instructions": INSTRUCTIONS + self._vaults}
 
     def _remember_vaults(self) -> None:
-        from rag.mcp.results import listed_names
+        from rag.mcp.tools import listed_names
 
         if self._library.vaults:
             names = listed_names(self._library.vaults)
@@ -208,16 +207,16 @@ class Dispatcher:
         if name == "ask":
             self._library.wait_for_answers()
         call.check()
-        from rag.mcp.results import error_result
+        from rag.mcp import tools
 
         try:
             request = check(TOOLS[name], arguments or {})
-            result = getattr(import_module("rag.mcp.tools"), name)(self._library, request, call)
+            result = getattr(tools, name)(self._library, request, call)
             result = result.with_tail(_age(self._library.changed))
-        except NotFoundError as error:
-            result = error_result(error).with_tail(_age(self._library.changed, is_sought=True))
         except RAGError as error:
-            result = error_result(error)
+            is_sought = isinstance(error, NotFoundError)
+            age = _age(self._library.changed, is_sought) if is_sought else ""
+            result = tools.error_result(error).with_tail(age)
         content = [{"type": "text", "text": result.text}]
         return {"content": content, "isError": result.is_error, "_meta": {**result.meta}}
 
@@ -225,8 +224,7 @@ class Dispatcher:
         if not isinstance(uri, str):
             raise ArgumentError("uri must be a string")
         self._library.wait_for_notes()
-        from rag.mcp.results import error_result
-        from rag.mcp.tools import read_resource
+        from rag.mcp.tools import error_result, read_resource
 
         try:
             return {**read_resource(self._library, uri), **_NOT_KEPT}
