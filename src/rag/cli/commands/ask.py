@@ -23,6 +23,7 @@ from rag.cli.render.console import (
     print_line,
     print_report,
     say,
+    show,
     tolerate_stdin,
 )
 from rag.cli.render.formats import Output, chosen_output
@@ -142,16 +143,16 @@ def chat(
 
 
 def _print_sessions(report: SessionsReport, as_json: bool) -> None:
-    if as_json:
-        print_report(report)
-    elif not report.sessions:
-        say("no conversation yet: `rag chat`")
-    for session in [] if as_json else report.sessions:
+    lines = []
+    for session in report.sessions:
         first = shortened(session.questions[0], 60) if session.questions else ""
-        print_line(f"{session.id}  {len(session.questions):>3}  {first}".rstrip())
-        for notice in session.notices:
+        lines.append(f"{session.id}  {len(session.questions):>3}  {first}".rstrip())
+        for notice in () if as_json else session.notices:
             say(notice)
-    if not report.sessions:
+    show(report, as_json, lines)
+    if not lines:
+        if not as_json:
+            say("no conversation yet: `rag chat`")
         raise typer.Exit(1)
 
 
@@ -225,8 +226,7 @@ class _Conversation:
         finally:
             printer.stop_waiting()
         code = printer.print(report, request.explain)
-        if not out.as_json:
-            sys.stdout.write("\n")
+        sys.stdout.write("" if out.as_json else "\n")
         sys.stdout.flush()
         return code
 
@@ -249,10 +249,7 @@ class _Conversation:
             hint = f"{meant}/help lists them. A question begins with another word."
             raise UsageError(f"there is no command {name}", hint=hint)
         report = commands[name]()
-        if as_json:
-            print_report(report)
-        else:
-            self._print(report)
+        print_report(report) if as_json else self._print(report)
         return int(report.facts == [] or (report.command == "sources" and not report.sources))
 
     def _print(self, report: CommandReport) -> None:
@@ -260,11 +257,9 @@ class _Conversation:
 
         :raises NotFoundError: where there is nothing to list.
         """
-        message = ""
-        if report.remembered or report.forgotten:
-            done = report.remembered or report.forgotten
-            message = f"{'remembered' if report.remembered else 'forgotten'}: {done}"
-        elif report.cleared:
+        message = f"remembered: {report.remembered}" if report.remembered else ""
+        message = f"forgotten: {report.forgotten}" if report.forgotten else message
+        if report.cleared:
             old = report.cleared.old
             back = f"; `rag chat --session {old}` goes back to the old one" if old else ""
             message = f"a new conversation{back}"
@@ -290,11 +285,8 @@ class _Conversation:
 
 
 def as_command(line: str) -> tuple[str, str] | None:
-    """Return the command that a line is, and what follows it; `None` when it is a question.
-
-    A command is a slash and letters, and then nothing or white space: `/etc/hosts what is it?`
-    is a question. Width and case make no difference.
-    """
+    """Return the command that a line is, and what follows it; `None` when it is a question, as
+    `/etc/hosts what is it?` is. Width and case make no difference."""
     first, *rest = line.split(maxsplit=1)
     name = unicodedata.normalize("NFKC", first).lower()
     return (name, rest[0].strip() if rest else "") if _COMMAND.fullmatch(name) else None

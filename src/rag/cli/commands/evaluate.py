@@ -102,9 +102,7 @@ def _warn(report: EvaluationReport, where: str) -> None:
 
     if unknown := report.runs[0].run.unknown:
         names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
-        verb = "names" if len(unknown) == 1 else "name"
-        count = plural(len(unknown), "question")
-        say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
+        say(f"{plural(len(unknown), 'question')} with notes that are not in {where}: {_few(names)}")
     for one in report.runs:
         if (compared := one.compared) is None:
             continue
@@ -128,57 +126,53 @@ def _print(report: EvaluationReport) -> None:
 
     console = make_console()
     for position, one in enumerate(report.runs):
-        if position:
-            print_line("")
-        console.print(_figures(one))
+        console.print(*[""] * bool(position), _figures(one), sep="\n")
         if one.score_auc is not None:
             print_line(f"{_AUC}: {one.score_auc:.3f} (area under the curve)")
         if one.compared:
-            print_line("")
-            console.print(_comparison(one.compared))
-            print_line("")
+            console.print("", _comparison(one.compared), "", sep="\n", end="")
             print_line(_verdict(one.compared))
 
 
-def _table(first: str, *columns: str) -> Table:
+def _table(rows: list[tuple[str, ...]], names: list[str]) -> Table:
+    """Return a table of names and figures, with its heads as the first row."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+    for column, head in enumerate(names):
+        table.add_column(head, justify="right" if column else "left", no_wrap=bool(column))
+    table.columns[0].overflow = "fold"
+    for row in rows:
+        table.add_row(visible(row[0]), *row[1:], style="bold" if row[0] == "all" else None)
     return table
 
 
 def _figures(report: ModeReport) -> Table:
-    table = _table(f"mode {report.run.mode}", *_LABELS.values())
-    for name, row in [*report.categories.items(), ("all", report.overall)]:
-        cells = (f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS)
-        table.add_row(visible(name), *cells, style="bold" if row is report.overall else None)
-    return table
+    rows = [
+        (name, *(f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS))
+        for name, row in [*report.categories.items(), ("all", report.overall)]
+    ]
+    return _table(rows, [f"mode {report.run.mode}", *_LABELS.values()])
 
 
 def _comparison(comparison: Comparison) -> Table:
-    both = f"{plural(comparison.queries, 'question')} in both"
-    table = _table(both, "baseline", "now", "difference", "95 % interval")
+    rows = []
     for name, one in comparison.differences.items():
         digits = _DIGITS.get(name, 4)  # what matters may be less than a thousandth
         was, now = (f"{value:.{digits}f}" for value in (one.baseline, one.now))
         change, low, high = (f"{x:+.{digits}f}" for x in (one.difference, one.low, one.high))
-        table.add_row(_LABELS[name], was, now, change, f"{low} to {high}")
-    return table
+        rows.append((_LABELS[name], was, now, change, f"{low} to {high}"))
+    both = f"{plural(comparison.queries, 'question')} in both"
+    return _table(rows, [both, "baseline", "now", "difference", "95 % interval"])
 
 
 def _verdict(comparison: Comparison) -> str:
     from rag.evaluation.comparison import DECIDING
 
-    one = comparison.differences[DECIDING]
-    interval = f"95 %: {one.low:+.4f} to {one.high:+.4f}"
-    change = f"{_LABELS[DECIDING]} changed by {one.difference:+.4f} ({interval})"
+    one, label = comparison.differences[DECIDING], _LABELS[DECIDING]
     if comparison.same:
-        return f"The same as the baseline: {_LABELS[DECIDING]} did not change."
-    if comparison.worse:
-        return f"Worse than the baseline: {change}."
-    if comparison.better:
-        return f"Better than the baseline: {change}."
+        return f"The same as the baseline: {label} did not change."
+    change = f"{label} changed by {one.difference:+.4f} (95 %: {one.low:+.4f} to {one.high:+.4f})"
+    if comparison.worse or comparison.better:
+        return f"{'Worse' if comparison.worse else 'Better'} than the baseline: {change}."
     return f"Not worse than the baseline: {change}, which may be chance."

@@ -61,19 +61,13 @@ def print_text(text: str) -> None:
     sys.stdout.write((visible_lines(clean(text)) if sys.stdout.isatty() else text) + "\n")
 
 
-def print_file(file: str, nul: bool = False) -> None:
-    """Print a file's name: in visible characters on a terminal, else byte for byte.
-
-    :param nul: end it by the NUL that no name holds, and not by a line break, which one may.
-    """
-    print_data((visible(file) if sys.stdout.isatty() else file) + ("\0" if nul else "\n"))
-
-
-def print_data(text: str) -> None:
-    """Print lines for programs: in visible characters on a terminal, else byte for byte."""
+def print_data(text: str, end: str = "") -> None:
+    """Print a text for programs: in visible characters on a terminal, else byte for byte; `end` is
+    what ends it, a NUL where a line break may be part of it."""
     if sys.stdout.isatty():
-        sys.stdout.write(visible_lines(text) if "\0" not in text else text)
+        sys.stdout.write(visible_lines(text) + end)
         return
+    text += end
     if not hasattr(sys.stdout, "buffer"):
         sys.stdout.write(text)
         return

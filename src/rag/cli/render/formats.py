@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag.cli.render.console import json_line, print_data, print_file, say
+from rag.cli.render.console import json_line, print_data, say
 from rag.exceptions import UsageError
 from rag.text.messages import plural, visible, visible_lines
 
@@ -61,7 +62,8 @@ class Output:
     def print_files(self, files: Iterable[Path | str]) -> None:
         """Print the file of each note."""
         for file in dict.fromkeys(map(str, files)):
-            print_file(file, nul=self.format == "paths0")
+            shown = visible(file) if sys.stdout.isatty() else file
+            print_data(shown, "\0" if self.format == "paths0" else "\n")
 
 
 def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMATS) -> Output:
@@ -81,16 +83,13 @@ def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMAT
 
 
 def print_format(name: str, report: SearchReport, full: bool) -> None:
-    """Print the results of a search as `jsonl`, `csv` or `lines`; in `csv` snippets, or whole
-    chunks."""
+    """Print the results of a search as `jsonl`, `csv`, `md` or `lines`; in `csv` and `md` snippets,
+    or whole chunks."""
     if name == "jsonl":  # the results of `--json`, each with the version of the schema
         print_data("".join(json_line(result) + "\n" for result in report.results))
-    elif name == "csv":
-        print_data(_csv(report, full))
-    elif name == "md":
-        print_data("".join(_markdown(report, full)))
     else:
-        print_data("".join(_lines(report)))
+        written = {"csv": _csv, "md": _markdown, "lines": _lines}[name](report, full)
+        print_data("".join(written))
 
 
 def _csv(report: SearchReport, full: bool) -> str:
@@ -133,7 +132,7 @@ def _text_of(one: Result, report: SearchReport, full: bool) -> str:
     return one.content if full else excerpt(one.hit, report.response.searched, _SNIPPET)[0]
 
 
-def _lines(report: SearchReport) -> Iterator[str]:
+def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
     """Yield `path:line:text` for each hit that is there; lines around it as `path-line-text`, as
     grep does."""
     from rag.app.notes.lines import Excerpt, line_text
