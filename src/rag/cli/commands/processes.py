@@ -17,7 +17,7 @@ import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import flag, load_settings, value
-from rag.cli.render.console import plural, print_line, print_report, print_text, say
+from rag.cli.render.console import plural, print_line, say, show
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -108,18 +108,13 @@ def _watcher(config: RAGConfig, config_file: Path | None, tell: Callable[[str], 
     from rag.app.watch import Watcher
 
     options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    return Watcher(config, tell, _warn, options)
-
-
-def _warn(line: str) -> None:
-    say(f"rag: {line}")
+    return Watcher(config, tell, lambda line: say(f"rag: {line}"), options)
 
 
 @contextmanager
 def _watching(config: RAGConfig, config_file: Path | None) -> Iterator[None]:
     """Watch beside something else, as soon as no other process does."""
     watcher = _watcher(config, config_file, lambda line: None)
-
     thread = threading.Thread(target=watcher.run_when_free, name="watcher", daemon=True)
     thread.start()
     try:
@@ -152,27 +147,25 @@ def warm(
         raise UsageError("say one of --start, --status and --stop", hint="`rag warm --status`")
     if stop:
         ended = control.stop()
-        if json:
-            print_report(StoppedReport(ended))
-        elif ended:
-            print_line(f"stopped: {', '.join(f'process {process}' for process in ended)}")
-        else:
+        line = f"stopped: {', '.join(f'process {process}' for process in ended)}"
+        show(StoppedReport(ended), json, [line] if ended else [])
+        if not (json or ended):
             say("no warm process")
         return
     there = control.start() if start else control.status()
-    if json:
-        print_report(WarmReport(there))
-    elif not there:
-        say("no warm process; `rag warm --start` starts one, as does a command at a terminal")
-    elif not there.answers:
-        print_line(f"process {there.process} does not answer; `rag warm --stop` ends it")
-    else:
-        print_line(
+    lines = []
+    if there and there.answers:
+        lines = [
             f"warm: process {there.process}, up since"
             f" {datetime.fromtimestamp(there.started):%H:%M:%S},"
             f" {plural(there.commands, 'command')} run, {there.running} running"
-        )
+        ]
+    elif there:
+        lines = [f"process {there.process} does not answer; `rag warm --stop` ends it"]
+    show(WarmReport(there), json, lines)
     if not there:
+        if not json:
+            say("no warm process; `rag warm --start` starts one, as does a command at a terminal")
         raise typer.Exit(1)
 
 
@@ -180,10 +173,8 @@ _CLIENTS = ("claude-code", "claude-desktop", "vscode", "cursor", "codex", "zed")
 
 
 def mcp(
-    print_config: str | None = value(
-        "--print-config",
-        "|".join(_CLIENTS),
-        "Print what to paste for a client.",
+    client: str | None = value(
+        "--print-config", "|".join(_CLIENTS), "Print what to paste for a client."
     ),
     json: bool = opt.JSON,
     config_file: Path | None = opt.CONFIG,
@@ -198,21 +189,15 @@ def mcp(
     rag mcp --print-config claude-code     what to paste, with whole paths
     rag mcp                                what a client runs
     """
-    if print_config is None:
+    if client is None:
         from rag.mcp.stdio import serve
 
-        if code := serve(config_file):
-            raise typer.Exit(code)
-        return
-    if print_config not in _CLIENTS:
-        raise UsageError(
-            f"no client {print_config!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}."
-        )
+        raise typer.Exit(serve(config_file))
+    if client not in _CLIENTS:
+        raise UsageError(f"no client {client!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}.")
     from rag.mcp.clients import client_config
 
-    made = client_config(print_config, load_settings(config_file))
-    if json:
-        print_report(made)
-        return
-    print_text(made.text)
-    say(f"({made.place})")
+    report = client_config(client, load_settings(config_file))
+    show(report, json, report.text.split("\n"))
+    if not json:
+        say(f"({report.place})")

@@ -31,17 +31,9 @@ _EVERY = "15m"
 @app.command("install")
 def install(
     every: str = value(
-        "--every",
-        "TIME",
-        "How often: a number and m, h or d. It must divide an hour or a day.",
-        _EVERY,
+        "--every", "TIME", "How often: 15m, 2h, 1d; a part of an hour or day.", _EVERY
     ),
-    scheduler: str = value(
-        "--with",
-        "systemd|launchd|cron",
-        "By which scheduler; without it the first that works here.",
-        "",
-    ),
+    scheduler: str = value("--with", "systemd|launchd|cron", "By which; the first that works.", ""),
     watch: bool = flag("--watch", "Run `rag watch` always, instead of now and then."),
     http: bool = flag("--http", "Run `rag serve --http` always, which watches too."),
     dry_run: bool = flag("--dry-run", "Show what would be written and run, and do nothing."),
@@ -50,10 +42,10 @@ def install(
 ) -> None:
     """Let the system index every 15 minutes, or as notes are written.
 
-    A timer of systemd, an agent of launchd (macOS) or a line of your crontab runs `rag index -q`:
-    this very program, in this project, with the settings and the index of here. A job that was
-    installed before is replaced. It needs no rights of root. With --watch or --http a program goes
-    on, which systemd and launchd start again when it fails; cron cannot.
+    A timer of systemd, an agent of launchd (macOS) or a line of your crontab runs `rag index -q` in
+    this project, with the settings and the index of here. A job that was installed before is
+    replaced. With --watch or --http a program goes on, which systemd and launchd start again when
+    it fails; cron cannot.
 
     \b
     rag service install
@@ -87,13 +79,13 @@ def _install_lines(report: InstallReport, dry_run: bool) -> Iterator[str]:
         verb = "replaced" if report.scheduler in report.replaced else "installed"
         yield f"{verb} {what}: {how_often(report.every)}"
     for step in report.steps:
+        text = step.get("text") or step.get("line", "")
         if dry_run:
             verb, what = next((key, str(value)) for key, value in step.items())
             yield f"would {verb} {shlex.join(step['run']) if 'run' in step else what}"
-            text = step.get("text") or step.get("line", "")
             yield from (f"  {line.expandtabs(2)}".rstrip() for line in text.splitlines())
         else:
-            yield from _lines("wrote", step.get("write") or step.get("line", ""))
+            yield from _lines("wrote", step.get("write") or text)
     yield from _lines("deletes" if dry_run else "deleted", *report.deleted)
     yield from _job_lines(report)
     if report.installed:
@@ -105,11 +97,9 @@ def _install_lines(report: InstallReport, dry_run: bool) -> Iterator[str]:
 def status(json: bool = opt.JSON) -> None:
     """Show what is installed, and how it runs.
 
-    When it runs next, how the last run ended, and what is wrong, as far as the scheduler tells.
-
     The exit code is 1 when nothing is installed, or when what is installed does not work: the
-    program it runs is gone, its timer is stopped, no cron daemon runs, or its last run failed. It
-    is 4 when a scheduler does not tell.
+    program it runs is gone, its timer is stopped, or its last run failed. It is 4 when a scheduler
+    does not tell.
 
     \b
     rag service status
@@ -155,10 +145,8 @@ def _status_lines(report: ServiceReport) -> Iterator[str]:
 def remove(json: bool = opt.JSON) -> None:
     """Take away what was installed.
 
-    From whichever scheduler holds it. The index stays as it is, and what somebody else wrote is
-    left.
-
-    The exit code is 4 when a scheduler does not tell whether it holds one, or does not give it up.
+    From whichever scheduler holds it. What somebody else wrote is left. The exit code is 4 when a
+    scheduler does not tell whether it holds one, or does not give it up.
 
     \b
     rag service remove

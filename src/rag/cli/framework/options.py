@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,10 +38,9 @@ def completing(names: Callable[[], Iterable[str]]) -> Complete:
     """
 
     def complete(incomplete: str) -> list[str]:
-        try:
-            begun = [name for name in dict.fromkeys(names()) if name.startswith(incomplete)]
-        except Exception:  # such as no index yet
-            return []
+        begun: dict[str, None] = {}
+        with suppress(Exception):  # such as no index yet
+            begun.update((name, None) for name in names() if name.startswith(incomplete))
         return [name for name in begun if visible(name) == name][:_MOST]
 
     return complete
@@ -57,7 +57,7 @@ def _vaults() -> Iterable[str]:
     from rag.index.vault_registry import configured_vaults
 
     yield from configured_vaults(load_config())
-    yield from completing(lambda: _of_index(lambda manifest: manifest.vaults()))("")
+    yield from _of_index(lambda manifest: manifest.vaults())
 
 
 def complete_notes(incomplete: str) -> list[str]:
@@ -171,11 +171,8 @@ def check_model(model: str | None, no_model: bool | None) -> None:
 
 
 def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
-    """Return a request of the application.
-
-    :param given: the options by the names of their parameters, as `locals()` has them: those that
-        are named as a field are that field, and those of filters make up its filters.
-    """
+    """Return a request of the application, of options as `locals()` has them: those that are named
+    as a field are that field, and those of filters make up its filters."""
     check_model(given.get("model"), given.get("no_model"))
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "filters" in names:
@@ -202,8 +199,7 @@ def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
 
 def read_query(words: list[str]) -> str:
     """Return the query of an argument: its words, or what stands in stdin where it is `-`."""
-    query = " ".join(words)
-    return read_stdin() if query == "-" else query
+    return read_stdin() if words == ["-"] else " ".join(words)
 
 
 def check_mode(mode: str) -> str:

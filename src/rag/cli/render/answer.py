@@ -58,8 +58,8 @@ class AnswerPrinter:
         self._printed = self._thinks = self._waits = False
 
     def listeners(self, *, streams: bool, think: bool, plan: bool) -> Listeners:
-        """Return what prints an answer while it comes, by the names that `rag.app.ask.ask` has for
-        them; nothing where stdout is for programs."""
+        """Return what prints an answer while it comes, by the names of `rag.app.ask.ask`; nothing
+        where stdout is for programs."""
 
         def on_plan(intent: Intent) -> None:
             self.stop_waiting()
@@ -67,19 +67,16 @@ class AnswerPrinter:
 
         listeners: Listeners = {} if self._quiet else {"on_plan": on_plan}
         if not self._out.is_data:
-            self.wait("asking…")
-            if streams:
-                listeners["on_text"] = self.on_text
-            if think:
-                listeners["on_thinking"] = self.on_thinking
+            self._wait()
+            listeners |= {"on_text": self.on_text} if streams else {}
+            listeners |= {"on_thinking": self.on_thinking} if think else {}
         return listeners
 
-    def wait(self, message: str) -> None:
-        """Show a message on the terminal until something is printed."""
-        self.stop_waiting()
+    def _wait(self) -> None:
+        """Show on the terminal that an answer is waited for, until something is printed."""
         # A console may be told to be one of a terminal, in a pipe too.
         if sys.stderr.isatty() and not (self._quiet or self._messages.is_dumb_terminal):
-            sys.stderr.write(f"{message}\r")
+            sys.stderr.write("asking…\r")
             sys.stderr.flush()
             self._waits = True
 
@@ -96,15 +93,10 @@ class AnswerPrinter:
         self._messages.print(clean(text), style="dim", end="", soft_wrap=True)
         self._thinks = True
 
-    def _stop_thinking(self) -> None:
-        if self._thinks:
-            sys.stderr.write("\n\n")
-        self._thinks = False
-
     def on_text(self, text: str) -> None:
         """Print a piece of an answer."""
-        self._stop_thinking()
-        self._printed = True
+        sys.stderr.write("\n\n" * self._thinks)
+        self._thinks, self._printed = False, True
         if self._console.is_terminal:
             self._pending += clean(text)
             while end := _end_of_block(self._pending):
@@ -117,8 +109,7 @@ class AnswerPrinter:
             sys.stdout.flush()
 
     def print(self, report: AnswerReport | TurnReport, explain: bool) -> int:
-        """Print a report, but for what was printed while it came, and with `explain` what the model
-        was shown; return the exit code."""
+        """Print what was not printed while it came; return the exit code."""
         answer = report.answer
         self.stop_waiting()
         if not self._quiet and not (self._out.as_json and isinstance(report, TurnReport)):
@@ -260,11 +251,9 @@ def _print_quotes(console: Console, answer: Answer) -> None:
 
 def more_notes(answer: Answer) -> str:
     """Return how many notes were meant and not named; empty where all were."""
-    about = answer.notes
-    left = about.count - len(answer.sources) if about and not about.day else 0
-    if not about or left <= 0:
-        return ""
-    return f"… and {left:,} more (--top-k {about.count} names all)"
+    count = answer.notes.count if answer.notes and not answer.notes.day else 0
+    left = count - len(answer.sources)
+    return f"… and {left:,} more (--top-k {count} names all)" if left > 0 else ""
 
 
 _NAMES = {
