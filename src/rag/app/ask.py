@@ -145,7 +145,6 @@ def ask(
 
     :param on_plan: is given how the question was planned, before it is answered.
     :param listeners: `on_text`, `on_thinking`, `on_progress` and `on_piece` of `rag.qa.run.ask`.
-    :raises RAGError: as for `search`.
     """
     started = time.monotonic()
     store, state, names = workspace.store, workspace.state, request.transforms

@@ -72,10 +72,7 @@ class Replay:
 def list_records(
     config: RAGConfig, last: int | None = None, since: str | None = None
 ) -> AuditReport:
-    """List the plans on record: the last so many, those since a day (as people write it), or ten.
-
-    :raises UsageError: for words that are no date.
-    """
+    """List the plans on record: the last so many, those since a day as people write it, or ten."""
     first = None if since is None else parse_date_range(since).first
     trail = AuditTrail(config.data_dir)
     records = list(islice(trail.records(first), last or (None if first else _LAST)))

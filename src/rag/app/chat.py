@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnReport:
-    """A question of a conversation, and its answer.
-
-    :param asked: the question so that it stands by itself.
-    """
+    """A question of a conversation, as `asked` so that it stands by itself, and its answer."""
 
     session: str
     question: str
@@ -84,10 +81,7 @@ class ChatSource:
 
 @dataclass(frozen=True)
 class Cleared:
-    """A conversation that begins.
-
-    :param old: the id of the one before, if it was kept.
-    """
+    """A conversation that begins, and the id of the one before, if it was kept."""
 
     session: str
     old: str | None
@@ -98,10 +92,8 @@ class CommandReport:
     """What a command in a conversation did or lists.
 
     :param facts: those of the user, the oldest first.
-    :param remembered: a fact that is kept from now on; `forgotten`: one that is not.
     :param sources: those of the last answer.
     :param commands: that a front-end knows, and what each does.
-    :param results: the sources as the answer has them; `None` when there is no answer yet.
     """
 
     command: str
@@ -115,10 +107,7 @@ class CommandReport:
 
 
 class Chat:
-    """One conversation. Use it as a context manager; it holds the store and the models.
-
-    :raises NotFoundError: when there is no such conversation to go on with.
-    """
+    """One conversation. Use it as a context manager; it holds the store and the models."""
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
         from rag.app.index_state import check_vaults, open_state

@@ -2,8 +2,7 @@
 and the programs around it.
 
 No check takes the writer's lock, or writes more than a note of damage for the next `rag index`.
-Each ends: what waits for a model waits for about `ollama.query_timeout`, what walks folders for
-some seconds, what reads files until all are read.
+Each ends: what waits for a model waits for about `ollama.query_timeout`.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from rag.exceptions import (
 )
 from rag.index.embedding_space import Embedded, maker, other_model, read_embedded
 from rag.index.manifest import fingerprint
-from rag.index.shard_files import SUMS, find_damage
+from rag.index.shard_files import find_damage
 from rag.index.snapshots import CURRENT, NO_INDEX, IndexDirectory, damaged_index
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.search.results import SearchMode
@@ -108,15 +107,12 @@ def _from_error(name: str, error: RAGError, status: Status = "fail", **facts: An
 def _first(
     name: str, well: str, problems: Iterable[tuple[object, str, str]], **facts: Any
 ) -> CheckResult:
-    """Return a warning of the first problem that there is, else a pass.
-
-    :param well: the message when there is none.
-    :param problems: whether each is there, its message, and what to do about it.
-    """
+    """Return a warning of the first problem that there is, else a pass; of each problem it is given
+    whether it is there, its message, and what to do about it."""
     for is_there, message, hint in problems:
         if is_there:
-            return CheckResult(name, "warn", message, hint, facts)
-    return CheckResult(name, "pass", well, facts=facts)
+            return _warn(name, message, hint, **facts)
+    return _pass(name, well, **facts)
 
 
 @dataclass(frozen=True)
@@ -175,26 +171,22 @@ def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # a panic of the engine is no Exception
-            if isinstance(error, OSError) and _is_in_data(error, config):
-                if is_readable:
-                    message = f"{error.filename} cannot be read: {error.strerror}"
-                    hint = f"`chmod -R u+rwX {quote(str(config.data_dir))}` makes it readable,"
-                    hint += " or RAG_DATA_DIR names another folder."
-                    is_mode = isinstance(error, PermissionError)
-                    yield _fail("data folder", message, hint if is_mode else _DATA_DIR)
+            if is_readable and isinstance(error, OSError) and error.filename:
                 is_readable = False
+                folder = quote(str(config.data_dir))
+                mend = (
+                    f"`chmod -R u+rwX {folder}` makes it readable, or RAG_DATA_DIR names another."
+                )
+                message = f"{error.filename} cannot be read: {error.strerror}"
+                hint = mend if isinstance(error, PermissionError) else _DATA_DIR
+                yield _fail("data folder", message, hint)
             else:
                 text, *_ = str(error).split("\n")
                 message = f"the check broke: {type(error).__name__}: {text[:300]}"
                 yield _fail(name, message, _REPORT_IT)
 
 
-def _is_in_data(error: OSError, config: RAGConfig) -> bool:
-    return Path(error.filename or "").is_relative_to(config.data_dir)
-
-
 def _spread(items: Sequence[T], count: int) -> Sequence[T]:
-    """Return at most so many items from all over a sequence."""
     return items[:: max(1, len(items) // count)][:count]
 
 
@@ -219,10 +211,7 @@ def check_configuration(examination: Examination) -> Iterator[CheckResult]:
 
 
 def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
-    """Tell whether the index can be read and written where it should be.
-
-    :raises OSError: where it cannot be read.
-    """
+    """Tell whether the index can be read and written where it should be."""
     name, wanted, index = "data folder", examination.config.data_dir, examination.config.index_dir
     with suppress(FileNotFoundError):
         for path in (wanted, index):
@@ -245,10 +234,9 @@ def check_disk(examination: Examination) -> Iterator[CheckResult]:
     size, free = directory.size_of_copy(), free_room(directory.path)
     require_room(directory.path, directory.room_to_write())
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
-    message = f"{free / 1e9:,.1f} GB free; the next snapshot of the index takes about "
-    message += f"{size / 1e6:,.1f} MB"
-    hint = "Free some room, or move the index with RAG_DATA_DIR."
-    problem = (free < max(_LITTLE, 2 * size), f"only {message}", hint)
+    need = f"the next snapshot of the index takes about {size / 1e6:,.1f} MB"
+    message, hint = f"{free / 1e9:,.1f} GB free; {need}", "Free some room, or move the index with"
+    problem = (free < max(_LITTLE, 2 * size), f"only {message}", f"{hint} RAG_DATA_DIR.")
     yield _first("disk", message, [problem], **facts)
 
 
@@ -269,9 +257,7 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
                 yield _fail("vault", f"{setting}: {folder} is no folder", hint)
     registry = Registry.load(config)
     if registry.notice:
-        move = f"Move {registry.file} away, then run `rag index`."
-        hint = move if registry.file.is_dir() else _REBUILDS
-        yield _warn("vault", registry.notice, hint)
+        yield _warn("vault", registry.notice, _REBUILDS)
     try:
         with open_index(config) as manifest:
             indexed: dict[str, str] | None = manifest.vaults()
@@ -291,8 +277,7 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
 def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) -> CheckResult:
     facts: dict[str, Any] = {"vault": vault, "path": str(root)}
     if not root.is_dir():
-        hint = f"Is it mounted? `rag vault remove {quote(vault)}` forgets it,"
-        hint += " `rag index --prune` all that are gone."
+        hint = f"Is it mounted? `rag vault remove {quote(vault)}` forgets it."
         return _warn("vault", f"{vault}: the folder {root} is not there", hint, **facts)
     listing = f"`ls {quote(str(root))}`"
     deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
@@ -345,11 +330,9 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
         chunks=chunks,
         bytes=size,
     )
-    well = f"nothing changed since {since}"
-    if changed is None:
-        well = f"indexed {since}; whether notes changed since is not known here"
+    well = "whether notes changed is not known" if changed is None else "nothing changed"
     stale = (changed, f"{plural(changed or 0, 'note')} changed since {since}", RUN_INDEX)
-    yield _first("freshness", well, [stale], indexed_at=since, changed=changed)
+    yield _first("freshness", f"{well} since {since}", [stale], indexed_at=since, changed=changed)
     if problems:
         message = f"{plural(problems, 'note')} could not be read as meant"
         yield _warn("notes", message, "`rag status --problems` lists them.")
@@ -363,10 +346,6 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
     except IndexUnavailableError:  # told already
         return
     with snapshot:
-        if not (snapshot.path / SUMS).exists():
-            message = "there are no checksums: an older version of rag made the index"
-            yield _warn("files", message, RUN_INDEX)
-            return
         damaged = [f"{snapshot.name}/{name}" for name in find_damage(snapshot.path, all_read=True)]
     if damaged:  # which is noted for the next `rag index`
         error = damaged_index(directory.path, ", ".join(damaged[:_NAMED]))
@@ -541,10 +520,8 @@ def _compare(examination: Examination, view: ServerView, limit: int) -> CheckRes
 
 
 def _cosine(one: list[float], other: list[float]) -> float:
-    if len(one) != len(other):
-        return 0.0
-    product: float = sum(map(mul, one, other))
-    return product / (math.hypot(*one) * math.hypot(*other))
+    length = math.hypot(*one) * math.hypot(*other)
+    return float(sum(map(mul, one, other)) / length) if len(one) == len(other) else 0.0
 
 
 # -- the Qdrant server of `store.url` ---------------------------------------------------------
@@ -564,8 +541,7 @@ def check_server(examination: Examination) -> Iterator[CheckResult]:
 
 
 def _check_address(store: StoreConfig) -> CheckResult:
-    """Read the collection. Whether a node is ready is not asked: one that was restarted says for
-    minutes that it is not, though it reads."""
+    """Read the collection: a node that was restarted says for minutes that it is not ready."""
     import httpx
 
     from rag.stores.edge.shard import StoreError
@@ -597,8 +573,8 @@ _REQUESTS = (
 
 
 def check_agents(examination: Examination) -> Iterator[CheckResult]:
-    """Start the server for agents as a client does that gives it next to nothing, and ask it which
-    index it reads."""
+    """Start the server for agents as a client with a bare environment does; ask which index it
+    reads."""
     if not examination.has_index:
         return
     start, own = program_start(examination.config), str(examination.config.index_dir)
@@ -663,8 +639,7 @@ def check_watcher(examination: Examination) -> Iterator[CheckResult]:
     yield _first("watcher", f"process {process} watches since {watcher.started}", problems)
 
 
-# In this order: models are compared with the index, which is read before. A check yields nothing
-# where there is nothing to tell; an error that it raises is a failure.
+# In this order: models are compared with the index, which is read before.
 CHECKS: list[tuple[str, Callable[[Examination], Iterator[CheckResult]]]] = [
     ("configuration", check_configuration),
     ("data folder", check_data_folder),

@@ -65,11 +65,8 @@ def evaluate(
     baseline: Mapping[str, Run] | None = None,
     save: Path | None = None,
 ) -> EvaluationReport:
-    """Ask the questions of a set, in each mode of some, and of some vaults only.
-
-    :param baseline: runs to compare with, by mode.
-    :param save: keep the runs in this file.
-    """
+    """Ask the questions of a set, in each mode of some, and of some vaults only; compare with the
+    runs of a baseline, by mode, and keep the runs in a file."""
     if save is not None:
         check_writable(save)
     check_vaults(workspace.config, vaults, workspace.state.roots)

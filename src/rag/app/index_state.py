@@ -29,9 +29,7 @@ def link_to(template: str, file: Path, line: int, heading: str = "") -> str:
     """Return a link to a line of a note, with nothing in it that steers a terminal.
 
     :param template: `file`; `obsidian`, which opens the note at a heading; empty for `obsidian`
-        inside a folder that it keeps, else `file`; or a link of an editor with `{path}`, `{line}`
-        and `{col}`.
-    :param heading: that of the section.
+        inside a folder that it keeps, else `file`; or a link with `{path}`, `{line}` and `{col}`.
     """
     path = quote(os.fsencode(file))
     if not template:
@@ -112,7 +110,6 @@ def open_index(config: RAGConfig) -> Iterator[Manifest]:
     """Open the manifest of the current snapshot, which is fetched first where another machine has
     published a newer one and its server answers.
 
-    :raises IndexUnavailableError: when there is no index, or one of another version.
     :raises StoreConnectionError: when there is none here, and the server does not answer.
     """
     from rag.index.lookup import open_manifest
@@ -145,11 +142,8 @@ def count_changed(
     patience: float = 1.0,
     scans: dict[str, Scan] | None = None,
 ) -> int | None:
-    """Return how many notes changed since the index was made; `None` when that takes too long to
-    find out, or another machine indexes them.
-
-    The parameters are those of `rag.indexing.changes.count_stale`.
-    """
+    """Return how many notes changed since the index was made, as `count_stale` does; `None` when
+    that takes too long to find out, or another machine indexes them."""
     from rag.indexing.changes import count_stale
 
     if config.store.url:
@@ -162,10 +156,8 @@ def count_changed(
 
 
 def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None) -> IndexState:
-    """Read the state of an index from its manifest.
-
-    :param changed: how many notes changed since, where somebody has just looked.
-    """
+    """Read the state of an index from its manifest, where somebody may just have looked how many
+    notes changed."""
     notes, chunks = manifest.kept_totals()
     if not config.search.freshness:
         stale = None
@@ -184,10 +176,7 @@ def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None
 
 
 def open_state(config: RAGConfig) -> IndexState:
-    """Read the state of the current snapshot.
-
-    :raises IndexUnavailableError: when there is no index, or one of another version.
-    """
+    """Read the state of the current snapshot."""
     with open_index(config) as manifest:
         return read_state(manifest, config)
 

@@ -31,13 +31,9 @@ _LOOK = 0.2  # seconds for looking what changed, where nothing is to be indexed
 
 class Library:
     """The notes of one configuration. What reads them begins with `wait_for_notes`, or with
-    `wait_for_answers`.
+    `wait_for_answers`. The reader that was given back last, whose caches are warm, is lent first.
 
-    The reader that was given back last is lent first, so that requests that come one after the
-    other are all answered by one whose caches are warm.
-
-    :param read_settings: returns the settings in force; called when they are first needed, and
-        again where that failed.
+    :param read_settings: returns the settings in force; called when they are first needed.
     :param first: a module that is imported before all else, until `wait_for_requests` returns.
     """
 
@@ -56,10 +52,7 @@ class Library:
 
     @cached_property
     def config(self) -> RAGConfig:
-        """The settings.
-
-        :raises ConfigError: when they cannot be read.
-        """
+        """The settings."""
         return self._read_settings()
 
     def load(self) -> None:
@@ -93,11 +86,7 @@ class Library:
 
     @contextmanager
     def reader(self, is_fresh: bool = True) -> Iterator[Workspace]:
-        """Lend a workspace that reads the newest snapshot.
-
-        :param is_fresh: index what changed first, where it is little; see `rag.app.refresh`.
-        :raises RAGError: when there are no settings that can be read.
-        """
+        """Lend a workspace that reads the newest snapshot, with what changed where `is_fresh`."""
         if is_fresh:
             self._bring_up_to_date()
         with self._free:
@@ -144,22 +133,18 @@ class Library:
         self.on_load()
 
     def _take(self) -> Workspace:
+        from rag.app.workspace import Workspace
+
         with self._mutex:
             workspace = self._idle.pop() if self._idle else None
         if workspace is not None and not _is_current(workspace):
             workspace.close()
             self._close_idle()  # the others are as old
             workspace = None
-        if workspace is None:
-            return self._new()
+        workspace = workspace or Workspace(self.config)
         if self._looked:
             workspace.note_changes(self.changed)
         return workspace
-
-    def _new(self) -> Workspace:
-        from rag.app.workspace import Workspace
-
-        return Workspace(self.config)
 
     def _give_back(self, workspace: Workspace) -> None:
         if self._is_closed:

@@ -1,5 +1,4 @@
-"""How another program starts ours: by whole paths, since it knows neither our folder nor our
-environment."""
+"""How another program starts ours: by whole paths, with all of the environment that counts."""
 
 from __future__ import annotations
 
@@ -16,13 +15,8 @@ BARE = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 
 @dataclass(frozen=True)
 class ProgramStart:
-    """A program and what it is given.
-
-    :param program: the words that start it, the first a whole path.
-    :param config_file: the project's file in force; `None` without one.
-    :param environment: the variables without which it would read other settings, or another index.
-        No API key is among them.
-    """
+    """The words that start a program, the project's file in force, and the variables without which
+    it would read other settings, or another index; no API key is among them."""
 
     program: list[str]
     config_file: Path | None
@@ -39,10 +33,8 @@ class ClientConfig:
 
 
 def program_start(config: RAGConfig) -> ProgramStart:
-    """Return how this program is started so that it reads what these settings name.
-
-    A project's file that asks for trust and has none is left out: to name it would trust it.
-    """
+    """Return how this program is started so that it reads what these settings name. A project's
+    file that asks for trust and has none is left out: to name it would trust it."""
     file = None
     if config.project is None or config.project.answer is True:
         origins, mine = dict.fromkeys(map(Path, config.origins.values())), user_file()

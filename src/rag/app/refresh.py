@@ -27,11 +27,7 @@ _PATIENCE = 10.0  # times as long where other work goes on, before what was save
 
 
 class Refreshed(NamedTuple):
-    """What came of it.
-
-    :param changed: how many notes the index still knows as they were; `None` where nobody knows.
-    :param notices: what there is to tell.
-    """
+    """How many notes the index still knows as they were, if that is known, and notices."""
 
     changed: int | None = None
     notices: tuple[str, ...] = ()
@@ -42,10 +38,8 @@ class _NeedsRebuildError(Exception):
 
 
 def refresh(config: RAGConfig) -> Refreshed:
-    """Index what changed, where it is little and nobody else writes the index.
-
-    Whatever goes wrong is a notice, and so is Ctrl-C: the index can be searched as it was.
-    """
+    """Index what changed, where it is little and nobody else writes the index. Whatever goes wrong
+    is a notice, and so is Ctrl-C: the index can be searched as it was."""
     from rag.index.manifest import fingerprint
 
     changed: int | None = None
@@ -72,7 +66,6 @@ def _index(config: RAGConfig, vaults: dict[str, str], scans: dict[str, Scan]) ->
     """Index the changed notes of vaults.
 
     :param scans: what their folders hold.
-    :raises LockedError: when another process writes the index.
     """
     from rag.indexing.run import IndexRun
 

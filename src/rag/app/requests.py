@@ -23,20 +23,13 @@ _CONDITION = "([^=:<>≤≥]*)(?:[=:]|(?=[<>≤≥]))(.*)"  # name=value, name: 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A query, and how it is searched.
+    """A query, and how it is searched; what is `None` is as the settings say.
 
-    :param top_k: how many results; `None` for as many as the settings say.
-    :param mode: of search; `None` when nobody chose one.
-    :param transforms: names of query transforms; `None` for those of the settings.
     :param plan: whether the query is planned; `None` where that is for its words to decide.
-    :param chunks: list chunks, not notes.
-    :param explain: take the scores apart.
-    :param rerank: let the chat model order the best results.
     :param min_score: leave out results that score less; notes that are only listed have no score.
     :param context: give so many lines before and after the matching line of each result.
     :param order: of the results: `score`, `created`, `modified` or `title`; "" for the usual one.
-    :param refresh: index what changed first, where it is little; see `rag.app.refresh`. A snapshot
-        that is open already stays as it is.
+    :param refresh: index what changed first, where it is little, and no snapshot is open yet.
     :param everything: give results too that neither words nor nearness bear.
     """
 
@@ -58,13 +51,11 @@ class SearchRequest:
 
 @dataclass(frozen=True)
 class RelatedRequest:
-    """A note, and which of those related to it are wanted.
+    """A note, as `rag.app.notes.get_note` takes it, and which of those related to it are wanted.
 
-    :param note: its name, as `rag.app.notes.get_note` takes it.
     :param include_linked: give those too that it links to, or that link to it.
     :param min_score: leave out what scores less; `None` for what is not clearly related.
     :param all_vaults: look in all vaults; else, where the filters name none, in the note's own.
-    :param folder: where a path may begin too.
     """
 
     note: str
@@ -81,9 +72,6 @@ class _Answering:
     """How questions are answered; what is not told here is as in a `SearchRequest`.
 
     :param model: a chat model, which must answer; "" for that of the settings.
-    :param no_model: ask none, and quote.
-    :param think: give the model's reasoning too.
-    :param explain: give what the model was shown.
     """
 
     filters: QueryFilters | None = None
@@ -125,17 +113,12 @@ class SyncRequest:
     """How an index is brought up to date.
 
     :param folders: which become vaults and are read; none for all vaults that are known.
-    :param name: of the vault, when there is one folder.
     :param prune: forget the notes of empty or missing folders.
-    :param rebuild: forget what is there and read every note again.
     :param embed: require embeddings, those of another model rebuilt; or make none; `None` to
         make what lacks, where a model answers.
-    :param wait: for another writer, instead of failing.
-    :param quiet: leave out the notice that there are no embeddings at all, unless the settings
-        name who makes them.
+    :param quiet: leave out that there are no embeddings, unless the settings name who makes them.
     :param take_over: write an index on a server that another machine has written.
-    :param seconds: how long a model may embed before it leaves the rest to the next run; `None`
-        for no limit. What `embed` requires has none.
+    :param seconds: how long a model may embed that is not required to; `None` for no limit.
     """
 
     folders: Sequence[Path] = ()
@@ -164,8 +147,7 @@ def read_filters(
     """Return the filters that are written; what is empty filters nothing, and `None` is for none.
 
     :param as_options: let errors name fields as a command line does: `--modified-from`.
-    :raises UsageError: for an empty name, words that are no day, a span that runs backwards, or a
-        condition that is none.
+    :raises UsageError: for what is no name, day, span or condition.
     """
     from rag.search.results import QueryFilters
 
@@ -195,7 +177,6 @@ def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> di
 
     :param where: the conditions by property, or texts: `status=done`, `status: done`, `price>200`.
     :param called: what errors call them.
-    :raises UsageError: for an empty name or value, or two conditions that cannot be joined.
     """
     from rag.query.values import is_comparison
 
@@ -222,10 +203,8 @@ def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> di
 
 
 def _days(start: str, since: str, end: str, until: str) -> tuple[date | None, date | None]:
-    """Return the first and the last day of a span, `None` where it is open.
-
-    :param start: the name of `since`, and `end` that of `until`.
-    """
+    """Return the first and the last day of a span, `None` where it is open; `start` and `end` are
+    names of its ends."""
     from rag.query import parse_date_range
 
     days: list[date | None] = []

@@ -71,10 +71,7 @@ class SearchReport:
 
 
 def search(workspace: Workspace, request: SearchRequest) -> SearchReport:
-    """Find notes; the query is planned first where it asks for that.
-
-    :raises QueryError: for a query that cannot be searched.
-    """
+    """Find notes; the query is planned first where it asks for that."""
     started = time.monotonic()
     refreshed = workspace.refresh() if request.refresh and not workspace.is_open else ()
     config, store, index = workspace.config, workspace.store, workspace.state

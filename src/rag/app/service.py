@@ -104,10 +104,8 @@ class Installed:
     """A job that a scheduler holds, as it was put in. Times are in ISO 8601.
 
     :param places: the files it is written in, or what else holds it.
-    :param every: `15m`, or `always`.
     :param waits: whether the scheduler will run it; `None` where that is not told.
     :param missing: paths that the job names and that are not there any more.
-    :param log: where its output is, if it is a file.
     """
 
     scheduler: str
@@ -126,11 +124,8 @@ class Installed:
 
 @dataclass
 class ServiceReport:
-    """The job that is installed; several only where schedulers were changed by hand.
-
-    :param problems: why it does not do what it should, each with what mends it.
-    :param unknown: what a scheduler does not tell: whether it holds a job, or how that is.
-    """
+    """The job that is installed; several only where schedulers were changed by hand. `unknown` is
+    what a scheduler does not tell: whether it holds a job, or how that is."""
 
     installed: list[Installed] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -140,11 +135,10 @@ class ServiceReport:
 
 @dataclass
 class InstallReport:
-    """A job that was put into a scheduler, or would be.
+    """A job that was put into a scheduler, or would be; `installed` is what that holds now.
 
     :param replaced: the schedulers that held one before.
     :param deleted: the files, and the lines of a crontab, that went, or would.
-    :param installed: what the scheduler holds now; `None` when nothing was done.
     """
 
     scheduler: str
@@ -517,11 +511,8 @@ SCHEDULERS: dict[str, Scheduler] = {s.name: s for s in (Launchd(), Systemd(), Cr
 def index_job(
     config: RAGConfig, options: Sequence[str] = (), words: Sequence[str] = ("index", "-q")
 ) -> Job:
-    """Return what indexes with this program, in the same project and with the same index as here.
-
-    :param options: those that name the file of settings; without them it is looked for.
-    :param words: of the command.
-    """
+    """Return what runs this program, in the same project and with the same index as here; options
+    may name the file of settings."""
     start = program_start(config)
     # The warm process is about commands that a user types.
     environment = {name: value for name, value in start.environment.items() if name != "RAG_WARM"}
@@ -541,10 +532,7 @@ def install(
 
     :param minutes: between two runs; 0 for a program that goes on.
     :param name: that of the scheduler; without it, the first that works here.
-    :param dry_run: do nothing, and return what would be done; a scheduler that is named need not
-        work here.
-    :raises UsageError: where somebody else's file is in the way, or cron is to keep a program
-        running.
+    :param dry_run: do nothing; a scheduler that is named need not work here.
     :raises ConnectionError: when no scheduler works here, or one does not do what it is asked.
     """
     from rag.index.vault_registry import NO_VAULT, configured_vaults

@@ -29,14 +29,8 @@ _LOOKING = 5.0  # seconds for looking into folders
 _MARK = ".obsidian"
 # Large, and no place for notes; the vaults of iCloud are a place of their own.
 _SKIPPED = {"Library", "node_modules", "__pycache__"}
-_BELOW_HOME = (
-    "Documents",
-    "Obsidian",
-    "Notes",
-    "vaults",
-    "Library/Mobile Documents/iCloud~md~obsidian/Documents",
-    "",
-)
+_ICLOUD = "Library/Mobile Documents/iCloud~md~obsidian/Documents"
+_BELOW_HOME = ("Documents", "Obsidian", "Notes", "vaults", _ICLOUD, "")
 # What is written where Ollama has nothing to offer: no address is tried that nobody named.
 _OTHER_SERVERS = (
     "# In Ollama's place: a server that speaks OpenAI's HTTP API (LM Studio, llama.cpp, vLLM).",
@@ -107,10 +101,8 @@ def plan(
 ) -> SetupReport:
     """Look around, and say what is to be written where; nothing is written yet.
 
-    :param heading: the first line of the file, which says what wrote it.
-    :param folder: look for vaults only here; without any in it, it is one itself if it holds
-        notes.
-    :raises UsageError: when the folder does not exist.
+    :param folder: look for vaults only here; without any in it, it is one if it holds notes.
+    :param heading: the first line of the file.
     """
     if folder is not None and not folder.expanduser().is_dir():
         hint = "Name a folder that holds vaults: `rag init FOLDER`"
@@ -166,8 +158,7 @@ def carry_out(config: RAGConfig, planned: SetupReport) -> SetupReport:
 
 
 def toml_text(heading: str, changes: dict[str, str], rest: Iterable[str] = ()) -> str:
-    """Return the text of a file of `ollama.` settings, each below its help; `rest` are lines at its
-    end."""
+    """Return the text of a file of `ollama.` settings, each below its help, and further lines."""
     lines = [f"# {heading}"] if heading else []
     lines += ["", "[ollama]"] if changes else []
     for name, value in changes.items():
@@ -191,10 +182,7 @@ def _without(config: RAGConfig, file: Path) -> RAGConfig:
 
 def find_vaults(places: Iterable[Path], seconds: float = _LOOKING) -> tuple[list[Path], bool]:
     """Return the folders that hold a `.obsidian` folder, and whether there was time to look into
-    all.
-
-    Hidden folders and symbolic links are passed over, and so is what lies inside a vault.
-    """
+    all but hidden folders, links and the inside of vaults."""
     vaults: list[Path] = []
     seen: set[str] = set()
     until = time.monotonic() + seconds
@@ -241,8 +229,7 @@ def _embedding(config: RAGConfig, ollama: SetupOllama) -> str:
 
 
 def _writer(config: RAGConfig) -> str:
-    """Return the chat model that would answer; empty where there is none, or none is wanted. Where
-    the one of Ollama that is configured is not there, it is the first that writes."""
+    """Return the chat model that would answer; empty where there is none, or none is wanted."""
     provider, is_ollama = chat_provider(config), config.chat.asked == "ollama"
     names = [provider.model, *[AUTO] * is_ollama] if provider.is_configured else []
     for name in dict.fromkeys(names):

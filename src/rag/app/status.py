@@ -30,10 +30,7 @@ _UNDATED = (
 
 @dataclass(frozen=True)
 class VaultStatus:
-    """A vault in the index.
-
-    :param notices: sentences on what there is to know of its files.
-    """
+    """A vault in the index, and sentences on what there is to know of its files."""
 
     path: str
     notes: int
@@ -43,10 +40,7 @@ class VaultStatus:
 
 @dataclass(frozen=True)
 class NoteProblems:
-    """What was wrong with a note.
-
-    :param failed: whether nothing of it could be read.
-    """
+    """What was wrong with a note; `failed` where nothing of it could be read."""
 
     vault: str
     path: str
@@ -56,10 +50,7 @@ class NoteProblems:
 
 @dataclass(frozen=True)
 class NoteWithoutVectors:
-    """A note of which some chunks have no vector.
-
-    :param chunks: how many.
-    """
+    """A note of which so many chunks have no vector."""
 
     vault: str
     path: str
@@ -68,10 +59,8 @@ class NoteWithoutVectors:
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where the points of an index are, when a server holds them.
-
-    :param answers: whether it does; where not, what is said of the index is what was known here.
-    """
+    """Where the points of an index are, when a server holds them; where that does not answer, what
+    is said of the index is what was known here."""
 
     url: str
     collection: str
@@ -80,10 +69,7 @@ class ServerAddress:
 
 @dataclass(frozen=True)
 class WriterStatus:
-    """Which machine writes an index that a server holds.
-
-    :param here: whether it is this one.
-    """
+    """Which machine writes an index that a server holds, and whether it is this one."""
 
     name: str
     since: str
@@ -94,7 +80,6 @@ class WriterStatus:
 class IndexStatus:
     """An index.
 
-    :param path: its folder.
     :param stale: whether notes changed since; `null` when that is not known.
     :param changed: how many did.
     :param embedding: how far its chunks are embedded, and by what.
@@ -141,7 +126,6 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
 
     :param links: resolve every link too.
     :param vectors: look up which notes have chunks without a vector too.
-    :raises IndexUnavailableError: when there is no index.
     """
     store, directory, answers = config.store, IndexDirectory.of(config), True
     try:

@@ -75,11 +75,7 @@ def no_progress(what: str, noun: str) -> AbstractContextManager[Progress | None]
 def sync(
     config: RAGConfig, request: SyncRequest, show_progress: ShowProgress = no_progress
 ) -> SyncReport:
-    """Bring the index up to date.
-
-    :raises UsageError: for a folder that is none, or when there is nothing to index.
-    :raises LockedError: when another process is writing the index.
-    """
+    """Bring the index up to date."""
     from rag.indexing.run import IndexRun
 
     started = time.monotonic()
@@ -107,10 +103,7 @@ def sync(
 
 
 def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
-    """Return what `sync` would do; nothing is written.
-
-    :raises UsageError: for a folder that is none, or when there is nothing to index.
-    """
+    """Return what `sync` would do; nothing is written."""
     from rag.index.lookup import open_manifest
     from rag.indexing.changes import preview
     from rag.indexing.reports import RunReport, VaultReport
@@ -159,10 +152,8 @@ def copy_index(
 def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> str:
     """Make sure that this machine writes the index; return what there is to say of it."""
     if not config.store.url:
-        raise UsageError(
-            "an index on this machine has no other writer",
-            hint="Name the server whose index is meant in store.url.",
-        )
+        hint = "Name the server whose index is meant in store.url."
+        raise UsageError("an index on this machine has no other writer", hint=hint)
     from rag.indexing.server import require_writer, take_over
 
     if not request.take_over:
@@ -231,9 +222,8 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
             raise
         is_local = models.embedding.provider in _LOCAL and isinstance(error, ModelError)
         if is_local:
-            error.hint = (
-                f"The notes are found by words; `rag index --embed` tries again. {error.hint}"
-            )
+            again = "The notes are found by words; `rag index --embed` tries again."
+            error.hint = f"{again} {error.hint}"
         if required:
             raise
         run.report.model_failed = is_local
@@ -247,10 +237,8 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
 def _check_any(vaults: Mapping[str, Path], config: RAGConfig) -> None:
     if not vaults:
         where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
-        raise UsageError(
-            f"there is nothing to index{where}",
-            hint="Name a folder that holds your .md files: `rag index FOLDER`",
-        )
+        hint = "Name a folder that holds your .md files: `rag index FOLDER`"
+        raise UsageError(f"there is nothing to index{where}", hint=hint)
 
 
 def _drop_left_out(run: IndexRun, parent: Path, configured: Collection[str]) -> None:

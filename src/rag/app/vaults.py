@@ -75,7 +75,6 @@ def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
     """Register a folder; its notes are read at the next `sync`.
 
     :raises UsageError: when it is no folder, or has the name of another vault.
-    :raises LockedError: when another process is writing the index.
     """
     try:
         Registry.load(config).identify(config, folder, name)
@@ -101,7 +100,6 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     Its notes are read again, and get the ids of notes of that name.
 
     :raises UsageError: when there is no such vault, its folder is gone, or the name is taken.
-    :raises LockedError: when another process is writing the index.
     """
     from rag.app.requests import SyncRequest
     from rag.app.sync import sync
@@ -125,11 +123,7 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
 
 
 def remove_vault(config: RAGConfig, name: str) -> VaultChange:
-    """Take a vault out of the index; its files are left alone.
-
-    :raises UsageError: when there is no such vault.
-    :raises LockedError: when another process is writing the index.
-    """
+    """Take a vault out of the index; its files are left alone."""
     from rag.indexing.run import IndexRun
 
     name = unicodedata.normalize("NFC", name)

@@ -256,7 +256,6 @@ class Watcher:
         """Watch until `stop` is called.
 
         :param on_start: is called once it is the one that watches.
-        :raises UsageError: when there is no vault.
         :raises LockedError: when the data folder has a watcher.
         """
         if not self._roots():

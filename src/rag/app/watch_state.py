@@ -1,6 +1,5 @@
-"""What is known of the one watcher of a data folder: a lock that it holds as long as it runs, and a
-file that it writes and that `rag status` and `rag doctor` read.
-"""
+"""The one watcher of a data folder: a lock that it holds as long as it runs, and a file that it
+writes and that `rag status` and `rag doctor` read."""
 
 from __future__ import annotations
 
@@ -24,12 +23,8 @@ _LATE = 1800.0  # seconds after which a heartbeat is missing; none comes while a
 
 @dataclass(frozen=True)
 class WatchRun:
-    """A run of the indexer that a watcher began.
-
-    :param exit_code: as of `rag index`.
-    :param changed: how many notes it added, changed or took out.
-    :param error: why it failed; empty when it did not.
-    """
+    """A run of the indexer that a watcher began: how many notes it added, changed or took out, and
+    why it failed, if it did."""
 
     ended: str
     elapsed_ms: int
@@ -79,20 +74,14 @@ def read_watcher(config: RAGConfig) -> WatcherStatus | None:
 
 
 def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
-    """Write down how the watcher is.
-
-    :raises OSError: when that cannot be.
-    """
+    """Write down how the watcher is."""
     text = json.dumps(to_json(status), ensure_ascii=False)
     replace_durably(_state_file(config), text.encode("utf-8", "replace"))
 
 
 @contextmanager
 def be_only_watcher(config: RAGConfig) -> Iterator[None]:
-    """Hold the lock of a data folder's watcher, and leave no word of it at the end.
-
-    :raises LockedError: when another process holds it.
-    """
+    """Hold the lock of a data folder's watcher, and leave no word of it at the end."""
     claim_data_folder(config.data_dir)
     with _lock_file(config).open("a+b") as file:
         try:

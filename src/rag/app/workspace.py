@@ -41,11 +41,8 @@ class NoteName(NamedTuple):
 
 
 class Workspace:
-    """The index of a configuration, as it is when it is first asked.
-
-    All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
-    lets it go.
-    """
+    """The index of a configuration, as it is when it is first asked: all searches and answers are
+    from that one snapshot, whatever is published meanwhile. `close` lets it go."""
 
     def __init__(self, config: RAGConfig) -> None:
         self.config = config
@@ -99,10 +96,7 @@ class Workspace:
             return read_state(manifest, self.config, self._changed)
 
     def note_names(self) -> list[NoteName]:
-        """Return what the notes are called, by vault and path.
-
-        :raises IndexUnavailableError: as for `state`.
-        """
+        """Return what the notes are called, by vault and path."""
         with self.manifest() as manifest:
             return [NoteName(*name[:3], name[4]) for name in manifest.names()]
 
@@ -116,10 +110,7 @@ class Workspace:
 
     @contextmanager
     def manifest(self) -> Iterator[Manifest]:
-        """Open the manifest of the snapshot.
-
-        :raises IndexUnavailableError: as for `state`.
-        """
+        """Open the manifest of the snapshot."""
         from rag.index.lookup import open_manifest, reading
         from rag.index.snapshots import IndexDirectory
 
@@ -138,12 +129,8 @@ class Workspace:
         return self._pipelines[key]
 
     def count_notes(self, kind: str, of: str = "") -> dict[str, int]:
-        """Return how many notes have each tag, property, folder or vault.
-
-        :param kind: `tags` or `properties`, the most frequent first; `folders` or `vaults`, by
-            name.
-        :param of: only what is below this; of a property, its values.
-        """
+        """Return how many notes have each of `tags` or `properties`, the most frequent first, or
+        `folders` or `vaults`; only those below one, or the values of a property."""
         with self.manifest() as manifest:
             if kind == "vaults":
                 counts = manifest.counts().items()
@@ -162,10 +149,7 @@ class Workspace:
         return dict(sorted(numbers, key=lambda number: (-number[1], number[0])))
 
     def warm_up(self) -> None:
-        """Do what the first search does once, so that it need not; no server of models is asked.
-
-        :raises IndexUnavailableError: as for `state`.
-        """
+        """Do what the first search does once, so that it need not; no server of models is asked."""
         from rag.search.pipeline import create_search_pipeline
 
         # What a search imports while it runs. Two first ones at once would do so at the same time.
@@ -175,10 +159,7 @@ class Workspace:
         create_search_pipeline(self.store, self.config).close()
 
     def warm_up_answers(self) -> None:
-        """Do what the first question does once; no model is asked.
-
-        :raises IndexUnavailableError: as for `state`.
-        """
+        """Do what the first question does once; no model is asked."""
         from rag.qa.pipeline import create_qa_pipeline
 
         create_qa_pipeline(self.store, self.config).close()

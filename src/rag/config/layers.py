@@ -55,7 +55,6 @@ def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
 
     Who gives one asks for Ollama, whichever provider the settings in force name.
 
-    :raises ConfigError: see `load_config`.
     """
     if isinstance(config, OllamaConfig):
         given = models_config(config)
@@ -68,7 +67,6 @@ def project_of(place: Path) -> Project | None:
 
     :param place: the folder, or the file itself.
     :returns: `None` when none is read there, or another than the one named.
-    :raises ConfigError: see `load_config`.
     """
     where = place.expanduser().absolute()
     folder = where
@@ -84,7 +82,6 @@ def trust_own(file: Path, written: Collection[str]) -> None:
     """Trust a project's file that the program has just written for the user.
 
     :param written: the settings that it wrote; a file that asks for more is not trusted.
-    :raises ConfigError: when the user's list of trusted files cannot be written.
     """
     project = project_of(file)
     if project and project.asks and {ask.name for ask in project.asks} <= {*written}:
@@ -92,10 +89,7 @@ def trust_own(file: Path, written: Collection[str]) -> None:
 
 
 def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
-    """Return the settings of the planner that were kept somewhere.
-
-    :raises ConfigError: for what cannot be one of them.
-    """
+    """Return the settings of the planner that were kept somewhere."""
     layers = Layers()
     layers.put(origin, layers.read(origin, Path(), {"planner": given}))
     return layers.config().planner

@@ -48,7 +48,6 @@ def start() -> Status:
     """Start the warm process, unless there is one, and wait until it listens.
 
     :raises UsageError: when it is switched off, or cannot run here.
-    :raises RAGError: when it does not come up.
     """
     config = load_config()
     if not config.warm:

@@ -101,7 +101,6 @@ def connect(path: str, seconds: float) -> _socket.socket:
 
     :param seconds: how long any step on this connection may take.
     :raises UntrustedError: when it may be somebody else's.
-    :raises OSError: when nobody listens there.
     """
     check_folder(os.path.dirname(path))
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)

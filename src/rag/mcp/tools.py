@@ -25,8 +25,8 @@ from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lin
 from rag.app.notes.names import notes_like
 from rag.app.results import missing_words
 from rag.exceptions import ArgumentError, NotFoundError, RAGError, UsageError
+from rag.mcp.calls import Call
 from rag.mcp.prompts import TEMPLATE
-from rag.mcp.protocol import Call
 from rag.search.matching_line import excerpt
 from rag.text.messages import brief, fenced, plural, shortened, unused_code, without_controls
 from rag.text.tokenizer import name_key

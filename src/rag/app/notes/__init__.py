@@ -102,7 +102,6 @@ def get_note(
 
     :param name: path, `vault/path`, title, alias or id, or a wiki link.
     :param folder: where a path may begin too.
-    :raises NotFoundError: when no note is called so, or several are; it suggests.
     :raises UsageError: for lines that the note has not.
     """
     with open_index(config) as manifest:
@@ -259,7 +258,6 @@ def walk_links(
     Links that no note answers to, or several do, are among them, and lead no further.
 
     :param depth: how many links after each other.
-    :raises NotFoundError: when no note is called so, or several are; it suggests.
     """
     if direction not in (OUT, IN, BOTH):
         raise UsageError(f"no direction {direction!r}", hint="Links lead out, in or both.")

@@ -52,7 +52,6 @@ class Named:
     def part_of(self, lines: list[str]) -> slice:
         """Return the place of the part in the note's lines.
 
-        :raises NotFoundError: when there is no such heading; it suggests.
         :raises UsageError: for lines that run backwards, or that the note has not.
         """
         if self.span is None:
@@ -74,7 +73,6 @@ def find_named(
     Besides the names of `find_note` it may be a wiki link; a name and `#heading`, or lines; or a
     path from a folder. A note whose own name reads like one of these goes first.
 
-    :raises NotFoundError: when no note is called so, or several are; it suggests.
     """
     link = _LINK.match(name.strip())
     missing: list[NotFoundError] = []
@@ -151,7 +149,6 @@ def section_of(note: FoundNote, lines: list[str], wanted: str) -> slice:
 
     :param wanted: the heading, in any case and width, or as the address of a web page has it
         (`rolling-back`); before it, each followed by `#`, may stand those above it.
-    :raises NotFoundError: when there is no such heading; it suggests.
     """
     from rag.vault.frontmatter import split_front_matter
     from rag.vault.markdown import outline

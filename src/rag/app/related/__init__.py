@@ -138,10 +138,7 @@ class _Candidate(NamedTuple):
 
 def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
     """Find notes related to one: by its sentences where they have embeddings, by its weightiest
-    words, and by the names in its front matter. What repeats in many notes counts next to nothing.
-
-    :raises NotFoundError: when no note is called so, or several are; it suggests.
-    """
+    words, and by the names in its front matter. What many notes repeat counts next to nothing."""
     started = time.monotonic()
     with snapshot.manifest() as manifest:
         row = find_named(manifest, request.note, folder=request.folder).note.row

@@ -253,10 +253,7 @@ class _Conversation:
         return int(report.facts == [] or (report.command == "sources" and not report.sources))
 
     def _print(self, report: CommandReport) -> None:
-        """Print what a command did, or what it lists.
-
-        :raises NotFoundError: where there is nothing to list.
-        """
+        """Print what a command did, or what it lists."""
         message = f"remembered: {report.remembered}" if report.remembered else ""
         message = f"forgotten: {report.forgotten}" if report.forgotten else message
         if report.cleared:
