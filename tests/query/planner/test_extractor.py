@@ -125,8 +125,6 @@ class TestLists:
             ("notes tagged docker but not bitcoin", ["docker"], [], [], ["bitcoin"]),
             ("notes not tagged bitcoin or rust", [], ["rust"], [], ["bitcoin"]),
             ("#docker ビットコインタグを除くノート", ["docker"], [], [], ["ビットコイン"]),
-            ("the nope vault", [], [], [], ["nope"]),
-            ("in the work vault but not the nope vault", [], [], ["work"], ["nope"]),
             ("#bitcoin and #docker", ["docker"], [], [], ["bitcoin"]),
             ("「ノープ」保管庫と「仕事」保管庫", [], [], ["仕事"], ["ノープ"]),
             ("notes tagged python except those tagged rust", ["python"], ["rust"], [], []),

@@ -56,7 +56,6 @@ _JA_BORNE = re.compile(
     "|[のが]ある|を(?:持つ|もつ)| ?のうち、?| ?の|で|から|は|が|を|に)?"
 )
 _JA_TAGGED = re.compile("(?:の|が)?(?:付|つ)|の(?:ノート|メモ|記事)|を除|なし|無し|以外")
-_JA_LISTED = re.compile("(?:の|が)?(?:付い|つい|付き|つき)|の?(?:ノート|メモ|記事)|$")
 _JA_NOTES = re.compile("の?(?:ノート|メモ|記事)")
 
 _PARTICLES = "のをはがにでとへも"
@@ -68,8 +67,6 @@ _BEFORE_VAULT = re.compile(
 )
 _VAULT_OPENS = re.compile("(?: +(?P<called>called|named))? *")
 _JA_VAULT_ENDS = re.compile("(?:の中|内)?(?:にある|から|の|で|に|を|は|が)?")
-_JA_PLACED = re.compile("(?:の中|内)?(?:にある|から|の|で)|(?:の中|内)?$")
-_INSIDE = ("の中", "内", "から", "にある")
 _PLACES = "in from inside within of across on the my our at"
 _VAULT_STOPS = frozenset(_PLACES.split())
 _UNNAMED = (
@@ -262,19 +259,15 @@ class SlotReader:
 
     def _japanese_tag(self, start: int, end: int) -> None:
         text = self._normalized.open
-        at = self._without(("の", "という"), start)
-        behind = backward(self._normalized, self._tags, at)
-        if behind.known:
-            self._tag(start, behind, end=end)
-            return
-        opens = _JA_TAG_OPENS.match(text, end)
-        ahead = forward(self._normalized, self._tags, opens.end() if opens else end)
-        if ahead.known:
-            self._tag(start, ahead)
+        behind = backward(self._normalized, self._tags, self._without(("の", "という"), start))
+        ahead = forward(self._normalized, self._tags, _after(_JA_TAG_OPENS, text, end))
+        if behind.known or ahead.known:
+            listed = behind if behind.known else ahead
+            self._tag(start, listed, end=end if listed is behind else 0)
             return
         for unknown, pattern in ((behind.unknown, _JA_TAGGED), (ahead.unknown, _JA_NOTES)):
-            for read in unknown:
-                sure = pattern.match(text, end if unknown is behind.unknown else read.end)
+            for read in unknown[:1]:
+                sure = pattern.match(text, max(end, read.end))
                 is_name = len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
                 if self._is_quoted(read) or (sure and is_name):
                     self._leave("tag", read)
@@ -301,13 +294,11 @@ class SlotReader:
 
     def _open_vault(self, cue: re.Match[str], read: Read, before: re.Match[str] | None) -> None:
         """Leave a name before the word for vaults where it is one, and not "the bank vault"."""
-        text, end = self._normalized.open, cue.end()
-        named = before and before["whose"] and (before["place"] or not text[end:].strip(" ?!."))
+        placed = before and before["whose"] and before["place"]
         if cue[0] == "保管庫":
-            ends = _JA_VAULT_ENDS.match(text, end)
-            apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
-            named = ends and ends[0] and not apart and len(read.words) > 1
-        if self._is_quoted(read) or (named and not _NO_NAME & {*read.words.lower().split()}):
+            ends = _JA_VAULT_ENDS.match(self._normalized.open, cue.end())
+            placed = read.end == cue.start() and ends and ends[0] and len(read.words) > 1
+        if self._is_quoted(read) or (placed and read.words.lower() not in _NO_NAME):
             self._leave("vault", read)
 
     def _behind(self, pattern: re.Pattern[str], listed: Listed, at: int) -> re.Match[str] | None:
