@@ -81,7 +81,10 @@ class ChatSource:
 
 @dataclass(frozen=True)
 class Cleared:
-    """A conversation that begins, and the id of the one before, if it was kept."""
+    """A conversation that begins.
+
+    :param old: the id of the one before, if it was kept.
+    """
 
     session: str
     old: str | None

@@ -170,6 +170,27 @@ _KEY = "for openai: the NAME of the variable that holds the API key, never the k
 _KEY_HOSTS = "hosts that get the API key, whoever names them as url; not for a project's file"
 _SERVER = "for openai: the server, such as http://127.0.0.1:8080 (llama.cpp, LM Studio, vLLM, ...)"
 _SECONDS = (0.001, 1_000_000)
+_OVERLAP = ("at least 0 and below index.chunk_size", lambda v, own: 0 <= v < own.chunk_size)
+_LINK = ("file, obsidian, or a link that holds {path}", _like(r"|file|obsidian|.*\{path\}.*"))
+_MODEL = (
+    "the name of a model of the server, where embedding.provider is openai",
+    lambda model, own: model or own.provider != "openai",
+)
+_ONE_ADDRESS = (_ADDRESS, lambda url, _: are_addresses(url, 1, 1))
+_NO_OR_ONE = (_ADDRESS, lambda url, _: are_addresses(url, 0, 1))
+_DURATION = (
+    "a duration with its unit, such as 10m, 1h30m or -1m",
+    _like(r"0|-?([0-9]+(\.[0-9]+)?(h|ms|m|s))+"),
+)
+_KEY_NAME = ("the name of an environment variable, not the key itself", _like(r"[A-Za-z0-9_]*"))
+_COLLECTION = ("letters, digits, _ and -", _like(r"[A-Za-z0-9_-]{1,200}"))
+_COPIES = ("within 1 and store.replication_factor", lambda n, own: 0 < n <= own.replication_factor)
+_A_ROUTE = ("one of the routes", lambda route, own: not route or route in own.rules)
+_ROUTER = ("rules, model, or a plug-in's name", _like(r".*\S.*"))
+_SHARE = ("within 0 and 1, or -1", lambda share, _: 0 <= share <= 1 or share == -1)
+_KEPT_TAGS = ("within 1 and planner.tag_cap", lambda v, own: 0 < v <= max(own.tag_cap, 5))
+_NAMES = ("a table of names", lambda table, _: are_texts([*table, *table.values()]))
+_LISTS = ("a table of lists of texts", _are_lists)
 
 
 # -- the sections ---------------------------------------------------------------------------
@@ -179,13 +200,9 @@ _SECONDS = (0.001, 1_000_000)
 class IndexConfig:
     """`[index]`: how notes are read and cut."""
 
-    chunk_size: int = setting(
-        512, "largest chunk, in tokens; fences and tables stay whole", 1, None
-    )
+    chunk_size: int = setting(512, "largest chunk in tokens; fences and tables stay whole", 1, None)
     chunk_overlap: int = setting(
-        50,
-        "tokens of a chunk that the next one of its section repeats",
-        must=("at least 0 and below index.chunk_size", lambda v, own: 0 <= v < own.chunk_size),
+        50, "tokens of a chunk that the next of its section repeats", must=_OVERLAP
     )
     max_note_mb: float = setting(5.0, "only this much of a larger note is indexed", 0.001, 10_000)
     ignore: list[str] = setting(list, "patterns as in .gitignore, relative to each vault")
@@ -205,14 +222,10 @@ class SearchConfig:
 
     top_k: int = setting(10, "how many results", 1, 10_000)
     mode: str = setting("auto", "how to search", choices=MODES)
-    transforms: list[str] = setting(
-        list, "also search for what these make of it: multi-query, step-back, hyde, decompose"
-    )
+    transforms: list[str] = setting(list, "also search by: multi-query, step-back, hyde, decompose")
     freshness: bool = setting(True, "say when notes changed since the last run (up to 5,000 notes)")
     refresh: str = setting(
-        "auto",
-        "auto: a search at a terminal first indexes up to 100 changed notes",
-        choices=("never",),
+        "auto", "a search at a terminal first indexes changes", choices=("never",)
     )
 
 
@@ -220,11 +233,7 @@ class SearchConfig:
 class LinksConfig:
     """`[links]`: where results lead."""
 
-    uri: str = setting(
-        "",
-        "file, obsidian, or a link with {path}, {line}, {col}; empty: obsidian in its vaults",
-        must=("file, obsidian, or a link that holds {path}", _like(r"|file|obsidian|.*\{path\}.*")),
-    )
+    uri: str = setting("", "file, obsidian, or a link; empty: obsidian in its vaults", must=_LINK)
     opener: str = setting("", "the command that opens a link; empty: xdg-open, on macOS open")
 
 
@@ -245,20 +254,9 @@ class AskConfig:
 class EmbeddingConfig:
     """`[embedding]`: who makes vectors."""
 
-    provider: str = setting(
-        AUTO,
-        "who makes the vectors; auto: who made those of the index, else one that is there",
-        choices=EMBEDDING_PROVIDERS,
-    )
+    provider: str = setting(AUTO, "who makes vectors; auto: as so far", choices=EMBEDDING_PROVIDERS)
     url: str = setting("", _SERVER, must=_OPENAI_ADDRESS)
-    model: str = setting(
-        "",
-        "for openai: the name of the embedding model, as the server lists it",
-        must=(
-            "the name of a model of the server, where embedding.provider is openai",
-            lambda model, own: model or own.provider != "openai",
-        ),
-    )
+    model: str = setting("", "for openai: the embedding model, as the server lists it", must=_MODEL)
     api_key: str = setting("", _KEY, must=_VARIABLE)
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
     path: str = setting("", "for onnx: the model.onnx, beside its tokenizer.json", must=_MODEL_FILE)
@@ -273,14 +271,10 @@ class ChatConfig:
     """`[chat]`: who runs chat models."""
 
     provider: str = setting(
-        AUTO,
-        "who writes answers, plans and transforms; auto: openai where url is set, else ollama",
-        choices=CHAT_PROVIDERS,
+        AUTO, "who writes; auto: openai with a url, else ollama", choices=CHAT_PROVIDERS
     )
     url: str = setting("", _SERVER, must=_OPENAI_ADDRESS)
-    model: str = setting(
-        AUTO, "for openai: the chat model; auto: the first that can; empty: quotes"
-    )
+    model: str = setting(AUTO, "for openai: the chat model; auto: the first; empty: quotes")
     api_key: str = setting("", _KEY, must=_VARIABLE)
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
 
@@ -302,17 +296,9 @@ class RerankConfig:
 @dataclass(frozen=True)
 class _OllamaSettings:
     enabled: bool = setting(True, "false: never talk to Ollama")
-    url: str = setting(
-        "http://127.0.0.1:11434",
-        "where Ollama answers",
-        must=(_ADDRESS, lambda url, _: are_addresses(url, 1, 1)),
-    )
+    url: str = setting("http://127.0.0.1:11434", "where Ollama answers", must=_ONE_ADDRESS)
     urls: list[str] = setting(list, "embedding servers, in parallel; empty: url", must=_ADDRESSES)
-    generation_url: str = setting(
-        "",
-        "the server of the chat model; empty means url",
-        must=(_ADDRESS, lambda url, _: are_addresses(url, 0, 1)),
-    )
+    generation_url: str = setting("", "the server of the chat model; empty: url", must=_NO_OR_ONE)
     embedding_model: str = setting("bge-m3", "gives the vectors; empty means search by words")
     chat_model: str = setting(
         AUTO,
@@ -325,14 +311,7 @@ class _OllamaSettings:
     batch_tokens: int = setting(4096, "how much one embedding request holds, in tokens", 1, None)
     max_in_flight: int = setting(2, "how many requests each embedding server has at once", 1, 64)
     retries: int = setting(2, "how often a failed request is sent again", 0, 20)
-    keep_alive: str = setting(
-        "10m",
-        "how long a model stays loaded; -1m means for ever",
-        must=(
-            "a duration with its unit, such as 10m, 1h30m or -1m",
-            _like(r"0|-?([0-9]+(\.[0-9]+)?(h|ms|m|s))+"),
-        ),
-    )
+    keep_alive: str = setting("10m", "how long a model stays loaded; -1m: for ever", must=_DURATION)
     connect_timeout: float = setting(3.0, "longest wait for a connection, in seconds", *_SECONDS)
     read_timeout: float = setting(120.0, "longest silence of a server, in seconds", *_SECONDS)
     request_timeout: float = setting(600.0, "longest request or answer, in seconds", *_SECONDS)
@@ -377,33 +356,16 @@ class StoreConfig:
     The layout (from `shard_number` on) counts when the collection is made.
     """
 
-    url: str = setting(
-        "",
-        "a Qdrant server, as http://127.0.0.1:6333, or a list of those of a cluster; empty: none",
-        must=_ADDRESSES,
-    )
+    url: str = setting("", "a Qdrant server, or those of a cluster; empty: none", must=_ADDRESSES)
     api_key_env: str = setting(
-        "QDRANT_API_KEY",
-        "the environment variable that holds the server's API key",
-        must=("the name of an environment variable, not the key itself", _like(r"[A-Za-z0-9_]*")),
+        "QDRANT_API_KEY", "the variable that holds its API key", must=_KEY_NAME
     )
     key_hosts: list[str] = setting(list, _KEY_HOSTS)
-    collection: str = setting(
-        "obsidian_knowledge",
-        "the collection, which is this index's alone",
-        must=("letters, digits, _ and -", _like(r"[A-Za-z0-9_-]{1,200}")),
-    )
+    collection: str = setting("obsidian_knowledge", "this index's alone", must=_COLLECTION)
     timeout: float = setting(30.0, "longest wait for an answer, in seconds", *_SECONDS)
     shard_number: int = setting(0, "parts of the collection; 0 means the server decides", 0, 10_000)
     replication_factor: int = setting(1, "copies of each part, on as many machines", 1, 100)
-    write_consistency_factor: int = setting(
-        1,
-        "copies that must have a write before it counts",
-        must=(
-            "within 1 and store.replication_factor",
-            lambda copies, own: 0 < copies <= own.replication_factor,
-        ),
-    )
+    write_consistency_factor: int = setting(1, "copies that must have a write", must=_COPIES)
     on_disk: bool = setting(False, "keep vectors on disk instead of in memory")
     quantization: str = setting("none", "small copies kept in memory", choices=("scalar", "binary"))
     hnsw_m: int = setting(16, "links of a vector in the search graph; 0 means exact search", 0, 128)
@@ -419,16 +381,10 @@ class RoutesConfig:
     """`[routes]`: which way a query goes; docs/routes.md shows it by example."""
 
     classifier: str = setting("", "keyword, embedding, or a plug-in's name; empty: no routes")
-    default: str = setting(
-        "",
-        "the route of a query that no rule matches; empty: none",
-        must=("one of the routes", lambda route, own: not route or route in own.rules),
-    )
+    default: str = setting("", "the route of other queries; empty: none", must=_A_ROUTE)
     min_similarity: float = setting(0.0, "least cosine with an example; for embedding only", -1, 1)
     rules: dict[str, Any] = setting(
-        dict,
-        "by name of the route: keywords or examples; and vaults, mode, transforms",
-        must=_ROUTES,
+        dict, "by route: keywords or examples, vaults, mode, transforms", must=_ROUTES
     )
 
 
@@ -438,18 +394,14 @@ class PlannerConfig:
 
     plan: str = setting("auto", "auto: where words look like filters", choices=("always", "never"))
     extractor: str = setting(
-        "auto", "who plans; auto: a model only when a plan is asked for", choices=("rules", "model")
+        "auto", "who plans; auto: a model if asked", choices=("rules", "model")
     )
     router: str = setting(
-        "rules",
-        "who chooses the route: rules, model, or a plug-in's name",
-        must=("rules, model, or a plug-in's name", _like(r".*\S.*")),
+        "rules", "who chooses the route: rules, model, or a plug-in", must=_ROUTER
     )
     mode: str = setting("default", "how far to trust a model", choices=PLANNER_MODES)
     confidence_threshold: float = setting(
-        -1.0,
-        "how sure a model's plan must be to count; -1: as the mode says (.7, .9, .5)",
-        must=("within 0 and 1, or -1", lambda value, _: 0 <= value <= 1 or value == -1),
+        -1.0, "of a model's plan; -1: by mode (.7, .9, .5)", must=_SHARE
     )
     max_tool_iterations: int = setting(-1, "how often a model may use a tool; -1: by mode", -1, 20)
     max_candidates: int = setting(8, "how many matches a tool gives, and names a prompt", 1, 1000)
@@ -457,27 +409,15 @@ class PlannerConfig:
     hyde_model: str = setting("", "the model that writes the hypothetical note; empty as above")
     router_model: str = setting("", "the model that chooses the route; empty as above")
     tag_cap: int = setting(8, "when a query is taken for more tags than this, ...", 1, 1000)
-    tag_keep: int = setting(
-        5,
-        "... only so many of them are kept",
-        must=("within 1 and planner.tag_cap", lambda v, own: 0 < v <= max(own.tag_cap, 5)),
-    )
+    tag_keep: int = setting(5, "... only so many of them are kept", must=_KEPT_TAGS)
     time_window: str = setting("ALL_TIME", "the time of queries that name none", choices=WINDOWS)
     aliases: dict[str, Any] = setting(
-        dict,
-        'other names of tags and vaults, e.g. { k8s = "kubernetes" }',
-        must=("a table of names", lambda table, _: are_texts([*table, *table.values()])),
+        dict, 'of tags and vaults: { k8s = "kubernetes" }', must=_NAMES
     )
     neighbours: dict[str, Any] = setting(
-        dict,
-        'tags that go together, e.g. { kubernetes = ["containers", "helm"] }',
-        must=("a table of lists of tags", _are_lists),
+        dict, 'tags that go together: { k8s = ["helm"] }', must=_LISTS
     )
-    fields: dict[str, Any] = setting(
-        dict,
-        'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }',
-        must=("a table of lists of words", _are_lists),
-    )
+    fields: dict[str, Any] = setting(dict, 'words for a property: { due = ["締切"] }', must=_LISTS)
     audit: bool = setting(True, "keep what was understood, beside the index, for an audit")
     raw_replies: bool = setting(False, "keep the replies of models word for word in it")
     audit_days: int = setting(90, "how many days of it are kept; 0: all", 0, None)
@@ -553,7 +493,7 @@ class RAGConfig(ModelsConfig):
 
     data_dir: Path = setting(lambda: platform_folder("user_data_dir"), "where the index is kept")
     vaults_dir: Path | None = setting(
-        None, "each folder in it is a vault (default: vaults, beside the project file)"
+        None, "each folder in it is a vault (default: vaults, beside)"
     )
     target_vaults: list[str] = setting(list, "index only these folders of vaults_dir; empty: all")
     warm: bool = setting(True, "keep a warm process, so that the next command need not start cold")

@@ -31,7 +31,8 @@ def client_config(client: str, config: RAGConfig) -> ClientConfig:
     """Return the configuration of a client, one of `CLIENTS`."""
     start, (key, place) = program_start(config), CLIENTS[client]
     named = ["--config", str(start.config_file)] if start.config_file else []
-    command, *arguments = [*start.program, "mcp", *named]
+    program = [*start.program, "mcp", *named]
+    command, arguments = program[0], program[1:]
     server = {"command": command, "args": arguments, "env": start.environment}
     if client == "claude-code":
         given = [part for pair in start.environment.items() for part in ("-e", "=".join(pair))]

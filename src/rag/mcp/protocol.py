@@ -242,10 +242,11 @@ def _read_envelope(message: object, meta: Message) -> tuple[str, bool]:
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         raise ProtocolError(INVALID_REQUEST, "not a JSON-RPC 2.0 message")
     method = message.get("method")
-    is_answer = method is None and ("result" in message or "error" in message)
-    if not (is_answer or isinstance(method, str)):
+    if method is None and ("result" in message or "error" in message):
+        return "", False
+    if not isinstance(method, str):
         raise ProtocolError(INVALID_REQUEST, "the message has no method")
-    if is_answer or "id" not in message:
+    if "id" not in message:
         return "", False
     if not is_id(message["id"]):
         raise ProtocolError(INVALID_REQUEST, "an id is a string or an integer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,7 +135,7 @@ def _print(report: EvaluationReport) -> None:
             print_line(_verdict(one.compared))
 
 
-def _table(rows: list[tuple[str, ...]], names: list[str]) -> Table:
+def _table(rows: Sequence[tuple[str, ...]], names: list[str]) -> Table:
     """Return a table of names and figures, with its heads as the first row."""
     from rich.table import Table
 
