@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -90,24 +88,6 @@ def test_an_index_that_is_made_later_is_found(
         found(library, "wombat")
     refresh(work=write_notes("work", {"Old.md": "# Wombat\n\nA wombat digs.\n"}))
     assert found(library, "wombat") == 1
-    library.close()
-
-
-def test_who_comes_when_all_are_lent_waits(config: RAGConfig, folder: Path):
-    library, waited = Library(lambda: config), threading.Event()
-
-    def ask() -> None:
-        found(library, "wombat")
-        waited.set()
-
-    with ExitStack() as lent:
-        for _ in range(4):
-            lent.enter_context(library.reader(is_fresh=False))
-        thread = threading.Thread(target=ask)
-        thread.start()
-        assert not waited.wait(0.2)
-    assert waited.wait(30)
-    thread.join()
     library.close()
 
 

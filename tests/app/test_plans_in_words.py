@@ -6,28 +6,12 @@ from datetime import date
 
 import pytest
 
-from rag.app.results import interpretation_line, time_range_text
+from rag.app.results import interpretation_line
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction, TimeWindow
 from rag.search.planned_query import Intent
 from rag.search.results import QueryFilters
 
 TODAY = date(2026, 11, 20)
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "text"),
-    [
-        ("2026-10-28", "2026-11-03", "2026-10-28 – 2026-11-03"),
-        ("2026-11-20", "2026-11-20", "2026-11-20"),
-        ("2026-01-01", "2026-12-31", "2026"),
-        ("2024-01-01", "2025-12-31", "2024–2025"),
-        ("2024-05-01", None, "since 2024-05-01"),
-        (None, "2024-05-01", "until 2024-05-01"),
-        (None, None, ""),
-    ],
-)
-def test_days_are_named_by_their_dates(first, last, text):
-    assert time_range_text(TimeWindow(first=first, last=last)) == text
 
 
 OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))

@@ -10,7 +10,6 @@ import pytest
 
 from index_fixtures import NOTES
 from ollama_server import OllamaServer
-from rag.app import refresh as refreshing
 from rag.app.refresh import MOST, Refreshed, refresh
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.search import search
@@ -95,17 +94,6 @@ def test_a_failure_is_told_and_the_index_searched_as_it_was(config, notes):
     changed, [notice] = refresh(config)
     assert changed == 1
     assert notice.startswith("the index could not be brought up to date: ")
-    assert found(config, "backups", refresh=True) == ["Backups.md"]
-
-
-def test_ctrl_c_ends_it_and_not_the_search(config, notes, monkeypatch):
-    (notes / "Zebra.md").write_text("# Zebra\n\nbackups\n")
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(refreshing, "_index", interrupted)
-    assert refresh(config) == Refreshed(1, ("interrupted: the index is searched as it was",))
     assert found(config, "backups", refresh=True) == ["Backups.md"]
 
 

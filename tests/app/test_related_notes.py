@@ -111,34 +111,11 @@ def test_passages_come_with_their_lines_and_reasons(by_words) -> None:
     assert "障害" in " ".join(related(by_words, "障害対応").results[0].reasons.words)
 
 
-@pytest.fixture(scope="session")
-def of_one_subject(build_index: Callable[..., RAGConfig]) -> RAGConfig:
-    """Thirty notes that all speak of maintenance; two also of heat pumps."""
-    notes = {f"{n}.md": f"# Job {n}\n\nMaintenance of machine k{n}x.\n" for n in range(30)}
-    pump = "# {}\n\nThe maintenance of a heat pump: its pumps are oiled. ヒートポンプの整備手順。\n"
-    notes |= {"Pump.md": pump.format("Pump"), "House.md": pump.format("House")}
-    notes["Other.md"] = "# シャンプー\n\nシャンプーとトランプの整備手順。\n"
-    return build_index({"work": notes})
-
-
-def test_a_reason_is_named_in_one_form_and_held_by_few_notes(of_one_subject) -> None:
-    words = related(of_one_subject, "Pump").results[0].reasons.words
-    assert "heat" in words and "maintenance" not in words
-    assert len({"pump", "pumps"} & {*words}) == 1
-
-
 def test_numbers_hashes_and_letters_are_no_reasons(build_index) -> None:
     text = "# {}\n\nSee e f786db9fac45774f and 1968 at 100x145 of the walrus.\n"
     notes = {"One.md": text.format("One"), "Two.md": text.format("Two"), "Else.md": "# Else\n"}
     [found] = related(build_index({"v": notes}), "One").results
     assert sorted(found.reasons.words) == ["see", "walrus"]
-
-
-def test_a_piece_of_a_longer_word_in_katakana_is_no_reason(of_one_subject) -> None:
-    found = related(of_one_subject, "Pump", top_k=50).results
-    words = {one.path: one.reasons.words for one in found}
-    assert "ヒートポンプ" in " ".join(words["House.md"])
-    assert words["Other.md"] == ["整備手順"]
 
 
 def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:

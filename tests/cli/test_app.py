@@ -72,24 +72,6 @@ def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
     assert told in ran.err
 
 
-@rows(
-    "options, code, told",
-    [
-        (["--modes", "dense"], 3, ""),
-        (["--modes", "lexical,hybrid"], 3, ""),
-        (["--modes", "x"], 2, ""),
-        (["--modes", "lexical,"], 2, ""),
-        (["--save", "none/run.json"], 2, "cannot write none/run.json"),
-    ],
-)
-def test_eval_is_refused_before_anything_is_asked(rag, library, tmp_path, options, code, told):
-    file = tmp_path / "questions.jsonl"
-    file.write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')
-    ran = rag("eval", file, *options)
-    assert (ran.code, ran.out) == (code, "")
-    assert told in ran.err
-
-
 @pytest.mark.parametrize("flag", ["--json", "--format json", "--format=json", "--format=jsonl"])
 def test_with_json_they_are_one_object_on_stdout(rag, flag):
     ran = rag("search", "x", "--bogus", *flag.split())

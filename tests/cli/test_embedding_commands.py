@@ -103,14 +103,3 @@ class TestSearch:
         assert not [path for path in Path.home().rglob("*") if path.is_file()]  # no snapshot
         error = rag("search", "rolling", "--mode", mode, "--json").json["error"]
         assert error["kind"] == "model"
-
-
-def test_eval_tells_a_fallback_once(rag, embedded, server, tmp_path):
-    file = tmp_path / "questions.jsonl"
-    line = '{"query": "%s", "relevant": ["Backups.md"]}\n'
-    file.write_text(line % "backups" + line % "restore")
-    server.fail("/api/embed", "status", times=None)
-    ran = rag("eval", file)
-    assert (ran.code, ran.err.count("search is by words")) == (0, 1)
-    assert "mode lexical" in ran.out
-    assert rag("eval", file, "--modes", "hybrid").code == 4

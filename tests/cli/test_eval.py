@@ -93,31 +93,3 @@ class TestCompare:
             "only 5 questions to compare: trust the interval little",
         ]
         assert "5 questions in both" in ran.out
-
-
-class TestMistakes:
-    def test_a_bad_line_is_named_with_file_line_and_cause(self, rag, library, questions):
-        file = questions(QUESTIONS[0], {"query": "x"})
-        ran = rag("eval", file)
-        assert (ran.code, ran.out) == (2, "")
-        assert ran.err == (
-            f"rag: {file}, line 2: relevant: Field required\n"
-            'One object a line: {"query": "rolling back", "relevant": ["folder/note.md"]}\n'
-        )
-
-    @pytest.mark.parametrize(
-        ("query", "message", "hint"),
-        [
-            ("x" * 4001, "the query has 4,001 characters, more than 4,000", "fewer words"),
-            ("backups vault:wrok", "no vault named 'wrok'", "work"),
-        ],
-    )
-    def test_a_question_that_is_refused_is_named(
-        self, rag, library, questions, query, message, hint
-    ):
-        file = questions(QUESTIONS[0], {"id": "odd", "query": query, "relevant": ["Backups.md"]})
-        ran = rag("eval", file)
-        assert (ran.code, ran.out) == (2, "")
-        said, advice = ran.err.splitlines()
-        assert said.startswith(f"rag: question odd: {message}")
-        assert hint in advice

@@ -162,20 +162,6 @@ def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str],
         assert loaded == set()
 
 
-@pytest.mark.parametrize(
-    ("line", "completed"), [("rag se", "search"), ("rag search --exp", "--explain")]
-)
-def test_completion_loads_one_command_at_most(line: str, completed: str) -> None:
-    words = line.split()
-    typed = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    done = run(PROGRAM, _RAG_COMPLETE="complete_bash", **typed)
-    assert completed in done.stdout.split()
-    loaded = done.stderr.split()
-    commands = {f"rag.cli.commands.{place.partition('.')[0]}" for place, _ in COMMANDS.values()}
-    assert len(commands & {*loaded}) == len(words) - 2
-    assert not parts_of(loaded) & {*_BIG, *_THEIRS, "pipelines", "stores"}
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_told_of_a_command_is_what_it_says(name: str) -> None:
     said = (load_command(name).help or "").split("\n\n")[0]

@@ -6,9 +6,6 @@ import os
 
 import pytest
 
-from rag.pipelines import QueryFilters, create_search_pipeline, search
-from rag.stores import get_document_store
-
 NOTES = {
     "Alpha.md": "---\ncreated: 2025-01-01\nmodified: 2025-09-01\ntags: [仕事]\nstatus: done\n---\n"
     "# Alpha\n\nThe quokka budget.\n",
@@ -69,66 +66,6 @@ class TestFiltersAlone:
     )
     def test_what_cannot_be_meant_gives_2(self, rag, titles, options):
         assert rag("search", *options).code == 2
-
-    def test_an_unknown_property_is_named_with_the_near_ones(self, rag, titles):
-        ran = rag("search", "--where", "stauts=done")
-        assert (ran.code, ran.out) == (1, "")
-        assert "no note has the property 'stauts'; near: status" in ran.err
-
-
-SHELF = {
-    "Leverage.md": "---\nauthor: Donella Meadows\nprice: 249.50 €\ndue: 2026-11-30\n---\nText.\n",
-    "Trade.md": "---\nauthor: [José Ruiz, Mika Sato]\nprice: '1,200'\ndue: 2026-12-01\n---\n"
-    "Text.\n",
-    "茶.md": "---\nauthor: 田中一郎\nprice: 20\ndue: 2027-01-15T09:00:00\n---\n本文。\n",
-}
-
-
-@pytest.fixture(scope="module")
-def shelved(build_index):
-    config = build_index({"shelf": SHELF})
-
-    def found(query: str, **values: str) -> list[str]:
-        with get_document_store(config) as store:
-            filters = QueryFilters(values=values or None)
-            results = search(create_search_pipeline(store), query, filters).results
-        return sorted(result.title for result in results)
-
-    return found
-
-
-class TestPropertyValues:
-    """A value is asked for by words of it, and numbers and dates are compared."""
-
-    LEVERAGE, TRADE, TEA = "Leverage", "Trade", "茶"
-
-    @pytest.mark.parametrize(
-        ("condition", "found"),
-        [
-            ("author:Meadows", [LEVERAGE]),
-            ("author:meadow", []),
-            ("author:jose", [TRADE]),
-            ('author:"Mika Sato"', [TRADE]),
-            ('author:"Sato Mika"', []),
-            ("author:田中", [TEA]),
-            ("-author:Meadows", [TRADE, TEA]),
-            ("price:>200", [LEVERAGE, TRADE]),
-            ("price:>=1200", [TRADE]),
-            ("price:＜249.5", [TEA]),
-            ("price:<=249.5 price:>20", [LEVERAGE]),
-            ('price:">20 <=249.5"', [LEVERAGE]),
-            ("price:20", [TEA]),
-            ("price:249", []),
-            ("due:<2026-12-01", [LEVERAGE]),
-            ("due:<=2026-12", [LEVERAGE, TRADE]),
-            ("due:>2026-12", [TEA]),
-            ("due:>=2026", [LEVERAGE, TRADE, TEA]),
-            ("due:>200", []),
-            ("author:Sato OR price:<100", [TRADE, TEA]),
-        ],
-    )
-    def test_in_a_query(self, shelved, condition, found):
-        assert shelved(condition) == found
 
 
 class TestOrder:

@@ -85,9 +85,3 @@ class TestLinks:
         assert lines == ["no problems", "work/b.md:3: [[gone]] leads nowhere"]
         [link] = rag("status", "--links", "--json").json["links"]
         assert (link["from"]["path"], link["target"], link["state"]) == ("b.md", "gone", "broken")
-
-    def test_an_ambiguous_link_names_all_that_it_may_be(self, rag, write_notes):
-        found = write_notes("v", {"a.md": "[[Log]]\n", "x/Log.md": "1\n", "y/Log.md": "2\n"})
-        assert rag("index", "-q", found).code == 0
-        out = rag("status", "--links").out
-        assert out == "v/a.md:1: [[Log]] may be any of v/x/Log.md, v/y/Log.md\n"

@@ -60,14 +60,6 @@ class TestFormats:
         ran = rag("search", QUERY, *options)
         assert (ran.code, "error" in ran.out or ran.out == "") == (2, True)
 
-    @pytest.mark.parametrize(
-        ("name", "empty"), [("lines", ""), ("jsonl", ""), ("md", ""), ("paths", "")]
-    )
-    def test_nothing_found_is_said_on_stderr(self, rag, library, name, empty):
-        ran = rag("search", "xylophone", "--format", name)
-        assert (ran.code, ran.out) == (1, empty)
-        assert "nothing found" in ran.err
-
 
 class TestStrangeNotes:
     TEXT = 'Quokka says \x1b[31m"red"\x1b[0m, a; b\u202e <b> & \x9b end.\n'

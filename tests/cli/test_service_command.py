@@ -215,14 +215,6 @@ class TestLaunchd:
         assert not mac.active
         assert not agent.exists()
 
-    def test_a_program_that_goes_on_is_kept_alive(self, mac, rag, agent):
-        assert rag("service", "install", "--watch").out.startswith("installed launchd: always\n")
-        plist = plistlib.loads(agent.read_bytes())
-        assert plist["KeepAlive"] == {"SuccessfulExit": False}
-        assert "StartInterval" not in plist
-        assert plist["ProgramArguments"][-2:] == ["watch", "-q"]
-        assert "launchd, always" in rag("service", "status").out
-
     def test_its_state_is_told(self, mac, rag):
         rag("service", "install")
         assert "last      no run yet\n" in rag("service", "status").out
@@ -297,18 +289,6 @@ class TestTheJob:
         ran = rag("service", "install")
         assert "the job is not given QDRANT_API_KEY, a secret." in ran.err
         assert b"secret" not in cron.crontab
-
-    def test_a_program_or_a_folder_that_is_gone_is_wrong(self, cron, rag, monkeypatch, tmp_path):
-        project = tmp_path / "project"
-        project.mkdir()
-        (project / "rag.toml").write_text("")
-        monkeypatch.chdir(project)
-        rag("service", "install")
-        monkeypatch.chdir(project.rename(tmp_path / "moved"))
-        ran = rag("service", "status")
-        assert ran.code == 1
-        text = "is not there any more. `rag service install` installs it anew."
-        assert f"{project} {text}" in ran.out
 
     @pytest.mark.parametrize("text", [None, "{", '{"every": 1}'])
     def test_one_of_which_nothing_is_known_is_said_and_removed(self, cron, rag, text):

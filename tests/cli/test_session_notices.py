@@ -10,8 +10,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from ollama_server import refused
-
 AWAY = "Ollama does not answer"
 BY_NOBODY = "No model wrote this"
 QUESTION = "How long do we keep backups?"
@@ -60,10 +58,3 @@ def test_that_no_model_wrote_an_answer_is_said_in_full_once(said):
         assert BY_NOBODY not in again
         assert "Quoted from your notes (confidence" in again
         assert BY_NOBODY not in said(terminal, "ask", "証明書はいつ更新する？")
-
-
-def test_that_a_server_is_away_is_said_once(said):
-    with refused() as url, opened_terminal() as terminal:
-        settings = {"RAG_OLLAMA__ENABLED": "true", "RAG_OLLAMA__URL": url}
-        assert AWAY in said(terminal, "ask", QUESTION, **settings)
-        assert AWAY not in said(terminal, "ask", QUESTION, **settings)

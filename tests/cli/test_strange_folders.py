@@ -172,16 +172,6 @@ class TestKeys:
         assert servers[1].requests == []
 
 
-class TestUnknownVariables:
-    def test_one_is_said_once_and_leaves_the_output_alone(
-        self, rag: Rag, library: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("RAG_SERCH__TOP_K", "s3cret")
-        ran = rag("search", "restore", "--json")
-        said = "RAG_SERCH__TOP_K in the environment sets nothing; did you mean RAG_SEARCH__TOP_K?\n"
-        assert ran.err == said and ran.json["total"] == 1
-
-
 @pytest.mark.parametrize(("kind", "make"), [("a pipe", os.mkfifo), ("a folder", os.mkdir)])
 def test_what_is_no_file_of_settings_is_refused_by_name(rag, tmp_path, monkeypatch, kind, make):
     monkeypatch.chdir(tmp_path)

@@ -50,20 +50,6 @@ def test_ask_searches_with_variants(rag, server):
     assert found["sources"][0]["title"] == "Rolling back"
 
 
-class TestExplainedAnswers:
-    def test_show_the_variants_and_who_found_what(self, rag, server):
-        arguments = ("ask", QUERY, "--transform", "multi-query", "--explain")
-        server.say({"queries": [VARIANT]}, "NOT_FOUND")
-        err = rag(*arguments).err
-        assert f"\nmulti-query (0.50): {VARIANT}\nshown to llama3.2" in err
-        assert "(work/runbooks/Rollback.md), found by multi-query\n" in err
-        server.say({"queries": [VARIANT]}, "NOT_FOUND")
-        window = rag(*arguments, "--json").json["context"]["window"]
-        notes = {item["label"]: item.get("found_by") for item in window}
-        assert notes["Rolling back (work/runbooks/Rollback.md)"] == ["multi-query"]
-        assert notes["the rules"] is None
-
-
 class TestTransform:
     def test_it_shows_what_was_understood(self, rag, library):
         ran = rag("transform", 'tag:ops "two minutes" rolback -draft')

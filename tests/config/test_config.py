@@ -160,12 +160,6 @@ def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(project: P
             load_config(env={variable: "gemini"}, cwd=project.parent)
 
 
-def test_a_whole_number_will_do_for_a_decimal_one(project: Path) -> None:
-    file = write(project / "rag.toml", "[index]\nmax_note_mb = 2")
-    found = load_config(file, {}, project).index.max_note_mb
-    assert (found, type(found)) == (2.0, float)
-
-
 # -- the environment -------------------------------------------------------------------
 
 
@@ -208,13 +202,6 @@ def test_text_that_is_no_such_value_is_refused(
     with pytest.raises(ConfigError) as caught:
         load_config(env={name: value}, cwd=project)
     assert caught.value.message == f"{setting} must be {says} (from {name})"
-
-
-def test_empty_variables_and_those_of_other_programs_set_nothing(project: Path) -> None:
-    env = {"RAG_X": "1", "RAG_TIME__SIGNATURE": "4/4", "RAG_DATA_DIR": "", "RAG_SEARCH__TOP_K": ""}
-    config = load_config(env=env, cwd=project)
-    assert config == load_config(env={}, cwd=project)
-    assert {*config.origins.values()} == {"default"}
 
 
 def test_a_variable_that_sets_nothing_is_told_with_the_nearest_name(project: Path) -> None:
@@ -326,13 +313,3 @@ def test_ollama_takes_the_names_of_the_embedding_and_the_generation_server() -> 
     for wrong in ({"urls": ["http://a"]}, {"no_such": 1}):
         with pytest.raises(TypeError, match=next(iter(wrong))):
             OllamaConfig(remote_url="http://far:1", **wrong)
-
-
-def test_the_store_may_have_several_addresses(project: Path) -> None:
-    both = ["http://one:1", "https://two:2/behind"]
-    file = write(project / "rag.toml", f"[store]\nurl = {both}")
-    assert load_config(file, {}, project).store.addresses == both
-    given = load_config(env={"RAG_STORE__URL": ", ".join(both)}, cwd=project)
-    assert given.store.addresses == both
-    assert values(given)["store.url"] == "http://one:1, https://two:2/behind"
-    assert load_config(env={}, cwd=project.parent).store.addresses == []

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,7 @@ import pytest
 
 from daemon_fixture import RAG, REPO, state_of, wait_until
 from rag.cli.app import run as run_app
-from rag.daemon import client, control
-from rag.daemon import endpoint as place
+from rag.daemon import control
 
 
 @pytest.fixture
@@ -74,12 +71,6 @@ class TestStart:
         assert (code, there["warm"]["process"], there["warm"]["answers"]) == (0, process, True)
         code, there = serve("--status")
         assert (code, there["warm"]["commands"], there["warm"]["running"]) == (0, 0, 0)
-
-    def test_not_without_fork(self, daemon, monkeypatch):
-        monkeypatch.setenv("RAG_WARM", "1")
-        monkeypatch.delattr(os, "fork")
-        assert client.hand_over(["search", "x"]) is None
-        assert not place.can_be_warm()
 
 
 class TestEnd:
@@ -159,17 +150,6 @@ class TestEnd:
         assert daemon.run("warm", "--status", env=other).returncode == 1
         assert daemon.run("warm", "--stop", env=other).stdout == b""
         assert daemon.ask()[0] == process.pid
-
-    def test_on_demand_under_other_limits(self, daemon):
-        """The process is another, and `--stop` ends them all."""
-        process = daemon.launch()
-        nice = subprocess.run(
-            ["nice", "-n", "3", *RAG, "warm", "--stop"],
-            env=daemon.environment(),
-            capture_output=True,
-        )
-        assert nice.stdout == f"stopped: process {process.pid}\n".encode()
-        assert process.wait(20) == 0
 
 
 class TestDeadOrWedged:

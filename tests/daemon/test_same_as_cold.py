@@ -6,14 +6,12 @@ each command of the whole suite with a cold program.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from daemon_fixture import RAG, normal
+from daemon_fixture import normal
 from rag.cli.app import run as run_app
 
 READERS = [
@@ -98,44 +96,3 @@ def test_what_writes(warm, tmp_path, shelf):
             shown.append(normal(text.replace(str(home), "HOME")))
     half = len(shown) // 2
     assert shown[half:] == shown[:half]
-
-
-def in_completion(folder: Path) -> dict[str, object]:
-    typed = {"COMP_WORDS": "rag se", "COMP_CWORD": "1", "_RAG_COMPLETE": "complete_bash"}
-    return {"command": RAG, "env": typed}
-
-
-def with_a_large_environment(folder: Path) -> dict[str, object]:
-    large = {f"V{n}": "y" * 100_000 for n in range(18)}
-    return {"command": [*RAG, "search", "backups", "--paths"], "env": large}
-
-
-def with_names_that_are_no_text(folder: Path) -> dict[str, object]:
-    odd = folder / os.fsdecode(b"\xff\xfe")
-    odd.mkdir(exist_ok=True)
-    return {"command": [*RAG, "get", b"no \xff"], "cwd": odd}
-
-
-def in_a_folder_that_is_gone(folder: Path) -> dict[str, object]:
-    script = 'mkdir gone && cd gone && rmdir ../gone && "$@"'
-    return {"command": ["sh", "-c", script, "sh", *RAG, "get", "backups", "--paths"]}
-
-
-@pytest.mark.parametrize(
-    ("case", "code", "warmly"),
-    [
-        (in_completion, 0, 1),
-        (with_a_large_environment, 0, 1),
-        (with_names_that_are_no_text, 2, 1),
-        (in_a_folder_that_is_gone, 2, 0),
-    ],
-)
-def test_odd_surroundings(warm, library, tmp_path, case, code, warmly):
-    shown, before = [], warm.commands()
-    for runtime in (str(warm.folder), "/nonexistent"):
-        given = {"cwd": tmp_path, **case(tmp_path)}
-        env = warm.environment(**{**given.pop("env", {}), "XDG_RUNTIME_DIR": runtime})
-        done = subprocess.run(given.pop("command"), env=env, capture_output=True, **given)
-        shown.append((done.returncode, done.stdout, done.stderr))
-    assert shown[0] == shown[1]
-    assert (shown[0][0], warm.commands() - before) == (code, warmly)

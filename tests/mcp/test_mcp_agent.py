@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,20 +30,6 @@ QUESTIONS = {
     "証明書は全部で何枚ある？": "51枚",
     "What are the core hours in Dublin?": "10:00–15:00",
 }
-
-
-HELP_QUESTIONS = {
-    "How long is version history kept on the Plus plan?": "12 months",
-    "What is the largest file that the Standard plan syncs?": "5 MB",
-    "Which encryption algorithm does Obsidian Sync use?": "AES-256",
-    "How many days after a purchase can I get a refund?": "within 7 days",
-    "How often does file recovery save a snapshot?": "minimum of 5 minutes",
-    "How do I add comments to a note?": "wrapping text with `%%`",
-    "In which folder are the settings of a vault?": ".obsidian",
-    "What does an insider pay for a Catalyst license?": "**$25**",
-    "How do I embed a web page in a note?": "iframe",
-    "Which keys open the command palette?": "Ctrl+P",
-}
 Agent = Callable[..., str]
 
 
@@ -68,13 +53,6 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
         yield call
 
 
-@pytest.fixture(scope="module")
-def help_agent(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    vaults = {"help": shared_data / "vaults" / "obsidian-help-en"}
-    with agent_of(tmp_path_factory.mktemp("help") / "data", vaults) as call:
-        yield call
-
-
 @pytest.mark.parametrize(("question", "fact"), QUESTIONS.items())
 def test_a_question_is_answered_in_few_calls(agent: Agent, question: str, fact: str):
     """It reads no more than the text of results: where a result is, and the lines around it."""
@@ -88,27 +66,4 @@ def test_a_question_is_answered_in_few_calls(agent: Agent, question: str, fact: 
     assert fact in "\n".join([found, *read])
 
 
-@pytest.mark.parametrize(("question", "fact"), HELP_QUESTIONS.items())
-def test_a_question_about_real_notes_is_answered_in_few_calls(
-    help_agent: Agent, question: str, fact: str
-):
-    """It reads the sections of the first results by their addresses and headings, and what is
-    related to the first."""
-    found = help_agent("search", query=question)
-    hits = _HIT.findall(found)[:2]
-    assert len(hits) == 2
-    read = [help_agent("get", note=note, **_part(line, heading)) for note, line, heading in hits]
-    read.append(help_agent("related", note=hits[0][0]))
-    assert 1 + len(read) <= _MOST_CALLS
-    assert fact in "\n".join(read)
-
-
 # Place, line and headings of a result.
-_HIT = re.compile(r"^   (\S.*\.md):(\d+)\n(?:   ([^\n#…·]+)\n(?=   ))?", re.MULTILINE)
-
-
-def _part(line: str, heading: str) -> dict[str, Any]:
-    """Return what to read of a result: its section, or the lines around it where it has none."""
-    if heading:
-        return {"heading": heading.split(" › ")[-1]}
-    return {"from_line": max(1, int(line) - _AROUND), "max_lines": 2 * _AROUND}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_client import Server, environment_of, legacy, modern
+from mcp_client import legacy, modern
 from property_examples import examples
 from rag.mcp.protocol import MODERN, Dispatcher
 from rag.mcp.requests import tool_definitions
@@ -119,23 +118,3 @@ def check(answer: Any) -> None:
 def test_every_message_has_a_valid_answer_or_none(dispatcher: Dispatcher, message: Any):
     if answer := dispatcher.handle(message):
         check(json.loads(json.dumps(answer)))
-
-
-@pytest.fixture(scope="module")
-def fuzzed(mcp_config: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One server for all messages."""
-    one = Server(environment_of(mcp_config.data_dir, tmp_path_factory.mktemp("home")))
-    yield one
-    code, _, printed = one.end()
-    assert code == 0
-    assert "Traceback" not in printed
-
-
-@settings(max_examples=examples(500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(lines=st.lists(st.one_of(_MESSAGES, st.binary(max_size=40)), max_size=4))
-def test_the_program_answers_in_lines_of_json_and_goes_on(fuzzed: Server, lines: list[Any]):
-    clean = [line.replace(b"\n", b"") if isinstance(line, bytes) else line for line in lines]
-    fuzzed.send(*clean, legacy("ping", "last"))  # type: ignore[arg-type]
-    while (answer := fuzzed.answer()) != {"jsonrpc": "2.0", "id": "last", "result": {}}:
-        if "method" not in answer:
-            check(answer)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import anyio
 import mcp_types as types
@@ -85,29 +83,5 @@ def test_tools_resources_and_prompts_are_listed_and_give_what_they_say(
         message = prompt.messages[0].content
         assert isinstance(message, types.TextContent)
         assert '"Backups"' in message.text
-
-    connected(work)
-
-
-def test_progress_is_told_and_requests_run_at_once(connected: Callable[[Work], None]):
-    async def work(client: Client) -> None:
-        steps: list[float] = []
-
-        async def listen(step: float, total: float | None, message: str | None) -> None:
-            steps.append(step)
-
-        found: list[Any] = []
-
-        async def search() -> None:
-            result = await client.call_tool("search", TOOLS["search"])
-            found.append(re.sub(r"\b[0-9a-f]{8}\b", "code", text(result)))
-
-        async with anyio.create_task_group() as group:
-            for _ in range(10):
-                group.start_soon(search)
-            await client.call_tool("ask", TOOLS["ask"], progress_callback=listen)
-        assert steps == sorted({*steps})
-        assert steps
-        assert found == [found[0]] * 10
 
     connected(work)

@@ -11,7 +11,6 @@ from haystack import Document
 
 from ollama_server import Model, OllamaServer, refused
 from openai_server import EMBEDDINGS, OpenAIServer
-from openai_server import MODELS as LIST
 from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig, SearchConfig
 from rag.index.embedding_space import TEXT_VERSION, Embedded, Space
@@ -142,9 +141,6 @@ class TestModels:
             result = Models(server).run()["chat model"]
             assert result.status == "warn" and "ollama pull" in result.hint
 
-    def test_without_a_chat_model_none_is_looked_for(self, models: Models) -> None:
-        assert "chat model" not in models.run(chat_model="")
-
     def test_those_of_the_wrong_kind_fail(self, models: Models) -> None:
         found = models.run(embedding_model=CHAT, chat_model="all-minilm")
         assert found["embedding model"].status == found["chat model"].status == "fail"
@@ -225,27 +221,3 @@ class TestOpenAI:
         assert results[0].message.startswith(f"at {openai.url}, 2 models, ")
         assert "32 dimensions, reads 2,048 tokens" in results[1].message
         assert len(openai.requests(EMBEDDINGS)) == 1  # it costs little
-
-    def test_models_that_are_not_there_are_failures_that_list_those_that_are(
-        self, openai: OpenAIServer
-    ) -> None:
-        results = examine(self.settings(openai.url, "nope", "nope"))
-        for result, setting in zip(results[1:], ("embedding.model", "chat.model"), strict=True):
-            assert result.status == "fail"
-            assert setting in result.hint and f"{EMBED}, {CHAT}" in result.hint
-
-    @pytest.mark.parametrize(
-        ("fault", "says", "hint"),
-        [
-            ({"status": 401, "error": "no"}, "wants an API key", "embedding.api_key"),
-            ({"status": 503, "error": "Loading model"}, "is busy", "later"),
-            ({"kind": "html"}, "not of OpenAI's API", "embedding.url"),
-        ],
-    )
-    def test_what_is_wrong_is_said_with_what_to_do(
-        self, openai: OpenAIServer, fault: dict[str, Any], says: str, hint: str
-    ) -> None:
-        openai.fail(LIST, times=None, **fault)
-        result, *_ = examine(self.settings(openai.url))
-        assert (result.name, result.status) == ("openai", "warn")
-        assert says in result.message and hint in result.hint
