@@ -134,6 +134,7 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
         if directory.current() is None:
             raise
         answers = False
+    vaults = dict[str, VaultStatus]()
     with open_manifest(config) as manifest:
         counts, roots, embedded = manifest.counts(), manifest.vaults(), read_embedded(manifest)
         if embedded:
@@ -153,12 +154,15 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
             writer=_writer(directory) if store.url else None,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
         )
+        for name, root in roots.items():
+            facts = read_facts(manifest, name)
+            undated = any(manifest.count_undated(name, *span) for span in facts.copied)
+            notices = [f"{path}: {why}" for path, why in facts.notices.items()]
+            notices = [*[_UNDATED] * undated, *notices]
+            vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices)
         return StatusReport(
             index,
-            vaults={
-                name: VaultStatus(root, *counts.get(name, (0, 0)), _notices(manifest, name))
-                for name, root in roots.items()
-            },
+            vaults=vaults,
             not_indexed=sorted(set(configured_vaults(config)) - set(roots)),
             problems=[
                 NoteProblems(row.vault, row.path, row.failed, row.problems)
@@ -181,13 +185,6 @@ def _without_vectors(
     with get_document_store(config) as store:
         lacking = manifest.notes_of(store.without_embedding())
     return [NoteWithoutVectors(*note, chunks) for note, chunks in lacking.items()]
-
-
-def _notices(manifest: Manifest, vault: str) -> list[str]:
-    """Return what there is to know: times of files that are no dates, and what is not followed."""
-    facts = read_facts(manifest, vault)
-    undated = any(manifest.count_undated(vault, *span) for span in facts.copied)
-    return [*[_UNDATED] * undated, *(f"{path}: {why}" for path, why in facts.notices.items())]
 
 
 def _writer(directory: IndexDirectory) -> WriterStatus | None:

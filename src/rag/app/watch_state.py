@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import LockedError, StorageError
@@ -18,6 +17,7 @@ from rag.support.durable_files import lock, replace_durably
 from rag.support.json_reports import to_json
 from rag.support.owned_folders import claim_data_folder
 
+_LOCK, _STATE = "watcher.lock", "watcher.json"
 _LATE = 1800.0  # seconds after which a heartbeat is missing; none comes while a run goes on
 
 
@@ -64,7 +64,7 @@ class WatcherStatus:
 def read_watcher(config: RAGConfig) -> WatcherStatus | None:
     """Return how the watcher of a data folder is; `None` when none was started, or it was ended."""
     try:
-        read = json.loads(_state_file(config).read_text("utf-8"))
+        read = json.loads((config.data_dir / _STATE).read_text("utf-8"))
         run = WatchRun(**read["last_run"]) if read["last_run"] else None
         status = WatcherStatus(**{**read, "last_run": run})
         datetime.fromisoformat(status.heartbeat)
@@ -76,14 +76,14 @@ def read_watcher(config: RAGConfig) -> WatcherStatus | None:
 def write_watcher(config: RAGConfig, status: WatcherStatus) -> None:
     """Write down how the watcher is."""
     text = json.dumps(to_json(status), ensure_ascii=False)
-    replace_durably(_state_file(config), text.encode("utf-8", "replace"))
+    replace_durably(config.data_dir / _STATE, text.encode("utf-8", "replace"))
 
 
 @contextmanager
 def be_only_watcher(config: RAGConfig) -> Iterator[None]:
     """Hold the lock of a data folder's watcher, and leave no word of it at the end."""
     claim_data_folder(config.data_dir)
-    with _lock_file(config).open("a+b") as file:
+    with (config.data_dir / _LOCK).open("a+b") as file:
         try:
             lock(file.fileno(), "the watcher is", 0.2)
         except StorageError:
@@ -99,21 +99,13 @@ def be_only_watcher(config: RAGConfig) -> Iterator[None]:
         try:
             yield
         finally:
-            _state_file(config).unlink(missing_ok=True)
-
-
-def _state_file(config: RAGConfig) -> Path:
-    return config.data_dir / "watcher.json"
-
-
-def _lock_file(config: RAGConfig) -> Path:
-    return config.data_dir / "watcher.lock"
+            (config.data_dir / _STATE).unlink(missing_ok=True)
 
 
 def is_watched(config: RAGConfig) -> bool:
     """Return whether a watcher runs; one that is about to start waits longer than this looks."""
     try:
-        with _lock_file(config).open("rb") as file:
+        with (config.data_dir / _LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

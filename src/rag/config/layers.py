@@ -24,7 +24,6 @@ from rag.config.sections import (
     Setting,
     models_config,
     settings,
-    values,
 )
 from rag.config.servers import KEYS, hosts_in
 from rag.config.trust import Place, answer_for, record, shown, takes_trust, visible
@@ -317,15 +316,17 @@ def variable_of(setting: str) -> str:
 def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that look like settings and set nothing, each with the nearest name, or
     with "" where none is near."""
-    known = [*map(variable_of, values(config)), *_OTHER_VARIABLES]
+    known = settings()
     of_keys = [attrgetter(key.variable)(config) for key in KEYS]
-    strange = (
+    strange = [
         key
         for key, value in sorted(env.items())
         # `RAG_TEST_…` are those of the program's tests.
         if key.startswith("RAG_") and value and not key.startswith("RAG_TEST_")
-    )
-    return {key: _nearest(key, known) for key in strange if key not in {*known, *of_keys}}
+        if key[4:].lower().replace("__", ".") not in known or not key.isupper()
+        if key not in {*_OTHER_VARIABLES, *of_keys}
+    ]
+    return {key: _nearest(key, [*map(variable_of, known), *_OTHER_VARIABLES]) for key in strange}
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -97,7 +97,10 @@ class _Context(Context):
 
 
 class Group(TyperGroup):
-    """Commands that are listed with the whole of their lines; an unknown one is named with ours."""
+    """Commands that are listed with the whole of their lines; an unknown one is named with ours.
+    Where they are lazy, each is imported when it is run."""
+
+    is_lazy = False
 
     def resolve_command(
         self, ctx: Context, args: list[str]
@@ -107,14 +110,15 @@ class Group(TyperGroup):
         :raises UsageError: for a command that is not there, naming the nearest.
         """
         word = args[0]
-        if word not in self.commands and word[0] != "-" and not ctx.resilient_parsing:
+        if word not in self.commands and word[:1] != "-" and not ctx.resilient_parsing:
             path = ctx.command_path
             near = get_close_matches(word, self.commands, 1)
             near = [_ELSEWHERE[word]] if path == "rag" and word in _ELSEWHERE else near
             meant = f"Did you mean `{path} {near[0]}`? " if near else ""
             hint = f"{meant}`{path} --help` lists all."
             raise UsageError(f"there is no command {word!r}", hint=hint)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(word) if command and self.is_lazy else command, rest
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the first paragraph of each command's help."""
@@ -124,7 +128,9 @@ class Group(TyperGroup):
 
 
 class LazyGroup(Group):
-    """The program: its commands are listed by name, and imported when they are run."""
+    """The program: its commands are listed by name."""
+
+    is_lazy = True
 
     def __init__(self, **options: Any) -> None:
         listed = {
@@ -132,13 +138,6 @@ class LazyGroup(Group):
             for name, (_, text) in COMMANDS.items()
         }
         super().__init__(**{**options, "commands": listed})
-
-    def resolve_command(
-        self, ctx: Context, args: list[str]
-    ) -> tuple[str | None, Command | None, list[str]]:
-        """Import the command."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command and load_command(args[0]), rest
 
 
 class _Late:
