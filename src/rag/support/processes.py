@@ -66,7 +66,8 @@ class SideProcess:
 
         context = get_context("fork")
         self._messages, sender = context.Pipe(duplex=False)
-        self._process = context.Process(target=_run, args=(work, sender.send, os.getpid()))
+        arguments = (work, sender.send, os.getpid())
+        self._process = context.Process(target=_run, args=arguments, daemon=True)
         try:
             self._process.start()
         finally:
@@ -181,11 +182,10 @@ class PythonProcess:
 
     def close(self) -> None:
         """End it and release everything."""
-        self.process.kill()
+        self.kill()
         self.answers.close()
         with suppress(BrokenPipeError):
             self._orders.close()
-        self.process.wait()
 
     def __enter__(self) -> PythonProcess:
         return self
