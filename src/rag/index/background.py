@@ -78,7 +78,6 @@ class Background:
 
     @cached_property
     def _by_script(self) -> dict[str, Array]:
-        """The passages in each script."""
         scripts = background_texts().scripts
         return {name: self.passages[[one == name for one in scripts]] for name in {*scripts}}
 

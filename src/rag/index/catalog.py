@@ -101,7 +101,6 @@ class CatalogTables:
         return [*self._db.execute(query, (TAGS,))]
 
     def _counted(self, field: str) -> list[tuple[str, int]]:
-        """Return the values of a field, sorted, with the number of notes of each."""
         query = "SELECT value, count(*) FROM facts WHERE field = ? GROUP BY value"
         return [*self._db.execute(query, (field,))]
 

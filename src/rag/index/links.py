@@ -239,7 +239,6 @@ class LinkTables:
     def _of(
         self, source: NamedNote, links: Mapping[str, int], keys: set[str] | None = None
     ) -> Iterator[Link]:
-        """Yield the links of a note, of certain keys where such are given."""
         for target, line in links.items():
             if (keys is None or link_key(target) in keys) and not leads_to_a_file(target):
                 yield Link(source, target, line, self.resolve(target, source.vault, source.path))

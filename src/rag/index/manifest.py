@@ -143,7 +143,6 @@ class Manifest:
     # -- facts about the whole ---------------------------------------------------------
 
     def _value(self, query: str, *values: Any, default: Any = "") -> Any:
-        """Return the one value that a query selects."""
         row = self._db.execute(query, values).fetchone()
         return row[0] if row else default
 
@@ -343,7 +342,6 @@ class Manifest:
         return number
 
     def _store(self, rows: Iterable[NoteRow]) -> None:
-        """Write rows, and what each note is called and has."""
         marks = ", ".join("?" * len(COLUMNS))
         for row in rows:
             self._db.execute(f"REPLACE INTO notes VALUES ({marks})", to_row(row))
@@ -357,13 +355,11 @@ class Manifest:
             self.links.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title), row.links)
 
     def _drop(self, identity: str) -> None:
-        """Forget what a note is called and has."""
         self.catalogue.drop(identity)
         self.links.drop(identity)
 
     @contextmanager
     def _transaction(self, revise: bool = True) -> Iterator[None]:
-        """Make a change of the index: all of it or nothing, and a new revision."""
         with transaction(self._own()):
             if revise:
                 self.raise_revision()
@@ -379,7 +375,6 @@ class Manifest:
 
 
 def _chunk_ids(blob: bytes) -> Iterator[bytes]:
-    """Yield the ids, as 16 bytes, of what the column `chunks` holds."""
     return (blob[at : at + _UUID] for at in range(0, len(blob), CHUNK))
 
 

@@ -107,5 +107,4 @@ class Vocabulary:
 
 
 def _is_changed(word: str, near: str) -> bool:
-    """Return whether two words differ in one letter, as long as each other."""
     return len(word) == len(near) and sum(a != b for a, b in zip(word, near, strict=True)) == 1

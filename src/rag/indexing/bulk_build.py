@@ -206,7 +206,6 @@ def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[Bui
 
 
 def _affordable() -> int:
-    """Return how many there are processors for, and memory where the system tells."""
     count, free = processors(), free_memory()
     if free is not None:
         count = min(count, free // _MEMORY)
@@ -214,7 +213,6 @@ def _affordable() -> int:
 
 
 def _ordered(worker: PythonProcess, batch: NoteBatch, progress: Progress) -> BuiltSegments:
-    """Have a process build a batch."""
     try:
         worker.order(batch)
         while isinstance(answer := worker.answer(), int):

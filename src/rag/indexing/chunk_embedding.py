@@ -166,10 +166,7 @@ class ChunkEmbedding:
         return lacking
 
     def _round(self, texts: Texts, until: float, show: Progress) -> ConnectionError | None:
-        """Embed texts for a while.
-
-        :returns: what kept the model from going on.
-        """
+        """Embed texts for a while; return what kept the model from going on."""
         self._made, failed = {}, dict[str, str]()
         untried = Counter(chunk.id for chunks in texts.values() for chunk in chunks)
         started, error = monotonic(), None

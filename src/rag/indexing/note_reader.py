@@ -110,7 +110,6 @@ def _within_share(note: Note, chunks: list[Chunk]) -> list[Chunk]:
 
 
 def _innermost(heading: Sequence[str], room: int) -> tuple[str, ...]:
-    """Return the last headings of a path, as many as there is room for."""
     kept: list[str] = []
     for text in reversed(heading):
         if room <= 0:

@@ -111,10 +111,7 @@ class IndexRun:
                 self._resources.close()
 
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
-        """Take the lock and read the manifest.
-
-        :param brief: see `IndexDirectory.writing`.
-        """
+        """Take the lock and read the manifest."""
         self._pipeline = self._users_pipeline
         self._is_prepared = False
         self._settled: set[str] = set()  # vaults that the staging index holds as they are now
@@ -156,10 +153,7 @@ class IndexRun:
 
     def _attempt(self, step: Callable[[], T]) -> T:
         """Take a step; where the engine or SQLite fails on what is there, make the index anew and
-        take it once more.
-
-        :raises DiskFullError: when the disk has no room for it.
-        """
+        take it once more."""
         with self._disk_in_view():
             try:
                 return step()
@@ -339,7 +333,6 @@ class IndexRun:
             return len(paths)
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
-        """Write the notes that are new or changed."""
         vault, total = changes.vault, len(changes.added) + len(changes.changed)
         is_bulk = self._write_in_bulk(changes, report, lambda done: progress(done, total))
         files = [*(() if is_bulk else changes.added), *changes.changed]
@@ -433,10 +426,7 @@ class IndexRun:
         return True
 
     def _write_chunks(self, chunks: Sequence[NoteChunk]) -> None:
-        """Write chunks, with an embedding those whose text was embedded before.
-
-        :raises RAGError: what a part of ours raised, or an `IndexingError` for anything else.
-        """
+        """Write chunks, with an embedding those whose text was embedded before."""
         from rag.indexing.pipeline import run_pipeline
         from rag.support.pipeline_parts import own_errors
 

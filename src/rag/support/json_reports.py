@@ -90,7 +90,6 @@ def _plain(value: Any) -> Any:
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each field of a dataclass that is written."""
     for one in fields(value):
         held, mark = getattr(value, one.name), mark_of(one)
         if mark == HIDDEN or (mark == OPTIONAL and held == _default(one)):

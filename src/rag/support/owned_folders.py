@@ -129,10 +129,7 @@ def _not_ours(folder: Path, what: str) -> UsageError:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what a folder holds, without the mark and what the system put there.
-
-    :raises OSError: when it is no folder.
-    """
+    """Return what a folder holds, without the mark and what the system put there."""
     try:
         return [path for path in folder.iterdir() if path.name not in _NOISE | {MARK}]
     except FileNotFoundError:

@@ -131,7 +131,6 @@ def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
 
 
 def _mean(embeddings: list[list[float]]) -> list[float]:
-    """Return the mean of embeddings, of length 1 if there are several."""
     if len(embeddings) == 1:
         return embeddings[0]
     total = [sum(numbers) for numbers in zip(*embeddings, strict=True)]

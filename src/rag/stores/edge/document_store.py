@@ -113,10 +113,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             return self._work
 
     def _change(self, what: str, operation: qe.UpdateOperation, points: int = 0) -> None:
-        """Change the staging shard; merge when enough points were written.
-
-        :param points: how many are written.
-        """
+        """Change the staging shard; merge when enough points were written."""
         with self.mutex, guard(what):
             self.work().update(operation)
             self._unmerged += points
@@ -137,10 +134,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                     shard.close()
 
     def _publish(self, number: int) -> None:
-        """Make the staging shard the current snapshot, if it can be read as one.
-
-        :raises StoreError: when it cannot.
-        """
+        """Make the staging shard the current snapshot, if it can be read as one."""
         self._merge()
         points = self.count_points()
         self.close_work()
@@ -163,10 +157,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def _reading(
         self, what: str, dimensions: frozenset[int] = frozenset()
     ) -> Iterator[qe.EdgeShard | None]:
-        """Yield the shard to read, `None` when nothing was ever written.
-
-        :param dimensions: those of the lexical space that it will be asked for, all of them.
-        """
+        """Yield the shard to read, `None` when nothing was ever written."""
         with self.mutex, guard(what):
             if self.reads_work:
                 yield self.work()
@@ -179,10 +170,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 yield None
 
     def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
-        """Open a snapshot's shard.
-
-        :param dimensions: those that it is opened for; all where there are none.
-        """
+        """Open a snapshot's shard."""
         shard = snapshot.path / SHARD
         try:
             if name := first_cut(snapshot.path):
@@ -202,10 +190,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             raise damaged_index(self.directory.path, str(error)) from error
 
     def _expect(self, shard: qe.EdgeShard, points: int) -> None:
-        """Make sure that a shard holds what was published.
-
-        :raises IndexUnavailableError: when it holds fewer points, or more.
-        """
+        """Make sure that a shard holds what was published."""
         with guard("count"):
             count = shard.info().points_count
         if count != points:

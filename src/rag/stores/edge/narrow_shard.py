@@ -77,10 +77,7 @@ def small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
 
 
 def _select(table: Path, dimensions: Collection[int]) -> bytes:
-    """Return a table of those of some dimensions that there are, as the engine reads it.
-
-    :raises ValueError: when the table is not what it was written as.
-    """
+    """Return a table of those of some dimensions that there are, as the engine reads it."""
     expected = json.loads(table.with_name(_POSTINGS).read_bytes())["posting_count"]
     with table.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         # The last of them is 0 where the machine went down before the file was on the disk.

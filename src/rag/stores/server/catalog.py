@@ -143,7 +143,6 @@ class Catalog:
             raise self._damaged(error) from error
 
     def _payload(self, identity: int | str, seconds: float | None = None) -> dict[str, Any] | None:
-        """Return the payload of a point, `None` when there is none."""
         asked = {"ids": [identity], "with_payload": True, "with_vector": False}
         path = f"{self._path}/points"
         points = self._client.request("POST", path, asked, allowed=404, seconds=seconds)

@@ -108,10 +108,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         return self._rest.request(method, own, body, **how)
 
     def _write(self, method: str, path: str, body: Any = None) -> None:
-        """Change points, and wait until that is applied.
-
-        :raises LockedError: when another process or machine is writing.
-        """
+        """Change points, and wait until that is applied."""
         with self.mutex:
             self._begin_step()
             with self._rest.answering():
@@ -128,11 +125,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     # -- the writer --------------------------------------------------------------------
 
     def _prepare_writing(self) -> None:
-        """Claim the index for this machine, and make its collection if need be.
-
-        :raises UsageError: when another machine writes the index, or the collection holds what
-            nobody's index wrote.
-        """
+        """Claim the index for this machine, and make its collection if need be."""
         with self._rest.answering():
             description = self._describe()
             self._head = self._claim(description is not None and self._count() > 0)
@@ -166,10 +159,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         return head
 
     def _begin_step(self) -> None:
-        """Make ready for a write: the catalog must know of it, and be still this machine's.
-
-        :raises LockedError: when another process or machine is writing.
-        """
+        """Make ready for a write: the catalog must know of it, and be still this machine's."""
         self.begin_writing()
         own = self._own_head()
         with self._rest.answering():
@@ -201,11 +191,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             return not head.unfinished and self._catalog.is_whole(head)
 
     def _publish(self, number: int) -> None:
-        """Make the writer's files the catalog, once the server holds what they say.
-
-        :raises IndexingError: when the server holds less.
-        :raises LockedError: when another machine has taken over.
-        """
+        """Make the writer's files the catalog, once the server holds what they say."""
         directory, head = self.directory, self._own_head()
         directory.work.mkdir(exist_ok=True)
         points, expected = self.count_points(), self._expected()
@@ -227,7 +213,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         self._head = head
 
     def _expected(self) -> int | None:
-        """Return how many points the manifest knows, `None` without one."""
         path = self.directory.work / MANIFEST
         if not path.exists():
             return None
@@ -261,7 +246,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     # -- the collection ----------------------------------------------------------------
 
     def _describe(self) -> Json | None:
-        """Return the description of the collection, `None` when there is none."""
         description: Json | None = self._ask("GET", "", allowed=404)
         return description
 
@@ -445,10 +429,7 @@ def _requests(points: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _to_json(point: Point) -> bytes:
-    """Return what is sent of a point.
-
-    :raises ValueError: for what cannot be sent, such as text that is no Unicode.
-    """
+    """Return what is sent of a point."""
     named: Json = {}
     if point.embeddings:
         named[DENSE] = _rounded(point.embeddings)
@@ -464,7 +445,6 @@ def _to_json(point: Point) -> bytes:
 
 
 def _rounded(numbers: Any) -> Any:
-    """Return numbers as an array of the 32 bits that the server keeps of each."""
     import numpy as np  # a search does without
 
     return np.asarray(numbers, np.float32)
