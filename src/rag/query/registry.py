@@ -28,11 +28,7 @@ _BUILT_IN = {
     "multi-query": ("MultiQueryTransformer", "QueryVariations"),
     "step-back": ("StepBackTransformer", "StepBackQuestions"),
 }
-_ALIASES = {
-    "decomposition": "decompose",
-    "multiquery": "multi-query",
-    "stepback": "step-back",
-}
+_ALIASES = {"decomposition": "decompose", "multiquery": "multi-query", "stepback": "step-back"}
 
 
 def transformer_name(name: str) -> str:
@@ -42,28 +38,22 @@ def transformer_name(name: str) -> str:
     """
     wanted = canonical(name)
     wanted = _ALIASES.get(wanted, wanted)
-    if wanted in _BUILT_IN:  # without reading what is installed, which takes its time
-        return wanted
-    known = transformer_names()
-    if wanted not in known:
-        raise unknown_name("transform", name, known)
+    # What is installed takes its time to read.
+    if not needs_model(wanted) and wanted not in (names := transformer_names()):
+        raise unknown_name("transform", name, names)
     return wanted
 
 
 def transformer_names() -> list[str]:
-    """Return the names of all transformers: the built-in ones, then those of plug-ins.
-
-    A plug-in cannot take the name of a built-in one.
-    """
-    taken = {*_BUILT_IN, *_ALIASES}
-    return [*_BUILT_IN, *(name for name in plugin_names(TRANSFORMERS) if name not in taken)]
+    """Return the names of all transformers: the built-in ones, then those of plug-ins, which
+    cannot take the name of a built-in one."""
+    plugins = plugin_names(TRANSFORMERS)
+    return [*_BUILT_IN, *(name for name in plugins if name not in {*_BUILT_IN, *_ALIASES})]
 
 
 def needs_model(name: str) -> bool:
-    """Return whether a transformer is none without a generator; a plug-in may do without.
-
-    :param name: from `transformer_name`.
-    """
+    """Return whether the transformer of a canonical name is none without a generator; a plug-in
+    may do without."""
     return name in _BUILT_IN
 
 
@@ -80,22 +70,20 @@ def create_transformer(
     :raises RAGError: when a plug-in fails, or makes something else.
     """
     name = transformer_name(name)
-    if name not in _BUILT_IN:
-        made = make_plugin(TRANSFORMERS, name, generator)
-        if not hasattr(made, "transform"):
-            raise _wrong(TRANSFORMERS, name, made, "transform(query)")
-        return cast("QueryTransformer", made)
+    if not needs_model(name):
+        transformer: QueryTransformer = _plugin(TRANSFORMERS, name, generator, "transform")
+        return transformer
     if generator is None:
         raise ConfigError(
             f"the transform {name} needs a chat model",
             hint="Set chat.url, or ollama.chat_model and ollama.enabled = true;"
             " `rag doctor` checks them.",
         )
-    kind, callback = _BUILT_IN[name]
     from rag.query import callbacks, transformers
 
-    made = getattr(callbacks, callback)(generator, timeout or callbacks.TIMEOUT)
-    return cast("QueryTransformer", getattr(transformers, kind)(made))
+    kind, callback = _BUILT_IN[name]
+    generate = getattr(callbacks, callback)(generator, timeout or callbacks.TIMEOUT)
+    return cast("QueryTransformer", getattr(transformers, kind)(generate))
 
 
 def classifier_names() -> list[str]:
@@ -104,22 +92,22 @@ def classifier_names() -> list[str]:
 
 
 def create_classifier(name: str, generator: Any | None = None) -> QueryClassifier:
-    """Make a classifier that a plug-in brings.
+    """Make a classifier that a plug-in brings, from a Haystack chat generator or `None`.
 
-    :param generator: a Haystack chat generator, or `None` where there is none.
     :raises UsageError: for a name that nothing has, with the nearest ones.
     :raises RAGError: when the plug-in fails, or makes something else.
     """
-    known = classifier_names()
-    if canonical(name) not in known:
-        raise unknown_name("classifier", name, known)
-    made = make_plugin(CLASSIFIERS, name, generator)
-    if not hasattr(made, "classify"):
-        raise _wrong(CLASSIFIERS, name, made, "classify(query)")
-    return cast("QueryClassifier", made)
+    if canonical(name) not in (names := classifier_names()):
+        raise unknown_name("classifier", name, names)
+    classifier: QueryClassifier = _plugin(CLASSIFIERS, name, generator, "classify")
+    return classifier
 
 
-def _wrong(group: str, name: str, made: object, method: str) -> RAGError:
-    return RAGError(
-        f"the plug-in {name!r} of {group} made a {type(made).__name__}, which has no {method}"
-    )
+def _plugin(group: str, name: str, generator: Any | None, method: str) -> Any:
+    made = make_plugin(group, name, generator)
+    if not hasattr(made, method):
+        kind = type(made).__name__
+        raise RAGError(
+            f"the plug-in {name!r} of {group} made a {kind}, which has no {method}(query)"
+        )
+    return made

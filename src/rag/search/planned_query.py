@@ -278,19 +278,17 @@ def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
     knows nothing of."""
     any_of = read.tag_match == "any" and len(read.tags) > 1
     window = read.time_window
-    return QueryFilters(
+    return replace(
+        flags,
         vaults=read.vaults or None,
         tags=[*read.all_tags, *([] if any_of else read.tags)] or None,
         date_from=window.first,
         date_to=window.last,
-        paths=flags.paths,
         any_tags=flags.any_tags or (read.tags if any_of else None),
         excluded_tags=read.excluded_tags or None,
         titles=read.titles or None,
         values=read.values or None,
         date_field=window.field,
-        modified_from=flags.modified_from,
-        modified_to=flags.modified_to,
     )
 
 
