@@ -40,38 +40,21 @@ _DAY_FIRST = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})$")
 _AGO = re.compile(
     r"(?P<n>\d+)\s*(?:(?P<en>day|week|month|year)s?\s+ago|(?P<ja>日|週間?|[かカヵケヶ箇]月|年)前)$"
 )
-NAMED = {  # steps from today, and of what
-    "today": (0, "day"),
-    "今日": (0, "day"),
-    "本日": (0, "day"),
-    "yesterday": (-1, "day"),
-    "昨日": (-1, "day"),
-    "きのう": (-1, "day"),
-    "一昨日": (-2, "day"),
-    "おととい": (-2, "day"),
-    "the day before yesterday": (-2, "day"),
-    "the week before last": (-2, "week"),
-    "the month before last": (-2, "month"),
-    "the year before last": (-2, "year"),
-    "this week": (0, "week"),
-    "今週": (0, "week"),
-    "last week": (-1, "week"),
-    "先週": (-1, "week"),
-    "先々週": (-2, "week"),
-    "this month": (0, "month"),
-    "今月": (0, "month"),
-    "last month": (-1, "month"),
-    "先月": (-1, "month"),
-    "先々月": (-2, "month"),
-    "this year": (0, "year"),
-    "今年": (0, "year"),
-    "本年": (0, "year"),
-    "last year": (-1, "year"),
-    "去年": (-1, "year"),
-    "昨年": (-1, "year"),
-    "一昨年": (-2, "year"),
-    "おととし": (-2, "year"),
+_NAMED = {  # steps from today, and of what
+    (0, "day"): "today|今日|本日",
+    (-1, "day"): "yesterday|昨日|きのう",
+    (-2, "day"): "the day before yesterday|一昨日|おととい",
+    (0, "week"): "this week|今週",
+    (-1, "week"): "last week|先週",
+    (-2, "week"): "the week before last|先々週",
+    (0, "month"): "this month|今月",
+    (-1, "month"): "last month|先月",
+    (-2, "month"): "the month before last|先々月",
+    (0, "year"): "this year|今年|本年",
+    (-1, "year"): "last year|去年|昨年",
+    (-2, "year"): "the year before last|一昨年|おととし",
 }
+NAMED = {name: steps for steps, names in _NAMED.items() for name in names.split("|")}
 _UNITS = {"日": "day", "週": "week", "週間": "week", "年": "year"}
 
 

@@ -45,37 +45,28 @@ WEEKDAY = f"(?:{'|'.join(WEEKDAYS)})"
 SEASON = "(?:spring|summer|autumn|fall|winter)"
 
 # What people call the fields of their front matter; the words of a row mean the same.
-CONCEPTS: dict[str, tuple[str, ...]] = {
-    "status": ("state", "progress", "状態", "ステータス", "進捗", "状況"),
-    "author": (
-        "authors",
-        "writer",
-        "written by",
-        "by whom",
-        "作者",
-        "作成者",
-        "著者",
-        "筆者",
-        "執筆者",
-    ),
-    "due": ("due date", "deadline", "due by", "締切", "締め切り", "〆切", "期限", "期日"),
-    "created": ("created on", "creation date", "date", "作成日", "作成", "日付"),
-    "modified": ("updated", "last changed", "changed", "更新日", "更新", "変更日"),
-    "rating": ("score", "stars", "rated", "評価", "点数", "星"),
-    "url": ("link", "website", "web page", "リンク", "サイト"),
-    "source": ("origin", "taken from", "出典", "情報源", "引用元"),
-    "project": ("projects", "プロジェクト", "案件"),
-    "type": ("kind", "category", "categories", "種類", "種別", "分類", "カテゴリ", "カテゴリー"),
-    "priority": ("urgency", "important", "優先度", "重要度", "優先順位"),
-    "owner": ("responsible", "assignee", "in charge", "担当", "担当者", "責任者"),
-    "people": ("person", "participants", "attendees", "members", "参加者", "出席者", "人物"),
-    "location": ("place", "city", "場所", "所在地", "会場"),
-    "language": ("lang", "言語"),
-    "version": ("release", "バージョン", "版"),
-    "isbn": ("book number",),
-    "client": ("customer", "customers", "顧客", "取引先", "クライアント"),
-    "cost": ("price", "amount", "費用", "価格", "金額", "値段"),
+_CONCEPTS = {
+    "status": "state|progress|状態|ステータス|進捗|状況",
+    "author": "authors|writer|written by|by whom|作者|作成者|著者|筆者|執筆者",
+    "due": "due date|deadline|due by|締切|締め切り|〆切|期限|期日",
+    "created": "created on|creation date|date|作成日|作成|日付",
+    "modified": "updated|last changed|changed|更新日|更新|変更日",
+    "rating": "score|stars|rated|評価|点数|星",
+    "url": "link|website|web page|リンク|サイト",
+    "source": "origin|taken from|出典|情報源|引用元",
+    "project": "projects|プロジェクト|案件",
+    "type": "kind|category|categories|種類|種別|分類|カテゴリ|カテゴリー",
+    "priority": "urgency|important|優先度|重要度|優先順位",
+    "owner": "responsible|assignee|in charge|担当|担当者|責任者",
+    "people": "person|participants|attendees|members|参加者|出席者|人物",
+    "location": "place|city|場所|所在地|会場",
+    "language": "lang|言語",
+    "version": "release|バージョン|版",
+    "isbn": "book number",
+    "client": "customer|customers|顧客|取引先|クライアント",
+    "cost": "price|amount|費用|価格|金額|値段",
 }
+CONCEPTS = {name: words.split("|") for name, words in _CONCEPTS.items()}
 
 _NOTES = (
     *("notes", "memos", "entries", "last", "latest", "recent"),
@@ -88,25 +79,14 @@ _ENGLISH = (
     " holidays mid except excluding"
 )
 _WORDS = frozenset((*_ENGLISH.split(), *WEEKDAYS, *FULL_MONTH[3:-1].split("|")))
-_PARTS = (
-    *("#", '"', "“", "„", " '", "‘", "「", "『", "タグ", "保管庫", "ボルト", "ヴォルト"),
-    *("notes by ", "note by ", "memos by ", "memo by ", "entries by ", "entry by ", "written by "),
-    *("the other day", "new year", "a while", "some time", "but not", ", not", "other than"),
-    *("が書いた", "が作成した", "が執筆した", "最近", "近頃", "このごろ", "きのう", "おととい"),
-    *("おととし", "お盆", "正月", "曜", "旬", "四半期", "ゴールデンウィーク", "クリスマス"),
-    *(
-        "こないだ",
-        "しばらく前",
-        "以外",
-        "を除",
-        "をのぞ",
-        "締切",
-        "締め切り",
-        "〆切",
-        "期限",
-        "期日",
-    ),
+_MARKS = (
+    "#|\"|“|„| '|‘|「|『|タグ|保管庫|ボルト|ヴォルト|notes by |note by |memos by |memo by "
+    "|entries by |entry by |written by |the other day|new year|a while|some time|but not"
+    "|, not|other than|が書いた|が作成した|が執筆した|最近|近頃|このごろ|きのう|おととい"
+    "|おととし|お盆|正月|曜|旬|四半期|ゴールデンウィーク|クリスマス|こないだ|しばらく前|以外"
+    "|を除|をのぞ|締切|締め切り|〆切|期限|期日"
 )
+_PARTS = _MARKS.split("|")
 _DATE = re.compile(
     rf"\d{{4}}|\d/\d|\d(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} \d"
     f"|[{KANJI}十数半\\d][日月週年かカヵケヶ箇]|[今先昨去本々][日月週年]|この[春夏秋冬頃前]"
