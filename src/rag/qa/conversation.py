@@ -17,7 +17,7 @@ from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR
 from rag.qa.run import ask
 from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
-from rag.query.callbacks import REWRITTEN, build_prompt, last_turns
+from rag.query.callbacks import rewriting_prompt, schema_of
 from rag.query.llm import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.planner.words import may_ask_of_notes
@@ -156,7 +156,7 @@ class Conversation:
         generator = component_of(self.pipeline, GENERATOR)
         if not generator:
             return ""
-        prompt = build_prompt(REWRITTEN, question, conversation=last_turns(turns))
+        prompt = rewriting_prompt(question, turns)
         messages = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
         try:
             reply = self._replied(generator, messages)
@@ -170,7 +170,7 @@ class Conversation:
             [reply, *_] = generator.run(messages=messages)["replies"]
             return reply.text or ""
         plain = [{"role": m.role.value, "content": m.text or ""} for m in messages]
-        return generator.brief_reply(plain, REWRITTEN.schema(1), _LONGEST)
+        return generator.brief_reply(plain, schema_of("question"), _LONGEST)
 
 
 def _result(kept: dict[str, Any]) -> SearchResult:

@@ -8,6 +8,9 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from string import Template
 from typing import Any, NamedTuple, TypeVar
 
 from haystack.dataclasses import ChatMessage
@@ -15,7 +18,8 @@ from pydantic_core import from_json
 
 from rag.config import AUTO
 from rag.exceptions import RAGError
-from rag.text.messages import brief, without_controls, without_halves
+from rag.text.messages import brief, fenced, unused_code, without_controls, without_halves
+from rag.text.scripts import is_japanese
 from rag.text.tokenizer import has_words, name_key
 
 T = TypeVar("T")
@@ -27,6 +31,33 @@ class Prompt(NamedTuple):
     system: str
     user: str
     code: str
+
+
+_LONGEST_SHOWN = 4000  # characters of a query that a model is shown
+
+
+def build_prompt(name: str, query: str, rules: dict[str, str] | None = None, **data: str) -> Prompt:
+    """Return what a model is asked, in the language of the query.
+
+    A template is a file of `templates` for each language: the rules, a line `=====`, and the
+    message with the query in it. `$name` stands for what is filled in.
+
+    :param rules: what is filled in as it is.
+    :param data: what comes from somebody else, as does the query: it stands between two lines with
+        a code that none of it holds, so that "ignore the above" is something to search for.
+    """
+    shown = {"query": query[:_LONGEST_SHOWN], **data}
+    code = unused_code(shown.values())
+    values = {key: fenced(text, code) for key, text in shown.items()} | (rules or {})
+    system, user = _template(name, "ja" if is_japanese(query) else "en")
+    return Prompt(system.substitute(values).strip(), user.substitute(values).strip(), code)
+
+
+@cache
+def _template(name: str, language: str) -> tuple[Template, Template]:
+    text = files(__package__).joinpath("templates", f"{name}.{language}.md").read_text("utf-8")
+    system, _, user = text.partition("\n=====\n")
+    return Template(system), Template(user)
 
 
 class Asked(NamedTuple):

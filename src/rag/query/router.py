@@ -8,10 +8,10 @@ from typing import Any, TypeGuard
 from haystack import component
 
 from rag.exceptions import RAGError
-from rag.query.llm import object_in
+from rag.query.llm import build_prompt, object_in
 from rag.query.models import QueryBundle, QueryClassifier, as_bundle
 from rag.query.planner.plan import Extraction, QueryIntent, Route
-from rag.query.planner.stages import NO_MODEL, LiveAsker, RawResponse, build
+from rag.query.planner.stages import NO_MODEL, LiveAsker, RawResponse
 from rag.query.planner.words import EXAMINED
 from rag.query.registry import create_classifier
 from rag.query.serialization import QueryComponent
@@ -135,7 +135,7 @@ def _is_route(label: Any) -> TypeGuard[str]:
 def _by_model(query: str, extraction: Extraction, asker: LiveAsker) -> QueryIntent:
     if not asker.has("route"):
         return QueryIntent(reason=NO_MODEL)
-    prompt = build("route", query, text=extraction.text)
+    prompt = build_prompt("route", query, text=extraction.text)
     asked = asker.ask("route", prompt, _SCHEMA)
     if asked.failure:
         return QueryIntent(reason=asked.failure)

@@ -24,11 +24,11 @@ from haystack.tools.tool import Tool
 from pydantic import BaseModel, Field
 
 from rag.config import PLANNER_MODES, PlannerConfig
-from rag.query.llm import line_in, object_in
+from rag.query.llm import build_prompt, line_in, object_in
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.catalog import Catalogue, StaticCatalogue, best_matches, names_by_kind
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
-from rag.query.planner.stages import NO_MODEL, LiveAsker, build
+from rag.query.planner.stages import NO_MODEL, LiveAsker
 from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
 from rag.query.serialization import QueryComponent, with_callables
 from rag.support.settings_repr import with_settings_repr
@@ -382,7 +382,7 @@ class QueryTransformer(QueryComponent):
         for left in range(self.max_tool_iterations, -1, -1):
             rules["left"] = _uses_left(left, japanese)
             told = "\n".join(history) or "-"
-            prompt = build("query_transformation", query, rules, **data, history=told)
+            prompt = build_prompt("query_transformation", query, rules, **data, history=told)
             asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
             record["model"] = asked.model
             if asked.failure:

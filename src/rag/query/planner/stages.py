@@ -1,27 +1,27 @@
-"""The models of a plan's stages: who answers their prompts, what is kept of it, and the prompts.
-
-A template is a file for each stage and language: the rules, a line `=====`, and the message with
-the query in it. `$name` stands for what is filled in. Whatever comes from a query or an index is
-data: it stands between two lines with a code that none of it holds.
-"""
+"""The models of a plan's stages: who answers their prompts, and what is kept of it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
-from string import Template
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from rag.query.llm import Asked, Prompt, ask, document_in, line_in, name_of, object_in, same_text
+from rag.query.llm import (
+    Asked,
+    Prompt,
+    ask,
+    build_prompt,
+    document_in,
+    line_in,
+    name_of,
+    object_in,
+    same_text,
+)
 from rag.query.planner.plan import FullTransformationResult, HyDEGeneration
 from rag.query.serialization import QueryComponent
 from rag.query.syntax import plain_words
-from rag.text.messages import fenced, unused_code
-from rag.text.scripts import is_japanese
 from rag.text.tokenizer import has_words
 
 Stage = Literal["route", "metadata", "hyde"]
@@ -156,29 +156,6 @@ class ReplayAsker(LiveAsker):
         return Outcome("", call)
 
 
-_LONGEST = 4000  # characters of a query that a model is shown
-
-
-def build(name: str, query: str, rules: dict[str, str] | None = None, **data: str) -> Prompt:
-    """Return what a model is asked, in the language of the query.
-
-    :param name: of the files: `route`, `hyde`, `query_transformation`.
-    :param rules: what is filled in as it is; `data`: what is shown as data.
-    """
-    shown = {"query": query[:_LONGEST], **data}
-    code = unused_code(shown.values())
-    values = {key: fenced(text, code) for key, text in shown.items()} | (rules or {})
-    system, user = _template(name, "ja" if is_japanese(query) else "en")
-    return Prompt(system.substitute(values).strip(), user.substitute(values).strip(), code)
-
-
-@cache
-def _template(name: str, language: str) -> tuple[Template, Template]:
-    text = files(__package__).joinpath("templates", f"{name}.{language}.md").read_text("utf-8")
-    system, _, user = text.partition("\n=====\n")
-    return Template(system), Template(user)
-
-
 _HYDE: dict[str, Any] = {
     "type": "object",
     "properties": {"hyde_paragraph": {"type": "string"}, "rerank_query": {"type": "string"}},
@@ -198,7 +175,7 @@ def hypothesis(plan: FullTransformationResult, asker: LiveAsker) -> FullTransfor
     if not asker.has("hyde"):
         return without(NO_MODEL)
     fields = ", ".join(plan.mapped_physical_columns) or "-"
-    prompt = build("hyde", plan.query, text=plan.text, fields=fields)
+    prompt = build_prompt("hyde", plan.query, text=plan.text, fields=fields)
     asked = asker.ask("hyde", prompt, _HYDE)
     if asked.failure:
         return without(asked.failure)
