@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -166,13 +164,6 @@ def test_a_field_is_not_spelt_with_a_turkish_letter(typed: str) -> None:
     assert parse_query(typed) == query(typed)
 
 
-@rows("typed", ["-tıtle:x", "-TİTLE:x", "-tag:-", "-tag:#", 'x -tag:"。"'])
-def test_what_is_no_field_after_all_is_none_with_a_minus_too(typed: str) -> None:
-    parsed = parse_query(typed)
-    assert parsed.fields == ()
-    assert parsed in (query(typed), query(excluded=(typed[1:],)))
-
-
 @rows(
     "typed, prefix",
     [
@@ -192,27 +183,10 @@ def test_half_a_character_is_read_as_a_question_mark(typed: str, text: str) -> N
     assert parse_query(typed) == query(text)
 
 
-def test_half_a_character_is_replaced_wherever_it_stands() -> None:
-    parsed = parse_query('"a \udcff" -bb\udcff tag:\udcffc')
-    assert parsed == query(
-        "a ?", phrases=("a ?",), excluded=("bb?",), fields=(FieldTerm("tag", "?c"),)
-    )
-
-
 @rows("typed", ["", " \n\u3000", '""', '" "', '"。"', "“”", 'tag:""', 'title:" "', '-tag:""'])
 def test_a_query_that_says_nothing_is_false(typed: str) -> None:
     assert parse_query(typed) == query()
     assert not parse_query(typed)
-
-
-def test_values_are_those_of_one_field_and_one_sense() -> None:
-    parsed = parse_query("tag:a -tag:b tag:c vault:d -path:e")
-    assert parsed.values("tag") == ["a", "c"]
-    assert parsed.values("tag", negated=True) == ["b"]
-    assert parsed.values("vault") == ["d"]
-    assert parsed.values("vault", negated=True) == []
-    assert parsed.values("path") == []
-    assert parsed.values("path", negated=True) == ["e"]
 
 
 # ---- for any text
@@ -272,101 +246,3 @@ def test_text_without_operators_comes_back_as_it_was(typed: str) -> None:
 def test_plain_text_beside_plain_text_is_plain(parts: list[str]) -> None:
     parts = [part for part in parts if not part.endswith(":")]  # a value may follow
     assert parse_query(" ".join(parts)) == query(" ".join(" ".join(parts).split()))
-
-
-# ---- for any query made of known parts
-
-
-@dataclass
-class Part:
-    """What is typed, what it adds to the text, and what else it says."""
-
-    typed: str
-    text: str = ""
-    said: dict[str, object] = field(default_factory=dict)
-
-
-LETTERS = "abzABZ09éßя日本語かなカナー한글ไทย_.,'’/#+&()=?!。、・"
-WORD = st.text(st.sampled_from(LETTERS), min_size=1, max_size=8).filter(has_words)
-PHRASE = st.lists(
-    st.one_of(WORD, st.sampled_from(["-", "-draft", "kube*", "tag:x", "：", "*"])), min_size=1
-).map(" ".join)
-QUOTES = st.sampled_from(['""', "“”", "””", "＂＂", "„“", "„”"])
-STAR = st.sampled_from("*＊")
-BEGINNING = st.one_of(
-    st.text("abé9", min_size=2, max_size=6), st.text("日本カナ", min_size=2, max_size=6)
-)
-MINUS = st.sampled_from("-－−")
-COLON = st.sampled_from(":：")
-
-
-def quoted(text: str, quotes: str) -> str:
-    return f"{quotes[0]}{text}{quotes[1]}"
-
-
-def field_part(name: str, upper: bool, colon: str, value: str, how: str, minus: str) -> Part:
-    written = quoted(value, how) if how or " " in value else value
-    term = FieldTerm(name, value, bool(minus))
-    text = value if name == "title" and not minus else ""
-    return Part(f"{minus}{name.upper() if upper else name}{colon}{written}", text, {"fields": term})
-
-
-PARTS = st.one_of(
-    WORD.map(lambda word: Part(word, word)),
-    st.sampled_from(["--", "-", "a-b", '6"', "http://x"]).map(lambda word: Part(word, word)),
-    st.builds(
-        lambda text, how: Part(quoted(text, how), text, {"phrases": text}),
-        PHRASE.filter(has_words),
-        QUOTES,
-    ),
-    st.builds(
-        lambda minus, word: Part(minus + word, "", {"excluded": word}),
-        MINUS,
-        WORD.filter(lambda word: not word[0].isdigit() and sum(map(str.isalnum, word)) > 1),
-    ),
-    st.builds(
-        lambda minus, text, how: Part(minus + quoted(text, how), "", {"excluded": text}),
-        MINUS,
-        PHRASE.filter(has_words),
-        QUOTES,
-    ),
-    st.builds(
-        lambda head, word, star: Part(f"{head}{word}{star}", head + word, {"prefixes": word}),
-        st.sampled_from(["", "", "e-", "c++/", "・", "(x)"]),
-        BEGINNING,
-        STAR,
-    ),
-    st.builds(
-        lambda minus, word, star: Part(minus + word + star, "", {"excluded_prefixes": word}),
-        MINUS,
-        BEGINNING.filter(lambda word: not word[0].isdigit()),
-        STAR,
-    ),
-    st.builds(
-        field_part,
-        st.sampled_from(FIELDS),
-        st.booleans(),
-        COLON,
-        WORD,
-        st.one_of(st.just(""), QUOTES),
-        st.one_of(st.just(""), MINUS),
-    ),
-    st.builds(
-        field_part,
-        st.sampled_from(FIELDS),
-        st.booleans(),
-        COLON,
-        PHRASE.filter(has_words),
-        QUOTES,
-        st.one_of(st.just(""), MINUS),
-    ),
-)
-
-
-@settings(deadline=None, max_examples=examples(400))
-@given(st.lists(PARTS, max_size=8), st.sampled_from([" ", "\u3000", "  ", "\n", "\t"]))
-def test_a_query_of_known_parts_is_read_as_those_parts(parts: list[Part], space: str) -> None:
-    parsed = parse_query(space.join(part.typed for part in parts))
-    for kind in ("phrases", "excluded", "prefixes", "excluded_prefixes", "fields"):
-        assert list(getattr(parsed, kind)) == [p.said[kind] for p in parts if kind in p.said]
-    assert parsed.text == " ".join(part.text for part in parts if part.text)
