@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.query.syntax import FIELDS, FieldTerm, ParsedQuery, parse_query
-from rag.text.tokenizer import cleaned, has_words
+from rag.text.tokenizer import has_words
 from tables import rows
 
 
@@ -36,7 +36,6 @@ TAG = FieldTerm("tag", "work")
             query("deploy error budget now", phrases=("error budget",)),
         ),
         ('"a b" "c d"', query("a b c d", phrases=("a b", "c d"))),
-        ('"one"', query("one", phrases=("one",))),
         ('"エラー 予算"', query("エラー 予算", phrases=("エラー 予算",))),
         ('"a b"c', query("a b c", phrases=("a b",))),
         ('"two\nlines"', query("two\nlines", phrases=("two\nlines",))),
@@ -48,14 +47,11 @@ TAG = FieldTerm("tag", "work")
         ('-"first draft" plan', query("plan", excluded=("first draft",))),
         ("-下書き", query(excluded=("下書き",))),
         ("-c++", query(excluded=("c++",))),
-        ("-a-b", query(excluded=("a-b",))),
         ("-kk*", query(excluded_prefixes=("kk",))),
         ('-"2024 plan"', query(excluded=("2024 plan",))),
         ('"first draft"-plan', query("first draft -plan", phrases=("first draft",))),
         ("python -snake", query("python", excluded=("snake",))),
         ('git -"rebase -i"', query("git", excluded=("rebase -i",))),
-        ("犬 -猫", query("犬", excluded=("猫",))),
-        ("find ideas -old", query("find ideas", excluded=("old",))),
         # Beginnings of words
         ("kube*", query("kube", prefixes=("kube",))),
         ("deploy* now", query("deploy now", prefixes=("deploy",))),
@@ -63,7 +59,6 @@ TAG = FieldTerm("tag", "work")
         ("kube＊　会議", query("kube 会議", prefixes=("kube",))),
         ("e-mail*", query("e-mail", prefixes=("mail",))),
         ("c++/kube*", query("c++/kube", prefixes=("kube",))),
-        ("会議・サーバ*", query("会議・サーバ", prefixes=("サーバ",))),
         ("-kube*", query(excluded_prefixes=("kube",))),
         ("deploy －kube＊", query("deploy", excluded_prefixes=("kube",))),
         ("kube* -kubectl*", query("kube", prefixes=("kube",), excluded_prefixes=("kubectl",))),
@@ -76,16 +71,13 @@ TAG = FieldTerm("tag", "work")
         ("TAG:work Title:x", query("x", fields=(TAG, FieldTerm("title", "x")))),
         ("tag:#work", query(fields=(FieldTerm("tag", "#work"),))),
         ("tag:work/home", query(fields=(FieldTerm("tag", "work/home"),))),
-        ("tag:a:b", query(fields=(FieldTerm("tag", "a:b"),))),
         ("title:http://x", query("http://x", fields=(FieldTerm("title", "http://x"),))),
         ('path:"my notes/"', query(fields=(FieldTerm("path", "my notes/"),))),
         ('tag:" work "', query(fields=(TAG,))),
-        ("tag:仕事", query(fields=(FieldTerm("tag", "仕事"),))),
         ("tag:-x", query(fields=(FieldTerm("tag", "-x"),))),
         ("tag:c*", query(fields=(FieldTerm("tag", "c*"),))),
         # Fields denied; a title that is not wanted is no word to rank by
         ("-tag:work", query(fields=(FieldTerm("tag", "work", True),))),
-        ("-vault:home", query(fields=(FieldTerm("vault", "home", True),))),
         ("-path:2024", query(fields=(FieldTerm("path", "2024", True),))),
         ("-title:Daily plan", query("plan", fields=(FieldTerm("title", "Daily", True),))),
         ('-title:"Daily note"', query(fields=(FieldTerm("title", "Daily note", True),))),
@@ -93,11 +85,9 @@ TAG = FieldTerm("tag", "work")
         ("“error budget”", query("error budget", phrases=("error budget",))),
         ("＂エラー　予算＂", query("エラー　予算", phrases=("エラー　予算",))),
         ("„error budget“", query("error budget", phrases=("error budget",))),
-        ("„error budget”", query("error budget", phrases=("error budget",))),
         ("”error budget”", query("error budget", phrases=("error budget",))),
         ("-”first draft” plan", query("plan", excluded=("first draft",))),
         ("会議　－下書き", query("会議", excluded=("下書き",))),
-        ("会議 −下書き", query("会議", excluded=("下書き",))),
         ("－“古い 予算”", query(excluded=("古い 予算",))),
         ("tag：仕事　会議", query("会議", fields=(FieldTerm("tag", "仕事"),))),
         ("－tag：仕事", query(fields=(FieldTerm("tag", "仕事", True),))),
@@ -218,21 +208,6 @@ def test_every_text_is_a_query(typed: str) -> None:
     assert all(phrase == phrase.strip() for phrase in parsed.phrases)
     repr(parsed).encode()  # no half of a character is left
     assert all(name in FIELDS and value.strip() == value != "" for name, value, _ in parsed.fields)
-
-
-@settings(deadline=None, max_examples=examples(300))
-@given(ANY_TEXT)
-def test_what_is_ranked_by_was_typed_in_that_order(typed: str) -> None:
-    rest = iter(typed.encode("utf-8", "replace").decode())
-    assert all(char in rest for char in "".join(parse_query(typed).text.split()))
-
-
-@settings(deadline=None, max_examples=examples(300))
-@given(ANY_TEXT)
-def test_phrases_prefixes_and_titles_are_ranked_by_too(typed: str) -> None:
-    parsed = parse_query(typed)
-    wanted = [*parsed.phrases, *parsed.prefixes, *parsed.values("title")]
-    assert all(cleaned(part) in cleaned(parsed.text) for part in wanted)
 
 
 @settings(deadline=None, max_examples=examples(300))

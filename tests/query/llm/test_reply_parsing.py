@@ -28,10 +28,8 @@ AB = ["alpha", "beta"]
         '{"sub_questions": ["alpha", "beta"], "reason": "because"}',
         '{"reasoning": "because", "anything": ["alpha", "beta"]}',
         '{"queries": {"1": "alpha", "2": "beta"}}',
-        '{"query1": "alpha", "query2": "beta"}',
         '{"queries": [{"id": "q1", "query": "alpha"}, {"id": "q2", "query": "beta"}]}',
         '[{"question": "alpha", "why": "x"}, {"question": "beta", "why": "y"}]',
-        '[["alpha"], ["beta"]]',
         '[{"a": "alpha", "b": "gamma"}, {"a": "beta", "b": "gamma"}]',
         '{"queries": "1. alpha\\n2. beta"}',
         '{"queries": [1, null, "alpha", true, "beta"]}',
@@ -45,14 +43,12 @@ def test_json_of_any_shape(reply: str):
     "reply",
     [
         '```json\n["alpha", "beta"]\n```',
-        '```\n["alpha", "beta"]\n```',
         '```json\n["alpha", "beta"]',
         'Sure! Here they are:\n\n{"queries": ["alpha", "beta"]}\n\nI hope that helps.',
         'As [1] says: {"queries": ["alpha", "beta"]}',
         '<think>Maybe ["gamma"]?</think>{"queries": ["alpha", "beta"]}',
         '<think>\n["gamma"]\n</think>\n\n1. alpha\n2. beta',
         'they want ["gamma"] …</think>["alpha", "beta"]',
-        '<thinking>["gamma"]</thinking>["alpha", "beta"]',
     ],
 )
 def test_what_stands_around_it_is_left_out(reply: str):
@@ -75,20 +71,15 @@ def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
     "reply",
     [
         "1. alpha\n2. beta",
-        "1) alpha\n2) beta",
-        "(1) alpha\n(2) beta",
         "- alpha\n- beta",
-        "* alpha\n\n* beta",
         "• alpha\n• beta",
         "① alpha\n② beta",
-        "a) alpha\nb) beta",
         "alpha\nbeta",
         "Here are two:\nalpha\nbeta",
         "Here you go:\n1. alpha\n2. beta\nThese differ in one word.",
         '1. "alpha"\n2. "beta"',
         '"alpha"\n"beta"',
         "1. **alpha**\n2. **beta**",
-        "1. **al**pha\n2. be**ta**",
         "# Variations\nalpha\nbeta",
         "Query 1: alpha\nQuery 2: beta",
         "```\nalpha\nbeta\n```",
@@ -170,10 +161,6 @@ class TestItems:
     def test_what_is_part_of_a_query_stays(self, text: str):
         assert texts_in(json.dumps([text, "other"]), 5)[0] == text
 
-    def test_each_is_one_line_without_controls(self):
-        reply = json.dumps(["al\x1b[31mpha\x00\n\tone\u202e", "\ud800 beta"])
-        assert texts_in(reply, 5) == ["alpha one", "? beta"]
-
 
 class TestDocuments:
     @rows(
@@ -239,20 +226,3 @@ def test_whatever_the_reply_a_document_is_one_line_of_bounded_length(reply: str)
     text = document_in(reply, longest=50)
     assert len(text) <= 50
     assert text == " ".join(text.split())
-
-
-WORDS = st.lists(
-    st.text(alphabet="abcdefghijklmnop", min_size=3, max_size=8).map(lambda word: f"how {word}"),
-    min_size=1,
-    max_size=6,
-    unique=True,
-)
-
-
-@settings(deadline=None)
-@given(WORDS)
-def test_what_is_asked_for_is_what_is_read(texts: list[str]):
-    reply = json.dumps({"queries": texts})
-    assert texts_in(reply, 10) == texts
-    assert texts_in(f"<think>hm</think>\n```json\n{reply}\n```", 10) == texts
-    assert texts_in("\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1)), 10) == texts

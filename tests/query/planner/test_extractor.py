@@ -150,10 +150,6 @@ class TestLists:
 
 
 class TestSlots:
-    def test_what_is_found_says_which_words_named_it(self) -> None:
-        named = [(n.kind, n.words, n.name) for n in read("#K8s in my Work vault").found]
-        assert named == [("tag", "K8s", "kubernetes"), ("vault", "Work", "work")]
-
     @rows(
         "query, kind, words",
         [
@@ -183,10 +179,6 @@ class TestSlots:
     def test_a_field_that_is_said_to_hold_two_values_filters_by_none(self) -> None:
         got = read("status: draft or status: done")
         assert filters(got.metadata) == {"fields": ["status"]}
-
-    def test_a_tag_to_the_letter_comes_before_a_longer_one_that_is_alike(self) -> None:
-        catalogue = StaticCatalogue(tags=["docker", "docker-composer"])
-        assert extract("tagged docker compose", catalogue).metadata.tags == ["docker"]
 
     def test_of_two_tags_one_excluded_the_other_is_all_there_is(self) -> None:
         got = read("#docker or #Docker but not #rust").metadata
@@ -259,9 +251,6 @@ class TestOtherIndexes:
         assert filters(got.metadata).keys() == {"window"}
         assert {n.words for n in got.open} == {"docker", "work"}
 
-    def test_a_field_counts_only_where_notes_have_it(self) -> None:
-        assert extract("status: done", StaticCatalogue()).metadata.fields == []
-
     def test_words_for_a_field_mean_the_one_that_the_index_has(self) -> None:
         catalogue = StaticCatalogue(fields={"締切": ["2026-12-01"], "状態": ["済"]})
         got = extract("deadline is 2026-12-01 status: 済", catalogue, today=TODAY).metadata
@@ -315,12 +304,6 @@ def test_any_text_is_read_and_nothing_leaves_the_index(query: str) -> None:
 @given(st.lists(PIECES, min_size=1, max_size=4).map("".join))
 def test_a_hundred_kilobytes_are_read_too(piece: str) -> None:
     check((piece * 100_000)[:100_000])
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(TEXTS, st.dates())
-def test_any_day_can_be_today(query: str, today: Any) -> None:
-    extract(f"notes last month {query}", CATALOGUE, today=today)
 
 
 @rows(

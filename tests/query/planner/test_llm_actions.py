@@ -6,10 +6,6 @@ import json
 from datetime import date
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from property_examples import examples
 from rag.query import QueryPurpose, QueryType
 from rag.query.llm import object_in
 from rag.query.planner.llm_planner import ToolUse, confidence_of, result_of, tool_use
@@ -121,28 +117,3 @@ class TestResults:
         assert (made.query_type, made.intent) == (QueryType.UNKNOWN, QueryPurpose.UNKNOWN)
         assert (made.units, made.matches, made.time_window) == ([], [], None)
         assert (made.event_keyword, made.reasoning) == ("", "")
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-KEYS = st.sampled_from(
-    [
-        *("action", "tool", "name", "arguments", "transformed_query", "confidence", "units"),
-        *("matches", "time_window", "query_type", "intent", "event_keyword", "reasoning", "final"),
-    ]
-)
-
-
-@given(st.dictionaries(KEYS, JSON, max_size=8) | JSON | st.text(max_size=60))
-@settings(max_examples=examples(150))
-def test_any_reply_at_all_is_understood_or_not_but_never_an_error(said: Any):
-    reply = read(said)
-    made = result_of("query", reply, TODAY)
-    if tool_use(reply, TOOLS) is None and made is not None:
-        assert made.transformed_query and 0 <= made.confidence <= 1
-        json.dumps(made.model_dump(mode="json"), allow_nan=False)

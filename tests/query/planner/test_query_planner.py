@@ -10,10 +10,7 @@ import pytest
 from haystack import Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from property_examples import examples
 from rag.config import PlannerConfig
 from rag.exceptions import RAGError
 from rag.query import (
@@ -25,7 +22,6 @@ from rag.query import (
     Named,
     ReplayAsker,
     StaticCatalogue,
-    TimeWindow,
     metadata,
 )
 from rag.query.planner.guardrails import is_short
@@ -107,10 +103,6 @@ class TestByRules:
         made = plan("#kubernetes", full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
 
-    def test_a_configured_time_is_that_of_queries_without(self):
-        made = plan("rollbacks", full=False, time_window="THIS_MONTH")
-        assert made.metadata.time_window.first == date(2026, 11, 1)
-
     def test_an_index_that_cannot_be_read_is_an_error(self, monkeypatch: pytest.MonkeyPatch):
         def fail(*_: Any, **__: Any) -> Extraction:
             raise RAGError("locked")
@@ -118,11 +110,6 @@ class TestByRules:
         monkeypatch.setattr(metadata, "extract", fail)
         with pytest.raises(RAGError):
             plan("tagged kubernetes")
-
-    def test_words_of_the_settings_mean_fields(self):
-        made = plan("notes with stage draft", full=False, fields={"status": ["stage"]})
-        assert (made.metadata.values, made.text) == ({"status": "draft"}, "")
-        assert made.mapped_physical_columns == ["status"]
 
     @rows(
         "query, keyword, reasoning",
@@ -160,11 +147,6 @@ class TestFlags:
         assert made.metadata.tags == flags["tags"]
         assert made.dropped == ["kubernetes"]
 
-    def test_a_time_of_flags_is_the_time(self):
-        window = TimeWindow.model_validate({"name": "DATES", "first": "2020-01-01"})
-        made = plan("notes from last month", flags={"time_window": window}, full=False)
-        assert made.metadata.time_window.first == date(2020, 1, 1)
-
     @rows("query", ["", "?!"])
     def test_flags_alone_can_make_it_a_list(self, query: str):
         made = plan(query, flags={"tags": ["helm"]}, full=False)
@@ -198,15 +180,6 @@ class TestOpenSlots:
         assert not made.metadata.filters_anything
         assert (made.text, made.out_of_scope) == (OPEN, [Named(kind="tag", words="blockchain")])
         assert made.intent.primary_route == "hybrid_both"
-
-    def test_an_open_vault(self):
-        made = plan("budget in my office vault", asker(match("office", "work", "vault")))
-        assert made.metadata.vaults == ["work"]
-
-    def test_an_open_title(self):
-        made = plan("the note called Foo bar", asker(match("Foo bar", "deploy checklist", "title")))
-        assert (made.metadata.titles, made.text) == (["Deploy checklist"], "")
-        assert made.intent.primary_route == "metadata_only"
 
     @rows(
         "query, words, text",
@@ -253,11 +226,6 @@ class TestEffort:
         models = asker(FINAL, HYDE, "vector_only")
         plan(query, models, full=full, extractor=extractor)
         assert [response.stage for response in models.trace.responses] == asked
-
-    def test_a_configured_router_is_asked(self):
-        models = asker(route='{"primary_route": "vector_only"}')
-        made = plan("rollbacks", models, full=False, router="model")
-        assert (made.intent.primary_route, made.models) == ("vector_only", {"route": "mock"})
 
     def test_without_models_a_full_plan_says_so_and_another_does_not(self):
         assert plan(OPEN, full=False).fallbacks == []
@@ -324,11 +292,6 @@ def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch):
     assert made.metadata.tags == []
 
 
-def test_a_flag_that_the_index_lacks_stays_as_it_was_typed():
-    made = plan("rollbacks", asker(), flags={"tags": ["k8s"]})
-    assert (made.metadata.tags, made.out_of_scope[0].words) == (["k8s"], "k8s")
-
-
 def test_half_a_character_of_a_model_is_no_reason_to_fail():
     live = asker("\ud800", "Run it\ud800.", '{"primary_route": "\ud800"}')
     made = plan(OPEN, live, router="model")
@@ -348,57 +311,6 @@ def test_a_plan_replays_from_its_trace():
     replayed = ReplayAsker(live.trace)
     assert plan(OPEN, replayed, router="model") == made
     assert replayed.trace == live.trace
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-MATCHES = st.lists(
-    st.fixed_dictionaries(
-        {
-            "words": st.sampled_from(["blockchain", "ledgers", "x"]) | st.text(max_size=4),
-            "kind": st.sampled_from(["tag", "vault", "title", "field"]) | JSON,
-            "name": st.sampled_from(["rust", "work", "no"]) | JSON,
-        }
-    ),
-    max_size=3,
-)
-WINDOWS = (
-    st.fixed_dictionaries({"first": st.sampled_from(["2026-10-01", "0001-01-01", "x"])}) | JSON
-)
-REPLIES = st.fixed_dictionaries(
-    {"confidence": st.just(1)},
-    optional={
-        "action": st.just("final"),
-        "transformed_query": st.text(max_size=12) | JSON,
-        "units": JSON,
-        "matches": MATCHES | JSON,
-        "time_window": WINDOWS,
-        "event_keyword": JSON,
-        "rerank_query": st.text(max_size=9),
-        "hyde_paragraph": JSON,
-        "primary_route": st.sampled_from(["vector_only", "sql_only", "x"]) | JSON,
-    },
-)
-
-
-@given(REPLIES | JSON | st.text(max_size=40))
-@settings(max_examples=examples(60), deadline=None)
-def test_any_reply_at_all_gives_a_plan_of_names_of_the_index(reply: Any):
-    made = plan(OPEN, asker(reply, reply, reply), router="model")
-    read = made.metadata
-    assert {*read.tags, *read.excluded_tags, *made.expansions} <= {*CATALOGUE.tags()}
-    assert len(read.tags) <= 1 and not (read.vaults or read.titles or read.values)
-    assert read.time_window.is_open
-    assert made.text == ("ledgers" if read.tags else OPEN)
-    assert made.hyde.hyde_paragraph.strip() and not is_short(made.hyde.rerank_query)
-    assert made.intent.primary_route in ("vector_only", "hybrid_both")
-    again = FullTransformationResult.model_validate_json(made.model_dump_json())
-    assert again == made
 
 
 @rows(

@@ -83,10 +83,6 @@ class TestWritten:
         reply = {"queries": [QUERY, QUERY.upper().rstrip("?"), "a b", "a  B", "c", "d"]}
         assert QueryVariations(says(reply))(QUERY, 2) == ["a b", "c"]
 
-    def test_sub_questions_at_most_five(self):
-        texts = SubQuestions(says([f"part {name}" for name in "bcdefghi"]))(QUERY)
-        assert texts == ["part b", "part c", "part d", "part e", "part f"]
-
     def test_a_query_of_one_part_is_its_own_and_that_is_no_fallback(self):
         texts = SubQuestions(says([QUERY]))(QUERY)
         assert (texts, texts.fallback) == ([QUERY], "")
@@ -231,14 +227,6 @@ def test_a_generator_is_warmed_up_and_sees_the_callers_context():
 
     context.set("mine")
     assert HypotheticalDocuments(Cold())(QUERY) == "warm True in mine"
-
-
-def test_ctrl_c_passes():
-    def interrupt(messages: list[ChatMessage]) -> str:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        QueryVariations(MockChatGenerator(response_fn=interrupt))(QUERY, 1)
 
 
 def test_a_query_without_words_asks_nobody():
