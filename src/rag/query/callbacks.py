@@ -93,7 +93,6 @@ class HypotheticalDocuments(_FromModel):
     """For `HyDETransformer`: the passage of a note that would answer the query, else the query."""
 
     def __call__(self, query: str) -> GeneratedText:
-        """Return the passage, on one line."""
         prompt = build_prompt("document", query)
         asked = self._reply(prompt, query, schema_of("document"))
         text = document_in(asked.reply, without=prompt.code)
@@ -120,7 +119,6 @@ class SubQuestions(_FromModel):
     query itself where it has one part."""
 
     def __call__(self, query: str) -> GeneratedTexts:
-        """Return the sub-questions, at least one."""
         prompt = build_prompt("sub_questions", query, {"count": str(_MOST_PARTS)})
         texts, reason = self._texts(prompt, query, "questions", _MOST_PARTS, "no sub-question")
         parts = [text for text in texts if not same_text(text, query)][:_MOST_PARTS]
@@ -131,7 +129,6 @@ class StepBackQuestions(_FromModel):
     """For `StepBackTransformer`: a more general question, else the query."""
 
     def __call__(self, query: str) -> GeneratedText:
-        """Return the general question."""
         prompt = build_prompt("step_back", query)
         texts, reason = self._texts(prompt, query, "question", 0, "no general question")
         others = [GeneratedText(text) for text in texts if not same_text(text, query)]
@@ -145,7 +142,6 @@ class RewrittenQuestions(_FromModel):
     """
 
     def __call__(self, query: str, turns: Sequence[ConversationTurn]) -> GeneratedText:
-        """Return the rewritten query."""
         prompt = rewriting_prompt(query, turns)
         texts, reason = self._texts(prompt, query, "question", 0, "no question")
         if not texts:

@@ -34,7 +34,6 @@ class GeneratedText(str):
     fallback: str
 
     def __new__(cls, text: str, fallback: str = "") -> GeneratedText:
-        """Make a text."""
         generated = super().__new__(cls, text)
         generated.fallback = fallback
         return generated
@@ -71,8 +70,6 @@ async def _awaited(transformer: QueryTransformer, query: QueryBundle) -> list[Qu
 
 
 class _WithCallback(_Transformer):
-    """A transformer whose texts `generate_fn` makes."""
-
     _callables = ("generate_fn",)
 
     def __init__(self, generate_fn: Callable[[str], Any]) -> None:

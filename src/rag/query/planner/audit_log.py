@@ -177,7 +177,6 @@ class AuditTrail:
                     past.rmdir()
 
     def _all_days(self) -> list[Path]:
-        """Return the folders of days, the newest first."""
         try:
             return sorted(filter(_is_day, self.path.iterdir()), reverse=True)
         except FileNotFoundError:

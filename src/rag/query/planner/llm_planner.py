@@ -51,7 +51,6 @@ class _Label(StrEnum):
     japanese: str
 
     def __new__(cls, value: str, english: str, japanese: str) -> Self:
-        """Make a label."""
         label = str.__new__(cls, value)
         label._value_, label.english, label.japanese = value, english, japanese
         return label

@@ -133,7 +133,7 @@ class MetadataExtraction(BaseModel):
     @field_validator("time_window", mode="before")
     @classmethod
     def _by_name(cls, value: Any) -> Any:
-        """Take the name of a window too; its days are for `DefaultTimeWindow` to find. What is
+        """Take the name of a window too; its days are for `in_time_window` to find. What is
         none is `ALL_TIME`."""
         if value is not None and not isinstance(value, str):
             return value

@@ -130,7 +130,6 @@ class SlotReader:
         self._vaults = Names(normalized, resolver.vault)
 
     def _add(self, kind: Kind, read: Read, names: list[str]) -> None:
-        """Note a name, once."""
         if read.name not in names:
             names.append(read.name)
         self._extraction.found.append(Named(kind=kind, words=read.words, name=read.name))
@@ -276,7 +275,6 @@ class SlotReader:
     # -- vaults ---------------------------------------------------------------------------
 
     def _vault(self, start: int, listed: Listed, end: int) -> None:
-        """Take the vaults of a list."""
         normalized = self._normalized
         if turned := negation(normalized.open, start, end):
             normalized.hide(turned.start, turned.end)  # no filter leaves vaults out

@@ -52,13 +52,13 @@ class TimeMention(NamedTuple):
     :ivar month: the month and day of a date without a year.
     """
 
-    start: int
-    end: int
-    kind: str
     strength: Strength
     days: DateRange | None = None
     exact: date | None = None
     month: tuple[int, int | None] | None = None
+    start: int = 0
+    end: int = 0
+    kind: str = ""
 
     def in_year(self, year: int) -> TimeMention:
         """Return the same month or day of another year."""
@@ -66,17 +66,8 @@ class TimeMention(NamedTuple):
         return self._replace(days=_days_of(year, *self.month), month=None)
 
 
-class _Time(NamedTuple):
-    """What a reader makes of the groups of a match; see `TimeMention`."""
-
-    strength: Strength
-    days: DateRange | None = None
-    exact: date | None = None
-    month: tuple[int, int | None] | None = None
-
-
 _Groups = dict[str, str]  # those of a match that hold something; the whole match is `all`
-_Reader = Callable[[_Groups, date], "_Time | None"]
+_Reader = Callable[[_Groups, date], "TimeMention | None"]
 _READERS: list[tuple[str, _Reader]] = []  # of each pattern; of two at one place the first counts
 
 
@@ -136,15 +127,15 @@ _JA_DAYS = rf"(?P<d>{_JA_NUMBER})日(?!間)(?:(?:から|[〜~–-])(?P<d2>{_JA_N
     rf"|weekend|{WEEKDAY}|{SEASON}|{FULL_MONTH})|tomorrow|in{_S}{COUNT}{_S}{UNIT}){E}",
     "再?来(?:週|月|年)(?:の?[月火水木金土日]曜日?|末)?|明日|明後日|あした|あさって|翌[日週月年]",
 )
-def _future(found: _Groups, today: date) -> _Time:
-    return _Time("future")
+def _future(found: _Groups, today: date) -> TimeMention:
+    return TimeMention("future")
 
 
 @_reads(
     rf"{B}(?:the{_S})?(?:(?:last|past|previous){_S}(?P<n>{COUNT})|past){_S}(?P<unit>{UNIT}){E}",
     rf"(?:この|ここ|過去|直近|最近)の?(?:(?P<n>{JA_COUNT})(?P<unit>{JA_UNIT})間?|半年間?)",
 )
-def _past(found: _Groups, today: date) -> _Time:
+def _past(found: _Groups, today: date) -> TimeMention:
     """Read the last 3 days, the past year, ここ半年."""
     unit = _unit(found.get("unit", "month"))
     count = _number(found["n"]) if "n" in found else 1 if "unit" in found else 6
@@ -152,17 +143,17 @@ def _past(found: _Groups, today: date) -> _Time:
         first = today - timedelta(count * (7 if unit == "week" else 1) - 1)
     else:
         first = days_ago(today, count, unit).first
-    return _Time("sure", DateRange(first, today))
+    return TimeMention("sure", DateRange(first, today))
 
 
 @_reads(
     rf"{B}(?P<n>{COUNT}){_S}(?P<unit>{UNIT}){_S}ago{E}",
     rf"(?<![\d{KANJI}十])(?:(?P<n>{JA_COUNT})(?P<unit>{JA_UNIT})間?|半年)前(?![半後期])",
 )
-def _ago(found: _Groups, today: date) -> _Time:
+def _ago(found: _Groups, today: date) -> TimeMention:
     unit = _unit(found.get("unit", "month"))
     exact = days_ago(today, _number(found.get("n", "6")), unit).first
-    return _Time("sure", shifted(exact, 0, unit), exact)
+    return TimeMention("sure", shifted(exact, 0, unit), exact)
 
 
 @_reads(
@@ -170,12 +161,12 @@ def _ago(found: _Groups, today: date) -> _Time:
     rf"(?<![\d{KANJI}十])(?P<n>{JA_COUNT})(?P<unit>{JA_UNIT})間?"
     "(?:(?P<within>以内(?=[のに]))|(?=以上前|より(?:前|古)))",
 )
-def _age(found: _Groups, today: date) -> _Time:
+def _age(found: _Groups, today: date) -> TimeMention:
     """Read the day before or after which notes of an age are from: 3か月以上前, 3日以内."""
     exact = days_ago(today, _number(found["n"]), _unit(found["unit"])).first
     if "within" in found:
-        return _Time("vague", DateRange(exact, today))
-    return _Time("vague", _one_day(exact), exact)
+        return TimeMention("vague", DateRange(exact, today))
+    return TimeMention("vague", _one_day(exact), exact)
 
 
 @_reads(
@@ -184,10 +175,10 @@ def _age(found: _Groups, today: date) -> _Time:
     "(?P<week>先々週|先週|今週)の?(?P<day>[月火水木金土日])曜日?",
     "(?<![a-z0-9])(?P<day>[月火水木金土日])曜日?(?=[のに])",
 )
-def _week_day(found: _Groups, today: date) -> _Time:
+def _week_day(found: _Groups, today: date) -> TimeMention:
     if "week" in found:
         monday = shifted(today, *NAMED[found["week"]]).first
-        return _Time("sure", _one_day(monday + timedelta(_KANJI_DAYS.index(found["day"]))))
+        return TimeMention("sure", _one_day(monday + timedelta(_KANJI_DAYS.index(found["day"]))))
     name, relation = found["day"], found.get("relation")
     index = WEEKDAYS.index(name) if name in WEEKDAYS else _KANJI_DAYS.index(name)
     back = today.weekday() - index
@@ -195,40 +186,40 @@ def _week_day(found: _Groups, today: date) -> _Time:
         back %= 7
     if relation in ("last", "past"):
         back = back or 7
-    return _Time("sure" if relation else "vague", _one_day(today - timedelta(back)))
+    return TimeMention("sure" if relation else "vague", _one_day(today - timedelta(back)))
 
 
 @_reads(
     rf"{B}(?P<relation>(?:last|this|past)|over{_S}the|on{_S}the){_S}weekend{E}",
     "(?P<relation>先週|今週)の?(?:末|週末)",
 )
-def _weekend(found: _Groups, today: date) -> _Time:
+def _weekend(found: _Groups, today: date) -> TimeMention:
     relation = found["relation"]
     over = relation.endswith("the") and today.weekday() < 5
     back = -7 if over or relation in ("last", "past", "先週") else 0
     saturday = today + timedelta(back + 5 - today.weekday())
-    return _Time("sure", DateRange(saturday, saturday + timedelta(1)))
+    return TimeMention("sure", DateRange(saturday, saturday + timedelta(1)))
 
 
 @_reads(
     rf"{_DIGITS}{_Y}(?P<s>[-/])(?P<m>\d{{1,2}})(?:(?P=s)(?P<d>\d{{1,2}}))?{_NO_MORE}",
     rf"{_DIGITS}{_Y}\.(?P<m>\d{{1,2}})\.(?P<d>\d{{1,2}}){_NO_MORE}",
 )
-def _iso(found: _Groups, today: date) -> _Time:
+def _iso(found: _Groups, today: date) -> TimeMention:
     day = int(found["d"]) if "d" in found else None
-    return _Time("dated", _days_of(int(found["y"]), int(found["m"]), day))
+    return TimeMention("dated", _days_of(int(found["y"]), int(found["m"]), day))
 
 
 @_reads(
     rf"{_DIGITS}(?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/{_Y}{_NO_MORE}",
 )
-def _slashed(found: _Groups, today: date) -> _Time | None:
+def _slashed(found: _Groups, today: date) -> TimeMention | None:
     """Read 14/03/2025 and 03/14/2025, where there is no doubt which is the day."""
     first, second = int(found["a"]), int(found["b"])
     if first <= 12 and second <= 12 and first != second:
         return None
     day, month = (second, first) if second > 12 else (first, second)
-    return _Time("dated", _days_of(int(found["y"]), month, day))
+    return TimeMention("dated", _days_of(int(found["y"]), month, day))
 
 
 @_reads(
@@ -239,7 +230,7 @@ def _slashed(found: _Groups, today: date) -> _Time | None:
     rf"(?:{_TO}(?P<d2>\d{{1,2}}){_TH}(?![\d:/.-])(?!{_S}(?:of{_S})?{MONTH}))?"
     rf"(?:,?{_S}{_Y})?{E}",
 )
-def _date(found: _Groups, today: date) -> _Time | None:
+def _date(found: _Groups, today: date) -> TimeMention | None:
     """Read 3rd of May 2024, May 3–5, last May, 去年の8月, 5月3日〜5日; without a year the latest
     that has begun is meant."""
     text, relation = found["m"], found.get("relation", "")
@@ -248,7 +239,7 @@ def _date(found: _Groups, today: date) -> _Time | None:
     year = int(found["y"]) if "y" in found else None
     if relation in NAMED:
         year = today.year + NAMED[relation][0]
-    time = _Time("sure" if relation else "dated")
+    time = TimeMention("sure" if relation else "dated")
     if year:
         time = time._replace(days=_days_of(year, month, day))
     else:
@@ -273,7 +264,7 @@ def _date(found: _Groups, today: date) -> _Time | None:
     rf"{B}(?:(?:this|last|past){_S})?(?P<season>{SEASON}){_S}(?:of{_S})?{_Y}{E}",
     rf"(?:(?P<relation>この|{_JA_YEAR})の?|{_Y}年の?)(?P<season>[春夏秋冬])(?![休祭季])",
 )
-def _season(found: _Groups, today: date) -> _Time:
+def _season(found: _Groups, today: date) -> TimeMention:
     first, relation = _SEASONS[found["season"]], found.get("relation", "")
     late = first == 12 and today.month < 3
     if "y" in found:
@@ -285,7 +276,7 @@ def _season(found: _Groups, today: date) -> _Time:
     else:  # the last that is over
         year = today.year - (month_start(today.year, first + 3) > today) - late
     days = DateRange(date(year, first, 1), month_start(year, first + 3) - timedelta(1))
-    return _Time("dated" if "y" in found else "sure", days)
+    return TimeMention("dated" if "y" in found else "sure", days)
 
 
 @_reads(
@@ -293,7 +284,7 @@ def _season(found: _Groups, today: date) -> _Time:
     rf"{B}q(?P<q>[1-4])(?:[ /-](?:of{_S})?{_Y})?{E}",
     rf"(?:{_Y}年の?|(?P<relation>{_JA_YEAR})の?)?第(?P<q>[1-4一二三四])四半期",
 )
-def _quarter(found: _Groups, today: date) -> _Time:
+def _quarter(found: _Groups, today: date) -> TimeMention:
     relation, year = found.get("relation", ""), int(found.get("y", today.year))
     if "q" in found:
         year += NAMED[relation][0] if relation else 0
@@ -303,13 +294,13 @@ def _quarter(found: _Groups, today: date) -> _Time:
     if "q" in found and not relation and "y" not in found:
         year -= month_start(year, 3 * index + 1) > today
     first, after = month_start(year, 3 * index + 1), month_start(year, 3 * index + 4)
-    return _Time("dated" if "q" in found else "sure", DateRange(first, after - timedelta(1)))
+    return TimeMention("dated" if "q" in found else "sure", DateRange(first, after - timedelta(1)))
 
 
 @_reads(
     rf"{B}(?:(?P<relation>last|this|past){_S})?(?P<m>{FULL_MONTH}){E}",
 )
-def _month(found: _Groups, today: date) -> _Time | None:
+def _month(found: _Groups, today: date) -> TimeMention | None:
     time = _date(found, today)
     return time if "relation" in found or not time else time._replace(strength="pair")
 
@@ -321,7 +312,7 @@ def _month(found: _Groups, today: date) -> _Time | None:
     rf"{_JA_ALONE}(?P<m>{_JA_NUMBER})月(?!曜)(?![号期間])"
     "(?=[のに中かまよ以、ごは分頃〜~ \x1e\x1f-]|$)",
 )
-def _japanese(found: _Groups, today: date) -> _Time | None:
+def _japanese(found: _Groups, today: date) -> TimeMention | None:
     return _date(found, today)
 
 
@@ -332,31 +323,31 @@ def _japanese(found: _Groups, today: date) -> _Time | None:
     rf"(?!{_S}of{_S}(?:the{_S}|last{_S}|this{_S}|\d|{MONTH}{E}))){E}",
     f"一昨日|おととい|昨日|きのう|先々週|先々月|先週|今週|先月|今月|(?:{_JA_YEAR})(?!度)",
 )
-def _named(found: _Groups, today: date) -> _Time:
+def _named(found: _Groups, today: date) -> TimeMention:
     words = " ".join(found["all"].split()).replace("previous", "last").replace("current", "this")
-    return _Time("sure", shifted(today, *NAMED[words]))
+    return TimeMention("sure", shifted(today, *NAMED[words]))
 
 
 @_reads(
     rf"{B}today{E}|今日(?!的)|本日",
 )
-def _weak(found: _Groups, today: date) -> _Time:
-    return _Time("vague", _one_day(today))
+def _weak(found: _Groups, today: date) -> TimeMention:
+    return TimeMention("vague", _one_day(today))
 
 
 @_reads(
     rf"{B}(?:recently|recent|lately){E}|最近|この頃|このごろ|近頃",
 )
-def _recent(found: _Groups, today: date) -> _Time:
-    return _Time("vague", DateRange(today - timedelta(RECENT - 1), today))
+def _recent(found: _Groups, today: date) -> TimeMention:
+    return TimeMention("vague", DateRange(today - timedelta(RECENT - 1), today))
 
 
 @_reads(
     rf"{B}(?:the{_S}year{_S})?(?P<y>(?:19|20)\d{{2}})(?:{E}(?![-./:,]\d|年)"
     "|年(?!間|前|以[上内]|代|ぶり|度))",
 )
-def _year(found: _Groups, today: date) -> _Time:
-    return _Time("year", _days_of(int(found["y"])))
+def _year(found: _Groups, today: date) -> TimeMention:
+    return TimeMention("year", _days_of(int(found["y"])))
 
 
 @cache
@@ -378,7 +369,7 @@ def find_mentions(text: str, today: date) -> Iterator[TimeMention]:
         if time and (time.days or time.strength == "future"):
             is_ahead = time.days and (time.days.first > today or time.days.last.year < EARLIEST)
             time = time._replace(strength="future") if is_ahead else time
-            yield TimeMention(first.start(), first.end(), kind, *time)
+            yield time._replace(start=first.start(), end=first.end(), kind=kind)
         end = first.end()
         ahead = [
             (match if match.start() >= end else pattern.search(text, end), pattern, reader)

@@ -181,7 +181,7 @@ def find_slot(text: str, today: date) -> FoundTime | None:
     for first, last in chain(filter(None, blurred), (m.span() for m in _UNTOLD.finditer(text))):
         lead = _AROUND.search(text, max(0, first - 20), first)
         at = lead.start() if lead else first
-        around = _around(text, TimeMention(at, last, "untold", "vague"))
+        around = _around(text, TimeMention("vague", start=at, end=last))
         if not negation(text, around.start, around.end):
             words = first, last
             return FoundTime(around.start, around.end, TimeWindow(), words, around.edited)
