@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from rag.exceptions import QueryError
 from rag.query.syntax import (
@@ -20,14 +16,6 @@ from rag.query.syntax import (
 )
 
 ACUTE, BELOW = "\u0301", "\u0316"
-
-
-def longest_run_of_marks(text: str) -> int:
-    longest = run = 0
-    for char in text:
-        run = run + 1 if unicodedata.combining(char) else 0
-        longest = max(longest, run)
-    return longest
 
 
 class TestBounded:
@@ -44,13 +32,6 @@ class TestBounded:
         assert bounded(phrase * 1_000)
         with pytest.raises(QueryError, match="6,200 characters, more than 4,000"):
             bounded(phrase * 3_000)
-
-    @example("a" + ACUTE * 30)
-    @example("e\u0301 が か\u3099 हिन्दी")
-    @given(st.text(max_size=60))
-    def test_a_text_of_any_language_stays_as_it_is(self, text):
-        if longest_run_of_marks(text) <= 30:
-            assert bounded(text) == text
 
 
 class TestTheFirstOfAKindCount:

@@ -19,17 +19,10 @@ MET_JA = "最後に田中さんに会ったのはいつ？"
     "question, before, found",
     [
         ("and the one before?", MET, "When did I last meet Ann before 2026-11-17"),
-        ("And the time before that?", MET, "When did I last meet Ann before 2026-11-17"),
-        ("what about the previous time", MET, "When did I last meet Ann before 2026-11-17"),
         (
             "and before that?",
             "When did I last meet Ann before 2026-12-01",
             "When did I last meet Ann before 2026-11-17",
-        ),
-        (
-            "and the one before?",
-            "When did I last meet José at the café?",
-            "When did I last meet José at the café before 2026-11-17",
         ),
         (
             "and the one before?",
@@ -101,18 +94,11 @@ def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, f
         ("What is a Pod?", MET),
         ("When do holds expire?", "list all notes about the ferry"),
         ("and how do I make sourdough bread?", "list all notes about the ferry"),
-        ("and who is her husband?", "how many notes mention Ann?"),
-        ("but why?", "how many notes mention Ann?"),
         ("what about what she said?", "how many notes mention Ann?"),
-        ("and is it expensive?", "list all notes about the ferry"),
         ("and tell me about bread", "list all notes about the ferry"),
-        ("and thanks", "list all notes about the ferry"),
         ("thanks", "list all notes about the ferry"),
-        ("ok", "how many notes mention Ann?"),
-        ("👍", "how many notes mention Ann?"),
         ("and 👍", "how many notes mention Ann?"),
         ("だれが乗った？", "フェリーのノートはいくつ"),
-        ("なぜ先月は？", "フェリーのノートはいくつ"),
         ("どうやって作る？", "フェリーのノートはいくつ"),
     ],
 )

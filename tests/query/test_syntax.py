@@ -214,10 +214,3 @@ def test_every_text_is_a_query(typed: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters='"“”＂„-－−*＊:：')))
 def test_text_without_operators_comes_back_as_it_was(typed: str) -> None:
     assert parse_query(typed) == query(" ".join(typed.split()))
-
-
-@settings(deadline=None, max_examples=examples(300))
-@given(st.lists(st.sampled_from(PLAIN[: PLAIN.index('6" pipe 4"')]), max_size=5))
-def test_plain_text_beside_plain_text_is_plain(parts: list[str]) -> None:
-    parts = [part for part in parts if not part.endswith(":")]  # a value may follow
-    assert parse_query(" ".join(parts)) == query(" ".join(" ".join(parts).split()))

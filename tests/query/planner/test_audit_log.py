@@ -11,10 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from property_examples import examples
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
 from rag.query.planner.audit_log import (
@@ -23,16 +20,11 @@ from rag.query.planner.audit_log import (
     LARGEST,
     AuditRecord,
     AuditTrail,
-    decoded,
-    encoded,
 )
 from rag.query.planner.plan import (
     FullTransformationResult,
-    MetadataExtraction,
-    Named,
-    TimeWindow,
 )
-from rag.query.planner.stages import RawResponse, ToolCall, Trace
+from rag.query.planner.stages import RawResponse, Trace
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).astimezone()
 
@@ -107,56 +99,6 @@ class TestSize:
         [record] = trail.records()
         assert (record.cut, record.query, record.responses) == (True, "rollbacks", [])
         assert file_of(trail).stat().st_size <= LARGEST
-
-
-names = st.text(max_size=20)
-results = st.builds(
-    FullTransformationResult,
-    query=st.text(st.characters(), max_size=40),
-    text=names,
-    metadata=st.builds(
-        MetadataExtraction,
-        tags=st.lists(names, max_size=3),
-        values=st.dictionaries(names, names, max_size=2),
-        time_window=st.builds(TimeWindow, first=st.none() | st.dates(), text=names),
-    ),
-    in_scope=st.lists(st.builds(Named, kind=st.just("tag"), words=names), max_size=2),
-    confidence=st.floats(0, 1),
-    fallbacks=st.lists(names, max_size=2),
-)
-records = st.builds(
-    made,
-    query=st.sampled_from(["a\ud800b", "\udfff", "\x1b[31m\x00\x9b\u2028\r\n", '{"id": "', ""])
-    | names,
-    time=st.datetimes(timezones=st.just(UTC)),
-    flags=st.none() | st.builds(MetadataExtraction, vaults=st.lists(names, max_size=2)),
-    today=st.dates(),
-    full=st.booleans(),
-    latency_ms=st.floats(0, allow_nan=False),
-    result=results,
-    models=st.dictionaries(names, names, max_size=2),
-    responses=st.lists(
-        st.builds(RawResponse, stage=st.sampled_from(["route", "hyde"]), text=names), max_size=3
-    ),
-    tools=st.lists(
-        st.builds(
-            ToolCall,
-            tool=names,
-            arguments=st.dictionaries(names, st.none() | st.integers() | names, max_size=2),
-        ),
-        max_size=2,
-    ),
-    settings=st.just({"tag_cap": 8}),
-)
-
-
-class TestRoundTrip:
-    @given(record=records)
-    @settings(max_examples=examples(60), deadline=None)
-    def test_any_record_is_read_as_it_was_written(self, record):
-        line = encoded(record)
-        assert line.count(b"\n") == 1
-        assert decoded(line) == record
 
 
 def in_the_way(at: Callable[[AuditTrail], Path], kind: str) -> Callable[[AuditTrail], None]:

@@ -7,10 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from property_examples import examples
 from rag.query import (
     FullTransformationResult,
     HyDEGeneration,
@@ -187,12 +184,6 @@ class TestEmptyHyDE:
             "A note about rollbacks blue green. Tags: kubernetes. Vault: work. "
             "Title: Deploy checklist. Time: 2026-10-01 – 2026-10-31."
         )
-
-    @given(st.text(max_size=50), st.text(max_size=50))
-    @settings(max_examples=examples(40))
-    def test_it_is_never_empty_nor_long(self, query: str, text: str):
-        paragraph = with_paragraph(plan(query, text * 100)).hyde.hyde_paragraph
-        assert paragraph.strip() and len(paragraph) <= 1500 and "\n" not in paragraph
 
 
 class TestRerankOverride:

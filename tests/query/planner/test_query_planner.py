@@ -249,19 +249,6 @@ class TestWords:
         assert made.hyde.rerank_query == "x kube Old list undo"
 
     @rows(
-        "reply, paragraph",
-        [
-            ("Run the script. Wait.", "Run the script. Wait."),
-            ('```json\n{"paragraph": "Run it."}\n```', "Run it."),
-            ('{"document": "Run it.", "rerank_query": 7}', "Run it."),
-        ],
-    )
-    def test_a_paragraph_in_another_form(self, reply: str, paragraph: str):
-        made = plan("rollbacks", asker(FINAL, reply))
-        assert made.hyde.hyde_paragraph == paragraph
-        assert made.hyde.rerank_query == "undo a failed release quickly"
-
-    @rows(
         "reply",
         [
             *("", "{}", "Rollbacks?", '{"hyde_paragraph": ""}', '{"hyde_paragraph": ["x"]}'),

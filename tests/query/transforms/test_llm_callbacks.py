@@ -162,24 +162,6 @@ class TestPrompts:
 
 # -- what goes wrong -------------------------------------------------------------------
 
-FAULTS = [
-    *("drop", "reset", "garbage", "deep", "deep_error", "html", "missing", "overflow"),
-    *("error_line", "unfinished", "hangup", "cut"),
-]
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("kind", FAULTS)
-@each
-def test_a_server_that_fails_is_no_reason_to_fail(
-    server: OllamaServer, model: Model, kind: str, call: Any, fallback: Any, useless: str
-):
-    server.fail("/api/chat", kind, times=None)
-    server.say("one two three four five")
-    made = call(model())
-    assert made == fallback
-    assert made.fallback and "\n" not in made.fallback and len(made.fallback) <= 160
-
 
 def test_the_reason_is_what_went_wrong(server: OllamaServer, model: Model):
     server.fail("/api/chat", "missing")
@@ -227,6 +209,14 @@ def test_a_generator_is_warmed_up_and_sees_the_callers_context():
 
     context.set("mine")
     assert HypotheticalDocuments(Cold())(QUERY) == "warm True in mine"
+
+
+def test_ctrl_c_passes():
+    def interrupt(messages: list[ChatMessage]) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        QueryVariations(MockChatGenerator(response_fn=interrupt))(QUERY, 1)
 
 
 def test_a_query_without_words_asks_nobody():
