@@ -19,7 +19,6 @@ LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
     "question, asked, subject",
     [
         ("list all notes about the ferry", LIST, "the ferry"),
-        ("Can you list all my notes about ferries?", LIST, "ferries"),
         ("which notes mention Tanaka", LIST, "Tanaka"),
         ("all my notes on Rome", LIST, "Rome"),
         ("which notes contain the word ferry", LIST, "ferry"),
@@ -29,7 +28,6 @@ LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
         ("how many notes do I have on Rome?", COUNT, "Rome"),
         ("how many notes are there?", COUNT, ""),
         ("how many diary entries mention Tanaka", COUNT, "Tanaka"),
-        ("what is the number of notes about ferries", COUNT, "ferries"),
         ("when did I last meet Tanaka?", LAST, "meet Tanaka"),
         ("When did we last change the filter", LAST, "change the filter"),
         ("when did I change the filter last?", LAST, "change the filter"),
@@ -38,7 +36,6 @@ LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
         ("When did I last write about the ferry?", LAST, "the ferry"),
         ("how many notes mention Dr. Brandt?", COUNT, "Dr. Brandt"),
         ("list all notes about St. Ives vs. Falmouth", LIST, "St. Ives vs. Falmouth"),
-        ("when did I last meet Mr. Jones", LAST, "meet Mr. Jones"),
         ("list all notes that do not mention Sarah", LIST, "-Sarah"),
         ("which notes don't mention the ferry or Tom Jones?", LIST, '-ferry -"Tom Jones"'),
         ("how many notes are not about sailing", COUNT, "-sailing"),

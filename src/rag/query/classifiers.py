@@ -37,7 +37,6 @@ class KeywordClassifier(_Classifier):
     count either (ＰＤＦ is PDF).
 
     :param rules: keywords by label, in order.
-    :param default: the label of a query that holds none of them.
     :raises ValueError: for an empty keyword, which every query contains.
     :raises TypeError: for a text in the place of a list.
     """

@@ -143,11 +143,6 @@ class TestLists:
         assert got.metadata.vaults == vaults
         assert [named.words for named in got.open] == missing
 
-    @given(lists(KNOWN, UNKNOWN), st.sampled_from([" and ", " or ", " & "]))
-    def test_quoted(self, listed: list[str], joint: str) -> None:
-        query = f"notes tagged {joint.join(f'{chr(34)}{name}{chr(34)}' for name in listed)}"
-        is_sorted_out(query, listed, KNOWN)
-
 
 class TestSlots:
     @rows(

@@ -244,17 +244,10 @@ def test_all_that_was_set_is_in_the_yaml():
     assert made[0].query_str.startswith("Said: user: ")
 
 
-class _Callable:
-    def __call__(self, query: str) -> str:
-        return query
-
-
 @rows(
     "callback, why",
     [
         (lambda query: query, "lambda"),
-        (_Callable(), "_Callable cannot be serialised: it has no to_dict"),
-        (_Callable().__call__, "instance method"),
         (functools.partial(document), "partial cannot be serialised"),
     ],
 )

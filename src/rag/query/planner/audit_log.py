@@ -33,18 +33,9 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class AuditRecord(BaseModel):
-    """One planned query.
-
-    :param id: given when it is recorded; those of one trail sort by their time.
-    :param flags: what the command line's flags asked for.
-    :param today: the day that dates were counted from.
-    :param full: whether every model that there is was asked.
-    :param responses: what was understood of each reply of a model, without the arguments of
-        tools; word for word with the setting `raw_replies`.
-    :param settings: of `[planner]`.
-    :param catalogue: the digest of what the index held.
-    :param cut: whether it was too long to be kept with responses, tools and settings.
-    """
+    """One planned query: what a replay needs (flags, day, settings, replies, uses of tools and the
+    digest of the catalogue), and what came of it. Ids are given when it is recorded, and sort by
+    time. One that is `cut` was too long to be kept with responses, tools and settings."""
 
     id: str = ""
     time: AwareDatetime
@@ -98,7 +89,6 @@ class AuditRecord(BaseModel):
 class AuditTrail:
     """The records of a data folder.
 
-    :param folder: the data folder.
     :param days: how many days of records are kept; 0: all. Older ones go when a day's first
         record is written.
     :ivar problem: why the last record was not kept, or the last file not read.

@@ -72,9 +72,7 @@ def names_by_kind(catalogue: Catalogue) -> dict[str, Sequence[str]]:
 class StaticCatalogue:
     """A catalogue of what it is given.
 
-    :param notes: the tags of each note, which say what stands beside what.
-    :param aliases: the title by other name of a note.
-    :param fields: what each front matter field holds.
+    :param notes: the tags of each note; `aliases`: titles by other names; `fields`: values.
     """
 
     def __init__(

@@ -99,9 +99,7 @@ class QueryTransformationResult(BaseModel):
 
     :param confidence: the model's, from 0 to 1; 0 without an answer.
     :param units: the things that the query asks for, if it asks for several.
-    :param event_keyword: its subject in few words.
     :param matches: which of its words mean which names of the index.
-    :param time_window: the days that it speaks of.
     :param metadata: `raw_responses` (what was understood of each reply, with redacted inputs of
         tools; word for word with `raw_replies`), `final` (the answer as it was understood),
         `tool_calls` (with redacted inputs), `iterations` (how often tools were used), `model`, and
@@ -267,9 +265,8 @@ class QueryTransformer(QueryComponent):
     has the same name, in `rag.query.models`.)
 
     :param generator: a Haystack chat generator; without one every query stays as it is.
-    :param mode: one of `MODES`.
-    :param confidence_threshold: how sure an answer must be to count; `None`: as the mode says.
-    :param max_tool_iterations: how often a tool may be used; below 0: as the mode says.
+    :param mode: one of `MODES`, which says how sure an answer must be to count, and how often a
+        tool may be used, where `confidence_threshold` is `None` and `max_tool_iterations` below 0.
     :param max_candidates: the most matches of a tool, and names of a kind in a prompt.
     :param tools: further tools, beside `rapidfuzz_similarity` and those of plug-ins.
     :param timeout: seconds for one reply.

@@ -114,8 +114,7 @@ class MetadataExtraction(BaseModel):
     :param titles: any of which it may be called.
     :param fields: front matter fields that the query's words mean.
     :param values: what such a field must hold, by field.
-    :param event_keyword: the query's subject in few words.
-    :param logical_reasoning: one sentence on why.
+    :param event_keyword: the query's subject in few words; `logical_reasoning`: why all this.
     """
 
     vaults: list[str] = Field(default_factory=list)
@@ -183,8 +182,7 @@ class FullTransformationResult(BaseModel):
     :param mapped_physical_columns: front matter fields of the index that the query's words mean.
     :param expansions: tags near those of the query; they never filter.
     :param units: further texts to search for, if a model gave some.
-    :param in_scope: what the query named and the index has.
-    :param out_of_scope: what the query named and the index does not have.
+    :param in_scope: what the query named and the index has; `out_of_scope`: and has not.
     :param dropped: tags that were too many.
     :param confidence: from 0 to 1, the model's where one planned, else that of the rules.
     :param fallbacks: what had to be done without, in short words: `metadata: no model answered`.

@@ -73,33 +73,27 @@ class NormalizedQuery:
     def take(self, start: int, end: int) -> None:
         """Note that the words between two positions filter."""
         self.taken.append((start, end))
-        self._mark(start, end, TAKEN)
+        self.hide(start, end, TAKEN)
 
     def drop(self, start: int, end: int) -> None:
         """Note that the words between two positions only announce others: they are left out of
         the text of a query in which something filters."""
         self.dropped.append((start, end))
-        self._mark(start, end, HIDDEN)
+        self.hide(start, end)
 
-    def hide(self, start: int, end: int) -> None:
+    def hide(self, start: int, end: int, mark: str = HIDDEN) -> None:
         """Mark a span as consumed: no rule reads it again."""
-        self._mark(start, end, HIDDEN)
-
-    def _mark(self, start: int, end: int, mark: str) -> None:
         self.open = f"{self.open[:start]}{mark * (end - start)}{self.open[end:]}"
 
     def _hide_what_is_quoted(self, head: str) -> None:
         """Hide conditions of the query syntax, what stands between quotes, and names of works."""
-        spans = []
-        if conditions := condition_spans(head):
-            spans = [(bisect(self._at, start), bisect(self._at, end)) for start, end in conditions]
+        conditions = condition_spans(head)
+        spans = [(bisect(self._at, start), bisect(self._at, end)) for start, end in conditions]
         spans += [(m.start() + 1, m.end() - 1) for m in _QUOTED.finditer(self.plain)]
         if "という" in self.plain:
             spans += [m.span() for m in _WORK.finditer(self.plain)]
-        marked = list(self.open)
         for start, end in spans:
-            marked[start:end] = HIDDEN * (end - start)
-        self.open = "".join(marked)
+            self.hide(start, end)
 
 
 def _normalized(text: str) -> tuple[str, list[int]]:

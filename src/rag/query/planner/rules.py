@@ -90,10 +90,8 @@ def extract(
     The text is the query as it was typed when nothing filters. Any text is a query; only its first
     4,000 characters are read.
 
-    :param aliases: other names of tags and vaults.
-    :param fields: words that mean a front matter field, by field.
-    :param meant: what words of open slots mean, as somebody said who read the query.
-    :param time: what the time slot means.
+    :param aliases: other names of tags and vaults; `fields`: words for front matter fields.
+    :param meant: what words of open slots mean, as a model said, and the time slot: `time`.
     :param today: the day from which times are counted.
     """
     today, query = today or date.today(), without_halves(query)

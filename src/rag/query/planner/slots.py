@@ -216,10 +216,9 @@ class SlotReader:
     def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
         for read in listed.known:
             self._add("tag", read, tags)
-        if tags is self._metadata.excluded_tags:
-            self._normalized.take(start, end)  # what is not wanted is nothing to rank by
-        else:
-            self._take_around(start, end, listed.unknown)
+        # What is not wanted is nothing to rank by.
+        unknown = [] if tags is self._metadata.excluded_tags else listed.unknown
+        self._take_around(start, end, unknown)
 
     def _take_around(self, start: int, end: int, unknown: list[Read]) -> None:
         """Take what stands between two positions, without the names that the index lacks."""
