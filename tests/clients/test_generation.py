@@ -37,13 +37,6 @@ def chat(settings: Settings) -> Any:
 # -- what is asked for -----------------------------------------------------------------
 
 
-def test_the_answer_to_a_prompt(server: OllamaServer, settings: Settings) -> None:
-    server.say("Holds expire after 9 minutes. [1]")
-    assert generate_response("When?", settings()) == "Holds expire after 9 minutes. [1]"
-    [request] = server.requests("/api/chat")
-    assert request.json["messages"] == [{"role": "user", "content": "When?"}]
-
-
 def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
     server: OllamaServer, chat: ChatModel
 ) -> None:
@@ -202,13 +195,6 @@ def test_the_component_streams_and_returns_a_message(
         "system",
         "user",
     ]
-
-
-def test_the_component_works_in_an_event_loop(settings: Settings) -> None:
-    chat = OllamaGenerator(settings(), response_format={"type": "object"})
-    [reply] = asyncio.run(chat.run_async([ChatMessage.from_user("one")]))["replies"]
-    chat.close()
-    assert json.loads(reply.text) == {}
 
 
 def test_the_component_takes_a_schema_for_one_answer(

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from ollama_server import Model, OllamaServer
+from ollama_server import OllamaServer
 from rag.clients.models import (
     ModelInfo,
     Traits,
@@ -18,7 +18,7 @@ from rag.clients.models import (
 from rag.clients.ollama_api import OllamaClient
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
-from rag.exceptions import ConnectionError, ModelMissingError
+from rag.exceptions import ModelMissingError
 from tables import rows
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
@@ -97,35 +97,12 @@ def test_the_first_listed_model_that_completes_is_picked(server: OllamaServer) -
     assert (pick(server).name, pick(server).context) == ("llama3.2:latest", 131072)
 
 
-@rows(
-    "name", ["nomic-embed-text", "bge-m3", "mxbai-embed-large:335m", "me/all-minilm", "x-e5-large"]
-)
-def test_where_no_capabilities_are_told_names_of_embedders_are_passed_over(name: str) -> None:
-    models = [Model(name, capabilities=(), family="x"), Model("mistral", capabilities=())]
-    models[1:1] = [Model("some", capabilities=(), family="nomic-bert")]
-    models[2] = Model("mistral", capabilities=(), family="llama")
-    with OllamaServer(models) as server:
-        assert pick(server).name == "mistral:latest"
-
-
 def test_without_one_the_error_says_how_to_get_one() -> None:
     for models in ([], ["bge-m3"]):
         with OllamaServer(models) as server:
             with pytest.raises(ModelMissingError, match="no model that writes") as caught:
                 pick(server)
             assert "ollama pull" in caught.value.hint
-
-
-@pytest.mark.parametrize("path", ["/api/tags", "/api/show"])
-@pytest.mark.parametrize(
-    "kind", ["garbage", "deep", "deep_error", "html", "drop", "slow", "status", "endless"]
-)
-def test_a_server_that_fails_when_it_is_asked_is_an_error_of_ours(
-    server: OllamaServer, path: str, kind: str
-) -> None:
-    server.fail(path, kind, times=None, seconds=30)
-    with pytest.raises(ConnectionError):
-        pick(server, 0.2)
 
 
 # -- which models write, by what their server says of them and by their names --------------

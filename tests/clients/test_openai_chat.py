@@ -88,14 +88,6 @@ def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server: OpenAISe
     assert "chat.model" in caught.value.hint and NAME in caught.value.hint
 
 
-def test_without_a_server_or_a_model_nobody_is_asked() -> None:
-    for chat in (ChatConfig("openai"), ChatConfig("openai", "http://127.0.0.1:9", "")):
-        provider = chat_provider(ModelsConfig(chat=chat))
-        assert not provider.is_configured
-        with pytest.raises(ConfigError, match="is configured"):
-            provider.find_chat_model(1.0)
-
-
 def test_nobody_writes_where_the_provider_is_none() -> None:
     config = ModelsConfig(chat=ChatConfig("none"))
     nobody = chat_provider(config)

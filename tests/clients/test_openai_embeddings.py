@@ -120,9 +120,6 @@ def test_vectors_are_put_in_order_by_their_index() -> None:
 # -- what is too long ------------------------------------------------------------------
 
 
-LONG = " ".join(f"word{n}" for n in range(120))  # tokens: 240 of 64
-
-
 @rows("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
     with OpenAIServer([SMALL], tells=tells) as server:

@@ -20,10 +20,8 @@ from rag.app.doctor import (
 )
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import (
-    ChatProvider,
     EmbeddedTexts,
     EmbeddingIdentity,
-    EmbeddingProvider,
     ModelInfo,
     ServerView,
 )
@@ -34,7 +32,7 @@ from rag.config import (
     OllamaConfig,
     RAGConfig,
 )
-from rag.config.sections import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.config.sections import EMBEDDING_PROVIDERS
 from rag.exceptions import (
     ConfigError,
     ConnectionError,
@@ -46,7 +44,6 @@ from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.search.query import Query
 from rag.stores import get_document_store
-from tables import rows
 
 EMBEDDER = "nomic-embed-text"
 
@@ -173,25 +170,6 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
         embedder.document_store.close()
         with pytest.raises(IndexUnavailableError, match=r"by letters, not bge-m3"):  # of Ollama's
             search(create_search_pipeline(store, OllamaConfig()), "b", mode="dense")
-
-
-@rows("name", EMBEDDING_PROVIDERS)
-def test_each_name_of_the_settings_makes_a_provider_of_embeddings(name: str) -> None:
-    made = embedding_provider(ModelsConfig(embedding=EmbeddingConfig(name)))
-    assert lacking(made, EmbeddingProvider) == set()
-
-
-@rows("name", CHAT_PROVIDERS)
-def test_each_name_of_the_settings_makes_a_provider_of_chat_models(name: str) -> None:
-    made = chat_provider(ModelsConfig(chat=ChatConfig(name)))
-    assert lacking(made, ChatProvider) == set()
-    assert "embed_query" in lacking(made, EmbeddingProvider)
-
-
-def lacking(provider: object, protocol: type) -> set[str]:
-    """Return the members of a protocol that a provider has not."""
-    members = {name for one in protocol.__mro__ for name in vars(one) if name[0] != "_"}
-    return {member for member in members if not hasattr(type(provider), member)}
 
 
 def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(

@@ -28,8 +28,7 @@ from rag.text.bm25 import (
 )
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
-from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, fold_accents, has_words, stem
-from tables import rows
+from rag.text.tokenizer import MAX_WORD, SPACED_WORD, cleaned, fold_accents, stem
 
 ENGLISH = "a an the apple Linking links administration administer Maria's it’s C++ c# F# x_y 3.14"
 JAPANESE = "2024年 日本語 サーバー ﾌﾟﾗｸﾞ か\u3099 のは です 々 〇 𠮷 図書館 ＰＤＦ"
@@ -111,22 +110,6 @@ def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size:
     assert shuffled.vectors == [expected[at] for at in order]
 
 
-@settings(deadline=None, max_examples=examples(200))
-@given(BATCHES)
-def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
-    for vector in encode(*texts):
-        assert len(vector.indices) == len(vector.values)
-        assert len(set(vector.indices)) == len(vector.indices)
-        assert all(type(index) is int and 0 <= index < 2**32 for index in vector.indices)
-        assert all(type(value) is float and 0 < value < K1 + 1 for value in vector.values)
-
-
-@settings(deadline=None, max_examples=examples(150))
-@given(TEXTS)
-def test_a_vector_is_empty_when_and_only_when_there_is_no_word(text: str) -> None:
-    assert bool(encode(text)[0].indices) == has_words(text)
-
-
 def weight(term: int, text: str) -> float:
     return as_dict(encode(text)[0])[term]
 
@@ -136,27 +119,6 @@ def test_the_weight_of_a_term_is_bm25s() -> None:
     k = 0.5 * (1 - 0.7 + 0.7 * length / 120)
     apples = weight(word_dimension("appl"), "apple " * 3 + "pear " * 7)
     assert apples == pytest.approx(3 * (0.5 + 1) / (3 + k))
-
-
-def test_three_characters_of_a_run_make_a_text_as_long_as_one_word() -> None:
-    gram = GRAMS | hash_gram("リン")
-    k = 0.5 * (1 - 0.7 + 0.7 * 40 / 120)
-    assert weight(gram, "リンゴ" * 40) == pytest.approx(40 * 1.5 / (40 + k))
-    assert weight(gram, "リンゴ" * 40 + " pear" * 80) == pytest.approx(40 * 1.5 / (40 + 0.5))
-
-
-@rows(
-    "term, text",
-    [
-        (word_dimension("appl"), "apple "),
-        (GRAMS | hash_gram("林檎"), "林檎。"),
-        (edge_dimension("admiss"), "admission "),
-    ],
-)
-def test_more_of_a_term_weighs_more_but_never_more_than_the_limit(term: int, text: str) -> None:
-    weights = [weight(term, text * n) for n in (1, 2, 5)]
-    assert weights == sorted(set(weights))
-    assert weight(term, text * 2000) < K1 + 1
 
 
 # ---- what the encoder remembers
@@ -201,36 +163,6 @@ def test_the_words_given_are_written_in_the_texts_and_point_into_their_vectors(
 
 
 # ---- katakana words
-
-
-@rows(
-    "text, word",
-    [
-        ("新しいテンプレートを作る", "テンプレート"),
-        ("ﾃﾝﾌﾟﾚｰﾄ", "テンプレート"),
-        ("デイリー・ノート", "デイリー"),
-        ("デイリー・ノート", "ノート"),
-        ("ーーサーバー", "サーバー"),
-        ("APIサーバー化", "サーバー"),
-    ],
-)
-def test_a_run_of_three_katakana_or_more_is_a_word(text: str, word: str) -> None:
-    assert word_dimension(word) in encode(text)[0].indices
-
-
-@rows(
-    "text, word",
-    [
-        ("バスに乗る", "バス"),
-        ("ーバー", "ーバー"),
-        ("デイリーノート", "ノート"),
-        ("ひらがな", "ひらがな"),
-        ("図書館", "図書館"),
-        ("한국어", "한국어"),
-    ],
-)
-def test_what_is_shorter_or_within_a_run_or_of_another_script_is_none(text: str, word: str) -> None:
-    assert word_dimension(word) not in encode(text)[0].indices
 
 
 # ---- threads

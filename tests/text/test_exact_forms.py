@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from property_examples import examples
 from rag.text.exact_forms import Kind, Place, RunParts, SearchedText, asked_forms
 from tables import rows
 
@@ -83,23 +79,6 @@ def test_words_joined_by_marks_are_an_identifier() -> None:
     found = {form.text: form.kind for form in asked_forms("upgrade to 2.3.1 of kube-proxy")}
     assert found["2.3.1"] == found["kube-proxy"] == Kind.IDENTIFIER
     assert found["upgrade"] == Kind.WORD
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(st.text(max_size=40), st.text(max_size=200))
-def test_any_query_may_be_looked_for_in_any_text(query: str, body: str) -> None:
-    text = SearchedText(["名前"], body)
-    for form in asked_forms(query):
-        assert text.place(form) in Place
-    assert isinstance(RunParts(query).are_in(body), bool)
-
-
-@settings(deadline=None, max_examples=examples(100))
-@given(st.text(alphabet="abcdefgh", min_size=2, max_size=9))
-def test_a_word_is_in_itself_between_signs(word: str) -> None:
-    for form in asked_forms(word):
-        assert SearchedText([], f"({word})").place(form) == Place.BODY
-        assert SearchedText([], f"x{word}").place(form) == Place.NOWHERE
 
 
 class TestPartsOfRuns:

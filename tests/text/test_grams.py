@@ -98,32 +98,3 @@ def test_many_texts_at_once_give_the_grams_of_each_run(texts: list[str]) -> None
     )
     assert all(in_run[starts])
     assert in_run.tolist() == [bool(RUN.match(char)) for char in joined]
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=1, max_size=20))
-def test_only_a_character_among_others_of_other_scripts_has_no_gram(run: str) -> None:
-    found = weigh_grams(run)
-    held = {at for gram in found for at in range(gram.start, gram.start + len(gram.text))}
-    scripts = [int(script_table()[ord(char)]) for char in run]
-    for at in {*range(len(run))} - held:
-        assert scripts[at] != IDEOGRAPHS
-        assert scripts[at] not in (*scripts[max(at - 1, 0) : at], *scripts[at + 1 : at + 2])
-    assert all(0 < gram.weight <= 0.5 for gram in found)
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=1, max_size=20))
-def test_a_gram_begins_in_its_run_where_it_says(run: str) -> None:
-    found = weigh_grams(run)
-    assert all(run.startswith(gram.text, gram.start) for gram in found)
-    assert len({(gram.start, gram.text) for gram in found}) == len(found)
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(
-    *[st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=n, max_size=9) for n in (0, 3, 0)]
-)
-def test_what_stands_in_a_run_has_its_grams_there_too(head: str, word: str, tail: str) -> None:
-    inside = Counter(gram.text for gram in weigh_grams(word))
-    assert inside <= Counter(gram.text for gram in weigh_grams(head + word + tail))

@@ -38,23 +38,6 @@ def test_the_words_of_the_query_are_marked_in_any_form(
     assert marked(text, query) == expected
 
 
-@rows(
-    "text, query, expected",
-    [
-        ("誰かが来る", "誰か", ["誰か"]),
-        ("何もない", "何も", ["何も"]),
-        ("幾何学の本", "幾何学", ["幾何学"]),
-        ("金庫を買う", "金庫とは何ですか", ["金庫"]),
-        ("C++20と C#8", "c++ c#", ["C++", "C#"]),
-        ("यह किताब है।", "है", ["है"]),
-    ],
-)
-def test_what_holds_a_question_word_or_stands_beside_a_sign_is_marked(
-    text: str, query: str, expected: list[str]
-) -> None:
-    assert marked(text, query) == expected
-
-
 def test_a_short_text_is_shown_whole_on_one_line() -> None:
     assert snippet("one\n\n  two\t三", "三", 80) == ("one two 三", [(8, 9)])
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from property_examples import examples
 from rag.text.matches import word_parts
 from tables import rows
 
@@ -39,11 +35,3 @@ def test_words_in_one_case_have_none_and_neither_have_short_ones(text: str) -> N
 
 def test_base64_has_none() -> None:
     assert parts("aGVsbG8gV29ybGQhIFRoaXMgaXMgYmFzZTY0") == []
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(st.text(alphabet="aBcD1 _é日-", max_size=60))
-def test_a_part_is_what_stands_there(text: str) -> None:
-    for part in word_parts(text):
-        assert part.text == text[part.start : part.end].lower()
-        assert len(part.text) >= 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +14,6 @@ from rag.vault import Chunk, Note, chunk_note, note_id, read_note
 from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
 from tables import rows
-
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-VAULTS = SHARED / "vaults"
-needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/data")
 
 EVERYTHING = 10_000
 
@@ -85,22 +80,8 @@ def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
 # Lines
 
 
-def test_lines_count_from_one_and_leave_out_blank_lines_around_a_section() -> None:
-    assert spans("\n\n# 一\na\n\n\n# 二\nb\n\n") == [(3, 4), (7, 8)]
-
-
 def test_lines_are_those_of_the_file_below_front_matter() -> None:
     assert spans("---\ntitle: 題\ntags:\n  - a\n---\n\n# 見出し\n本文\n") == [(7, 8)]
-
-
-def test_lines_are_those_of_the_file_with_windows_line_ends() -> None:
-    source = "---\r\ntitle: x\r\n---\r\n# 一\r\n\r\na\r\n# 二\r\nb\r\n"
-    assert spans(source) == [(4, 6), (7, 8)]
-    assert texts(source)[0] == "# 一\n\na"
-
-
-def test_a_byte_order_mark_moves_no_line() -> None:
-    assert spans(b"\xef\xbb\xbf---\na: b\n---\ntext\n") == [(4, 4)]
 
 
 # Cutting
@@ -125,19 +106,6 @@ def test_a_long_paragraph_is_cut_between_lines_and_sentences(
     paragraph: str, size: int, expected: list[str]
 ) -> None:
     assert texts(paragraph, size) == expected
-
-
-def test_a_line_without_any_break_is_cut_anyway_and_all_of_it_is_kept() -> None:
-    found = chunks("あ" * 1000, size=100)
-    assert "".join(chunk.text for chunk in found) == "あ" * 1000
-    assert {(chunk.line_start, chunk.line_end) for chunk in found} == {(1, 1)}
-
-
-def test_a_cut_section_keeps_its_heading_path_and_its_lines() -> None:
-    found = chunks("# 題\n" + "".join(f"{n} 行目の文です。\n\n" for n in range(10)), size=40)
-    assert {chunk.heading for chunk in found} == {("題",)}
-    assert [chunk.line_start for chunk in found] == sorted({chunk.line_start for chunk in found})
-    assert (found[0].line_start, found[-1].line_end) == (1, 20)
 
 
 FENCE = "```py\n" + "".join(f"x{n} = {n}\n\n" for n in range(20)) + "```"
@@ -183,10 +151,6 @@ def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
     assert [text.split("\n")[-1] for text in found] == [row.strip(), "| y |", row.strip()]
 
 
-def test_a_fence_that_is_never_closed_is_cut_like_text() -> None:
-    assert max(map(len, texts("```\n" + "code line\n" * 50, size=60))) <= 60
-
-
 def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
     source = "一つ目の文。二つ目の文。三つ目の文。四つ目の文。"
     assert texts(source, size=18, overlap=6) == [
@@ -225,10 +189,6 @@ def test_ids_differ_by_vault_and_path() -> None:
 def test_no_character_in_a_heading_makes_two_ids_one() -> None:
     found = chunks("# a\x1fb\nx\n# a\ny\n## b\nz")
     assert len({chunk.id for chunk in found}) == 3
-
-
-def test_a_path_that_was_not_utf_8_has_an_id() -> None:
-    assert chunk_note(note("a", "caf\udce9.md"), 9, 0, len)[0].id
 
 
 # Any note at all
@@ -316,17 +276,6 @@ def test_a_chunk_is_the_files_own_text_of_its_lines(
 
 @many
 @given(NOTES, SIZES, MEASURES)
-def test_ids_and_positions_are_unique_and_stable(
-    found: Note, sizes: tuple[int, int], measure: Measure
-) -> None:
-    cut = chunk_note(found, *sizes, measure)
-    assert len({chunk.id for chunk in cut}) == len(cut)
-    assert [chunk.position for chunk in cut] == list(range(len(cut)))
-    assert chunk_note(found, *sizes, measure) == cut
-
-
-@many
-@given(NOTES, SIZES, MEASURES)
 def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(
     found: Note, sizes: tuple[int, int], measure: Measure
 ) -> None:
@@ -402,23 +351,3 @@ def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
         return total
 
     assert 0 < measured(160_000) < 2.5 * measured(80_000)
-
-
-# Real vaults
-
-
-@pytest.mark.shared
-@needs_shared
-def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
-    seen = 0
-    for file in sorted(VAULTS.rglob("*.md")):
-        found = read_note(file.read_bytes(), "v", file.relative_to(VAULTS).as_posix(), 0.0)
-        cut = chunk_note(found, 300, 40, count_tokens)
-        for chunk in cut:
-            lines = found.lines[chunk.line_start - 1 : chunk.line_end]
-            assert own_text(chunk) in "\n".join(lines)
-            assert own_text(chunk).count("\n") == max(0, len(lines) - 1)
-            assert count_tokens(chunk.text) <= 300 or chunk.line_start == chunk.line_end
-        assert len({chunk.id for chunk in cut}) == len(cut)
-        seen += len(cut)
-    assert seen > 1500

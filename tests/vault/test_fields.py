@@ -5,9 +5,6 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rag.vault.note import read_note
 from rag.vault.properties import properties_of, property_meta, searchable_fields
 from tables import rows
@@ -57,12 +54,3 @@ def test_each_property_has_the_line_that_it_begins_in():
         (6, "attendees: Ana, Kenji"),
         (10, "担当者: 佐藤, 田中"),
     ]
-
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text()
-
-
-@given(st.dictionaries(st.text(), SCALARS | st.lists(SCALARS, max_size=3), max_size=3))
-def test_any_front_matter_gives_short_texts(fields: dict[str, Any]):
-    for name, values in searchable_fields(fields).items():
-        assert name and values and all(0 < len(text) <= 100 for text in [name, *values])

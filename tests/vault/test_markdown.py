@@ -273,14 +273,6 @@ def test_no_text_makes_the_outline_fail(text: str) -> None:
         assert found.kinds[heading.line] == found.kinds[heading.last_line] == H
 
 
-@settings(deadline=None, max_examples=examples(200))
-@given(MARKDOWN)
-def test_every_line_of_a_fence_is_code_and_no_other_line_is(text: str) -> None:
-    found = read(text)
-    inside = {n for first, last in found.fences.items() for n in range(first, last + 1)}
-    assert {n for n, kind in enumerate(found.kinds) if kind == C} == inside
-
-
 @rows(
     "line",
     [
@@ -336,20 +328,3 @@ def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
 )
 def test_code_is_what_it_is_in_plain_text_too(code: str) -> None:
     assert plain(f"**bold** [[link|text]]\n\n{code}") == f"bold text\n\n{code}"
-
-
-@given(st.text(alphabet="`~[]()|*_=%^#!> a1\0\n"))
-def test_plain_text_of_anything_has_as_many_lines_at_most(text: str) -> None:
-    assert plain(text).count("\n") <= text.count("\n")
-
-
-@rows(
-    "line, text",
-    [
-        ("# Title *em*", "Title em"),
-        ("# _Title_ and `*code*`", "Title and `*code*`"),
-        ("# 2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
-    ],
-)
-def test_a_heading_has_no_marks_of_emphasis(line: str, text: str) -> None:
-    assert headings(line) == [(1, text)]

@@ -28,11 +28,6 @@ def note(source: str | bytes, path: str = "日記/My note.md") -> Note:
 # Bytes
 
 
-def test_an_empty_file_is_a_note_named_after_itself() -> None:
-    empty = note(b"")
-    assert (empty.title, empty.lines, empty.problems) == ("My note", [], [])
-
-
 def test_a_byte_order_mark_does_not_hide_the_front_matter() -> None:
     marked = note(b"\xef\xbb\xbf---\ntitle: " + "題名".encode() + b"\n---\n# H\n")
     assert (marked.title, marked.problems) == ("題名", [])
@@ -43,13 +38,6 @@ def test_a_byte_order_mark_does_not_hide_the_front_matter() -> None:
 def test_utf_16_is_known_by_its_byte_order_mark(encoding: str) -> None:
     wide = note("\ufeff---\ntitle: 題名\n---\n本文 text\n".encode(encoding))
     assert (wide.title, wide.lines[-1], wide.problems) == ("題名", "本文 text", [])
-
-
-def test_bytes_that_are_not_utf_8_are_replaced_and_reported() -> None:
-    odd = note(b"# odd \xff\n\ntext #tag\n")
-    assert odd.lines == ["# odd \ufffd", "", "text #tag"]
-    assert odd.tags == ["tag"]
-    assert odd.problems == ["not UTF-8: byte 6 was replaced by \ufffd"]
 
 
 def test_a_nul_becomes_a_space_and_is_reported() -> None:
@@ -63,11 +51,6 @@ def test_all_line_ends_count_alike(end: str) -> None:
     windows = note(end.join(["---", "title: 題名", "---", "# 見出し", "", "#tag"]) + end)
     assert (windows.title, windows.tags, windows.body_line) == ("題名", ["tag"], 3)
     assert windows.lines == ["---", "title: 題名", "---", "# 見出し", "", "#tag"]
-
-
-def test_only_line_ends_end_lines() -> None:
-    odd = note("a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g\n二")
-    assert len(odd.lines) == 2
 
 
 def test_zero_width_characters_do_not_hide_headings_or_tags() -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from rag.vault import Scan, obsidian_ignore, scan_folder
 
@@ -122,20 +120,3 @@ def test_a_pipe_in_the_place_of_settings_is_not_waited_for(vault: Path) -> None:
     (vault / ".obsidian").mkdir()
     os.mkfifo(vault / ".obsidian" / "app.json")
     assert left(scan_folder(str(vault))) == EVERYTHING
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=10),
-        lambda held: (
-            st.lists(held, max_size=4)
-            | st.dictionaries(st.sampled_from(["userIgnoreFilters", "folder"]), held, max_size=2)
-        ),
-        max_leaves=8,
-    )
-)
-def test_any_settings_give_a_list_of_notes(vault: Path, held: Any) -> None:
-    settle(vault, held)
-    settle(vault, held, "templates.json")
-    assert scan_folder(str(vault)).problems == {}

@@ -45,42 +45,31 @@ def blank_drawing(lines: list[str], first: int) -> None:
 
     :param first: the first line of the body.
     """
-    heading, number = first, first  # `heading` is the line of the last one
-    while number < len(lines):
+    above, mark = first, ""  # the line of the last heading; what closes the fence of data
+    is_own = is_table = False
+    own: list[int] = []  # headings and tables of the plugin
+    for number in range(first, len(lines)):
         line = lines[number]
-        if _HEADING.match(line):
-            heading = number
+        if mark:
+            mark = "" if line.strip() == mark else mark
+            lines[number] = ""
+        elif heading := _text_of(line):
+            above = number
+            is_own = is_own or heading in OWN_HEADINGS
+            is_table = is_own and heading.lower() in _TABLES
         elif _NOTICE.match(line):
             lines[number] = ""
         elif fence := _FENCE.match(line):
-            is_below = _text_of(lines[heading]) == _DRAWING
+            is_below = _text_of(lines[above]) == _DRAWING
             if is_below or fence[2] != "json":
-                end = _end_of(lines, number, fence[1])
-                lines[number:end] = [""] * (end - number)
-                if is_below and not any(map(str.strip, lines[heading + 1 : number])):
-                    lines[heading] = ""
-                number = end - 1
-        number += 1
-    _blank_comment_marks(lines, first)
-    _blank_sections(lines, first)
-
-
-def _blank_sections(lines: list[str], first: int) -> None:
-    """Empty the plugin's headings above the user's text, and its tables."""
-    is_own = is_table = False
-    for number in range(first, len(lines)):
-        if heading := _text_of(lines[number]):
-            is_own = is_own or heading in OWN_HEADINGS
-            is_table = is_own and heading.lower() in _TABLES
-        if is_table or heading in _ABOVE_TEXT:
-            lines[number] = ""
-
-
-def _end_of(lines: list[str], number: int, mark: str) -> int:
-    """Return the line behind the fence that begins on a line; where nothing closes it, as in a
-    file that was cut short, the last."""
-    closing = (at + 1 for at in range(number + 1, len(lines)) if lines[at].strip() == mark)
-    return next(closing, len(lines))
+                mark, lines[number] = fence[1], ""
+                if is_below and not any(map(str.strip, lines[above + 1 : number])):
+                    lines[above] = ""
+        if is_table or _text_of(line) in _ABOVE_TEXT:
+            own.append(number)
+    _blank_comment_marks(lines, first)  # which stand above the headings
+    for number in own:
+        lines[number] = ""
 
 
 def _blank_comment_marks(lines: list[str], first: int) -> None:

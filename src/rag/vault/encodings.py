@@ -11,9 +11,9 @@ import codecs
 import re
 from typing import NamedTuple
 
-_SAMPLE = 100_000  # bytes that are looked at, of lines with bytes above ASCII
-_BEFORE = 200  # bytes of a line that are looked at before the first of these
+_SAMPLE = 100_000  # bytes that are looked at
 _GUESSED = 20_000  # bytes that the library is given, which takes its time
+_LONG_ASCII = re.compile(rb"([\x00-\x7f])[\x00-\x7f]{200,}")
 _FEWEST = 8  # bytes above ASCII by which it can tell anything
 _JAPANESE = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP"}
 _WESTERN = "cp1252"
@@ -22,7 +22,6 @@ _SHORT = 20  # characters above ASCII; longer Japanese text has kana
 _LEVEL_1 = b"\x98\x72"  # the last, in Shift_JIS, of the kanji that are in daily use
 # Where ISO-2022-JP, which has no byte above ASCII, begins and ends a run of Japanese.
 _ESCAPES = re.compile(rb"\x1b\$[@B][^\x1b]*\x1b\([BJ]")
-_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 _HIGH = re.compile(r"[^\x00-\x7f]+")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]{3,}")
 _APART = re.compile(r"(?<![A-Za-z])[^\x00-\x7f]+(?![A-Za-z])")
@@ -49,7 +48,7 @@ def decode_other(raw: bytes) -> Decoded | None:
 
     Bytes that have no meaning in the encoding are replaced by U+FFFD.
     """
-    encoding = _encoding(_telling(raw, _SAMPLE))
+    encoding = _encoding(_LONG_ASCII.sub(rb"\1\n", raw)[:_SAMPLE])
     if not encoding:
         return None
     name = "Windows-1252" if encoding == _WESTERN else _JAPANESE.get(encoding, encoding)
@@ -88,21 +87,6 @@ def _is_damaged_utf_8(sample: bytes) -> bool:
     return len("".join(_HIGH.findall(text))) - wrong > wrong
 
 
-def _telling(raw: bytes, most: int) -> bytes:
-    """Return the lines of a long text that tell its encoding, of at most so many bytes."""
-    if len(raw) <= most:
-        return raw
-    kept, room = [], most
-    for line in raw.split(b"\n"):
-        if first := _HIGH_BYTE.search(line):
-            start = max(0, first.start() - _BEFORE)
-            kept.append(line[start : start + room])
-            room -= len(kept[-1]) + 1
-        if room <= 0:
-            break
-    return b"\n".join(kept)
-
-
 def _strictly(sample: bytes, encoding: str) -> str:
     is_cut = len(sample) >= _SAMPLE  # within a character perhaps
     try:
@@ -139,5 +123,5 @@ def _guess(sample: bytes) -> str:
         return ""
     from charset_normalizer import from_bytes
 
-    found = from_bytes(_telling(sample, _GUESSED)).best()
+    found = from_bytes(sample[:_GUESSED]).best()
     return found.encoding if found else ""

@@ -22,13 +22,11 @@ _POLL = 2.0  # seconds between two looks at files of which the system tells noth
 _POLLED = 20_000  # files that are looked at in a second, at a twentieth of a processor
 _STEP = 50  # milliseconds, after which what the system told is handed on
 _MOUNTS = Path("/proc/self/mountinfo")
-_LIMITS = Path("/proc/sys/fs/inotify")
 _REMOTE = re.compile(
     r"nfs\d?|cifs|smb\w*|9p|afs|ceph|glusterfs|vboxsf|prl_fs|fuse\.(sshfs|rclone|s3fs|davfs\w*|gcsfuse)"
 )
 # Hidden files that say which notes there are.
 _RULES = {".gitignore", ".ragignore", ".obsidian/app.json"}
-_MORE_WATCHES = 524_288  # what most systems have; about 500 MB of the kernel, when all are used
 
 
 class WatchLimitError(OSError):
@@ -155,24 +153,13 @@ def _mounted(mounts: str) -> Iterator[tuple[str, str]]:
 
 
 def _as_ours(error: Exception) -> OSError:
-    if "MaxFilesWatch" in str(error):
-        more = max(_MORE_WATCHES, 2 * _limit("max_user_watches"))
-        return _over("folders", f"max_user_watches={more}")
-    if "os error 24" in str(error):
-        more = max(512, 2 * _limit("max_user_instances"))
-        return _over("programs that watch", f"max_user_instances={more}")
+    for sign, what, limit in (
+        ("MaxFilesWatch", "folders", "max_user_watches=1048576"),
+        ("os error 24", "programs that watch", "max_user_instances=1024"),
+    ):
+        if sign in str(error):
+            return WatchLimitError(
+                f"the system allows no more {what}, so files are looked at every few seconds"
+                f" instead; `sudo sysctl fs.inotify.{limit}` raises the limit"
+            )
     return error if isinstance(error, OSError) else OSError(str(error))
-
-
-def _over(what: str, setting: str) -> WatchLimitError:
-    return WatchLimitError(
-        f"the system allows no more {what}, so files are looked at every few seconds instead;"
-        f" `sudo sysctl fs.inotify.{setting}` raises the limit"
-    )
-
-
-def _limit(name: str) -> int:
-    try:
-        return int((_LIMITS / name).read_text("ascii"))
-    except (OSError, ValueError):
-        return 0
