@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.vault import frontmatter
 from rag.vault.frontmatter import FrontMatter, as_strings, as_timestamp, split_front_matter
 from tables import rows
 
@@ -145,28 +144,3 @@ def test_a_zone_is_dropped_and_the_authors_own_day_stays(written: str) -> None:
 )
 def test_what_is_no_date_gives_nothing(value: Any) -> None:
     assert as_timestamp(value) == ""
-
-
-# What looks simple and is not, beside what is.
-SIMPLE = st.one_of(
-    st.sampled_from(
-        [
-            *("a b", "No", "y", "NULL", "true", "e5", "2024-01-02", "2024-13-01", "0000-01-01"),
-            *("[]", "[a b, c/d]", "[a,b]", "[yes, a]", "[a, 2024-01-01]", "a - b", "a -", "- a"),
-            *("２０２４-01-01", "日記", "運用/障害", "a: b", "a #b", "0x1f", "inf", "~", "---"),
-        ]
-    ),
-    st.text("abynoeY -/_é日1٣:#,[]'\"&*!|>%~=.\u0301", max_size=6),
-)
-NAMES = st.sampled_from(["title", "tags", "y", "On", "a_b", "日付", "a b", "x1", "_a", "1"])
-
-
-@settings(max_examples=examples(400))
-@given(st.lists(st.tuples(NAMES, SIMPLE), min_size=1, max_size=3))
-def test_a_simple_block_says_what_it_says_to_yaml(entries: list[tuple[str, str]]) -> None:
-    lines = [f"{name}: {value}" for name, value in entries]
-    found = frontmatter._read_simple(lines)
-    if found:
-        loaded = frontmatter.load_yaml("\n".join(lines))
-        assert list(found.items()) == list(loaded.items())
-        assert [*map(type, found.values())] == [*map(type, loaded.values())]

@@ -44,22 +44,16 @@ class Decoded(NamedTuple):
 
 
 def decode_other(raw: bytes) -> Decoded | None:
-    """Decode bytes that are no UTF-8; `None` where nothing tells what they are.
-
-    Bytes that have no meaning in the encoding are replaced by U+FFFD.
-    """
+    """Decode bytes that are no UTF-8, or ASCII with escapes; `None` where nothing tells what they
+    are. Bytes that have no meaning in the encoding are replaced by U+FFFD."""
+    if raw.isascii():
+        escaped = raw.decode("iso2022_jp_ext", "replace")
+        return Decoded(escaped, "ISO-2022-JP") if _ESCAPES.search(raw) else None
     encoding = _encoding(_LONG_ASCII.sub(rb"\1\n", raw)[:_SAMPLE])
     if not encoding:
         return None
     name = "Windows-1252" if encoding == _WESTERN else _JAPANESE.get(encoding, encoding)
     return Decoded(raw.decode(encoding, "replace"), name)
-
-
-def decode_escaped(raw: bytes) -> Decoded | None:
-    """Decode ISO-2022-JP; `None` for bytes that are not in it."""
-    if not (raw.isascii() and _ESCAPES.search(raw)):
-        return None
-    return Decoded(raw.decode("iso2022_jp_ext", "replace"), "ISO-2022-JP")
 
 
 def _encoding(sample: bytes) -> str:

@@ -60,13 +60,6 @@ _FENCE = re.compile(r"---[ \t]*$")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
 _SIMPLE = re.compile(r"([^\W\d][\w -]*):[ \t]+(\S.*)$")
 _DAY_FIRST = re.compile(r"^(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)")
-# Lines that any reading of YAML takes for the same: a name, and a word or some, a date, or a list
-# of words. What follows a first letter so is no number, no mark and no comment.
-_WORDS = r"[^\W\d_][\w/-]*(?: [\w/-]+)*"
-_LIST = re.compile(rf"\[({_WORDS}(?:, {_WORDS})*)?\]")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_LINE = re.compile(rf"([^\W\d_]\w*): ({_WORDS}|{_LIST.pattern}|{_DATE.pattern})")
-_NOT_TEXT = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _LONGEST_REASON = 200  # characters; an error may quote all that it could not read
 _MAX_LINES = 2000  # a `---` rule without front matter must not be searched to the end of a book
 
@@ -98,8 +91,6 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
         head = "\n".join(lines[1:end])[:LONGEST_FRONT_MATTER].split("\n")
         problem = f"front matter: only its first {LONGEST_FRONT_MATTER:,} characters are read"
         return FrontMatter(_salvage(head[:-1] or head), end + 1, problem)
-    if fields := _read_simple(lines[1:end]):
-        return FrontMatter(fields, end + 1, "")
     block = "\n".join(lines[1:end])
     if not block.strip():
         return FrontMatter({}, end + 1, "")
@@ -115,31 +106,6 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
         kind = type(loaded).__name__
         return FrontMatter({}, 0, f"front matter: expected `key: value` lines, found a {kind}")
     return FrontMatter(loaded, end + 1, "")
-
-
-def _read_simple(lines: list[str]) -> dict[str, Any]:
-    """Read a block as YAML would, where it is as simple as most are; empty where it is not."""
-    fields: dict[str, Any] = {}
-    for line in lines:
-        entry = _LINE.fullmatch(line)
-        if not entry:
-            return {}
-        name, value = entry[1], entry[2]
-        words = _LIST.fullmatch(value)
-        if words:
-            items = words[1].split(", ") if words[1] else []
-            fields[name] = items
-        else:
-            items = [value]
-            fields[name] = value
-        if not _NOT_TEXT.isdisjoint(map(str.lower, (name, *items))):
-            return {}
-        if value[0].isdecimal():
-            try:
-                fields[name] = date.fromisoformat(value)
-            except ValueError:
-                return {}
-    return fields
 
 
 def _salvage(lines: list[str]) -> dict[str, Any]:

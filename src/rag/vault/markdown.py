@@ -124,9 +124,6 @@ class Outline:
     problems: dict[str, None] = field(default_factory=dict)
 
 
-_MANY_HEADINGS = limits.too_many("headings", limits.MOST_HEADINGS)
-
-
 class Comments:
     """Follows `%%…%%` and `<!--…-->` over line ends.
 
@@ -183,126 +180,99 @@ def outline(lines: list[str], front: FrontMatter) -> Outline:
 
     :param lines: all lines of the file, without line ends.
     """
-    found = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, front.body_line))
-    for begin, end in found.fences.items():
-        found.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
-    comments = Comments(lines, found.kinds)
+    result = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, front.body_line))
+    for begin, end in result.fences.items():
+        result.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
+    comments = Comments(lines, result.kinds)
+    reader = _LineReader(lines, front.body_line, result)
     for number in range(front.body_line, len(lines)):
         line = lines[number]
-        if line and not line.isspace() and found.kinds[number] != Kind.CODE:
-            _read_line(found, lines, number, comments.strip(number), front.body_line)
-    return found
+        if line and not line.isspace() and result.kinds[number] != Kind.CODE:
+            reader.read(number, comments.strip(number))
+    return result
 
 
-def _read_line(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
-    found.kinds[number] = Kind.TEXT
-    atx = _ATX.match(text) if "#" in text else None
-    if atx:
-        _add_heading(found, len(atx[1]), _without_closing_hashes(atx[2] or ""), number, number)
-    elif "|" in text or (number > first and found.kinds[number - 1] == Kind.TABLE):
-        _read_table_line(found, lines, number, text, first)
-    elif "=" in text or "-" in text:
-        _read_setext(found, lines, number, text, first)
-    if "#" in text or "[" in text:
-        _read_inline(found, text, number)
+class _LineReader:
+    """Reads lines outside of fences into an outline; `first` is the first line of the body."""
 
+    def __init__(self, lines: list[str], first: int, outline: Outline) -> None:
+        self.lines, self.first, self.outline = lines, first, outline
 
-def _add_heading(found: Outline, level: int, title: str, line: int, last_line: int) -> None:
-    if len(found.headings) == limits.MOST_HEADINGS:
-        found.problems[_MANY_HEADINGS] = None
-        return
-    text = without_single_marks(plain(title))
-    if len(text) > limits.LONGEST_HEADING:
-        found.problems[limits.cut_short("heading", limits.LONGEST_HEADING)] = None
-        text = text[: limits.LONGEST_HEADING].rstrip()
-    found.kinds[line] = found.kinds[last_line] = Kind.HEADING
-    found.headings.append(Heading(level, text, line, last_line))
+    def read(self, number: int, text: str) -> None:
+        """Read a line, of which `text` stands outside of comments."""
+        kinds = self.outline.kinds
+        kinds[number] = Kind.TEXT
+        above = kinds[number - 1] if number > self.first else Kind.BLANK
+        if "#" in text and (atx := _ATX.match(text)):
+            self._add_heading(len(atx[1]), _without_closing_hashes(atx[2] or ""), number, number)
+        elif "|" in text:
+            is_rule = above == Kind.TEXT and "|" in self.lines[number - 1]
+            if above == Kind.TABLE:
+                kinds[number] = Kind.TABLE
+            elif is_rule and _TABLE_RULE.match(_unquote(text).rstrip()):
+                kinds[number - 1] = kinds[number] = Kind.TABLE
+        elif above == Kind.TEXT and (underline := _SETEXT.match(text)):
+            self._read_setext(number, 1 if underline[1][0] == "=" else 2)
+        if "#" in text or "[" in text:
+            self._read_inline(text, number)
+
+    def _add_heading(self, level: int, title: str, line: int, last_line: int) -> None:
+        outline = self.outline
+        if len(outline.headings) == limits.MOST_HEADINGS:
+            outline.problems[limits.too_many("headings", limits.MOST_HEADINGS)] = None
+            return
+        text = without_single_marks(plain(title))
+        if len(text) > limits.LONGEST_HEADING:
+            outline.problems[limits.cut_short("heading", limits.LONGEST_HEADING)] = None
+            text = text[: limits.LONGEST_HEADING].rstrip()
+        outline.kinds[line] = outline.kinds[last_line] = Kind.HEADING
+        outline.headings.append(Heading(level, text, line, last_line))
+
+    def _read_setext(self, number: int, level: int) -> None:
+        above = self.lines[number - 1]
+        goes_on = number - 1 > self.first and self.outline.kinds[number - 2] == Kind.TEXT
+        is_comment = "%%" in above or "-->" in above
+        if not (_NOT_A_PARAGRAPH.match(above) or goes_on or is_comment):
+            self._add_heading(level, above, number - 1, number)
+
+    def _read_inline(self, text: str, number: int) -> None:
+        # Paths and tags are NFC everywhere; a mark of its own would also end a tag.
+        text = compose(_CODE_SPAN.sub(" ", text) if "`" in text else text)
+        if "](" in text:
+            for link in _MD_LINK.finditer(text):
+                path = compose(unquote((link[1] or link[2]).partition("#")[0]))
+                if path.lower().endswith(SUFFIXES) and "://" not in path:
+                    self._keep("link", path, number)
+            text = _MD_LINK.sub("] ", text)  # [text](#heading) holds no tag
+        if "[[" in text:
+            for target in _WIKI_LINK.finditer(text):
+                if note := re.split(r"\\?\||#", target[1], maxsplit=1)[0].strip():
+                    self._keep("link", note, number)
+            text = _WIKI_LINK.sub(" ", text)  # [[Note#Heading]] holds no tag
+        if "#" in text:
+            for match in _TAG.finditer(text if text.isascii() else INVISIBLE.sub("", text)):
+                tag = match[1]
+                is_number = tag.replace("/", "").replace("-", "").isdigit()
+                if not is_number and tag.strip("/-_"):
+                    self._keep("tag", tag.strip("/"), number)
+
+    def _keep(self, thing: str, text: str, line: int) -> None:
+        """Add a tag or link to those of the note, as far as its bounds go."""
+        kept, most, longest = self.outline.links, limits.MOST_LINKS, limits.LONGEST_LINK
+        if thing == "tag":
+            kept, most, longest = self.outline.tags, limits.MOST_TAGS, limits.LONGEST_TAG
+        if len(text) > longest:
+            self.outline.problems[limits.too_long(thing, longest)] = None
+        elif len(kept) < most or text in kept:
+            kept.setdefault(text, line)
+        else:
+            self.outline.problems[limits.too_many(f"{thing}s", most)] = None
 
 
 def _without_closing_hashes(title: str) -> str:
     title = title.rstrip(" \t")
     bare = title.rstrip("#")
     return bare if not bare or bare[-1] in " \t" else title
-
-
-def _read_table_line(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
-    if "|" in text and number > first and found.kinds[number - 1] == Kind.TABLE:
-        found.kinds[number] = Kind.TABLE
-    elif (
-        "|" in text
-        and number > first
-        and found.kinds[number - 1] == Kind.TEXT
-        and "|" in lines[number - 1]
-        and _TABLE_RULE.match(_unquote(text).rstrip())
-    ):
-        found.kinds[number - 1] = found.kinds[number] = Kind.TABLE
-
-
-def _read_setext(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
-    underline = _SETEXT.match(text)
-    if not underline or number == first or found.kinds[number - 1] != Kind.TEXT:
-        return
-    above = lines[number - 1]
-    if (
-        _NOT_A_PARAGRAPH.match(above)
-        or (number - 1 > first and found.kinds[number - 2] == Kind.TEXT)
-        or "%%" in above  # a comment, and no title
-        or "-->" in above
-    ):
-        return
-    _add_heading(found, 1 if underline[1][0] == "=" else 2, above, number - 1, number)
-
-
-def _read_inline(found: Outline, text: str, number: int) -> None:
-    # Paths and tags are NFC everywhere; a mark of its own would also end a tag.
-    text = compose(_CODE_SPAN.sub(" ", text) if "`" in text else text)
-    if "](" in text:
-        for link in _MD_LINK.finditer(text):
-            path = compose(unquote((link[1] or link[2]).partition("#")[0]))
-            is_note = path.lower().endswith(SUFFIXES) and "://" not in path
-            if is_note and not _keep_link(found, path, number):
-                break
-        text = _MD_LINK.sub("] ", text)  # [text](#heading) holds no tag
-    if "[[" in text:
-        for target in _WIKI_LINK.finditer(text):
-            note = re.split(r"\\?\||#", target[1], maxsplit=1)[0].strip()
-            if note and not _keep_link(found, note, number):
-                break
-        text = _WIKI_LINK.sub(" ", text)  # [[Note#Heading]] holds no tag
-    if "#" in text:
-        for match in _TAG.finditer(text if text.isascii() else INVISIBLE.sub("", text)):
-            tag = match[1]
-            is_number = tag.replace("/", "").replace("-", "").isdigit()
-            is_tag = not is_number and tag.strip("/-_")
-            if is_tag and not _keep_tag(found, tag.strip("/"), number):
-                break
-
-
-def _keep_tag(found: Outline, tag: str, line: int) -> bool:
-    if len(tag) > limits.LONGEST_TAG:
-        found.problems[limits.too_long("tag", limits.LONGEST_TAG)] = None
-        return True
-    return _keep(found, found.tags, tag, line, "tags", limits.MOST_TAGS)
-
-
-def _keep_link(found: Outline, link: str, line: int) -> bool:
-    if len(link) > limits.LONGEST_LINK:
-        found.problems[limits.too_long("link", limits.LONGEST_LINK)] = None
-        return True
-    return _keep(found, found.links, link, line, "links", limits.MOST_LINKS)
-
-
-def _keep(
-    found: Outline, kept: dict[str, int], text: str, line: int, things: str, most: int
-) -> bool:
-    """Add a tag or link to those of the note, as far as its bounds go; return whether there is
-    room for it."""
-    if len(kept) < most or text in kept:
-        kept.setdefault(text, line)
-    else:
-        found.problems[limits.too_many(things, most)] = None
-        return False
-    return True
 
 
 def _unquote(line: str) -> str:

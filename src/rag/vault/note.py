@@ -252,42 +252,25 @@ def decode(raw: bytes, problems: list[str]) -> str:
         name = encoding = "UTF-32"
     elif raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = encoding = "UTF-16"
+    text, wrong = "", -1
     try:
         text = raw.decode(encoding)
-        if _ESCAPE in text:
-            text = _decode_escaped(raw, text, problems)
     except UnicodeDecodeError as error:
-        text = _decode_other(raw, name, error.start, problems)
+        wrong = error.start
+    # Japanese in ISO-2022-JP is ASCII with escapes.
+    if name == "UTF-8" and (wrong >= 0 or (_ESCAPE in text and raw.isascii())):
+        from rag.vault.encodings import decode_other
+
+        if other := decode_other(raw):
+            problems.append(f"not UTF-8: read as {other.encoding}")
+            text, wrong = other.text, -1
+    if wrong >= 0:
+        problems.append(f"not {name}: byte {wrong} was replaced by \ufffd")
+        text = raw.decode(encoding, "replace")
     if "\0" in text:
         problems.append("holds NUL characters; is it a text file?")
         text = text.replace("\0", " ")
     return text
-
-
-def _decode_escaped(raw: bytes, text: str, problems: list[str]) -> str:
-    """Return the text of bytes with escapes in them, which ISO-2022-JP has.
-
-    :param text: what they are otherwise.
-    """
-    from rag.vault.encodings import decode_escaped
-
-    found = decode_escaped(raw)
-    if found is None:
-        return text
-    problems.append(f"not UTF-8: read as {found.encoding}")
-    return found.text
-
-
-def _decode_other(raw: bytes, expected: str, wrong: int, problems: list[str]) -> str:
-    """Return the text of bytes that are not in the encoding that was expected."""
-    if expected == "UTF-8":
-        from rag.vault.encodings import decode_other
-
-        if found := decode_other(raw):
-            problems.append(f"not UTF-8: read as {found.encoding}")
-            return found.text
-    problems.append(f"not {expected}: byte {wrong} was replaced by \ufffd")
-    return raw.decode("utf-8-sig" if expected == "UTF-8" else expected, "replace")
 
 
 def _title(value: Any, headings: list[Heading], path: str, problems: list[str]) -> str:

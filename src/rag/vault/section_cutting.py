@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -200,16 +199,9 @@ class SectionCutter:
 
     def _overlap_start(self, text: str, piece: _Piece, room: int) -> int:
         """Return where the last sentences of `piece` that cost at most `room` begin."""
-        spans = sentence_spans(text[piece.start : piece.end])
-
-        def fits(count: int) -> bool:
-            start, _ = spans[-count]
-            return self.measure(text[piece.start + start : piece.end]) <= room
-
-        fitting, reach = 0, 1
-        while reach <= len(spans) and fits(reach):
-            fitting, reach = reach, 2 * reach
-        # The answer is below `reach`: twice as many as fit are too many, or more than there are.
-        counts = range(fitting + 1, min(reach, len(spans) + 1))
-        fitting += bisect_left(counts, True, key=lambda count: not fits(count))
-        return piece.start + spans[-fitting][0] if fitting else piece.end
+        overlap = piece.end
+        for start, _ in reversed(sentence_spans(text[piece.start : piece.end])):
+            if self.measure(text[piece.start + start : piece.end]) > room:
+                break
+            overlap = piece.start + start
+        return overlap
