@@ -163,7 +163,7 @@ class TestWhenARunBegins:
         assert runs == [0, *(at + 1.5 for at in saves)]
 
     @pytest.mark.parametrize(("outcome", "gap"), [(changed(), 19), (NOTHING, 80)])
-    def test_over_a_longer_time_they_take_a_twentieth_of_a_processor(self, config, notes, outcome, gap):
+    def test_over_a_longer_time_they_take_a_twentieth_of_a_core(self, config, notes, outcome, gap):
         events: dict[float, Told] = {3.0 * n: ["log.md"] for n in range(1, 400)}
         starts = Scene(config, *[replace(outcome, cpu=4.0)] * 399, seconds=4.0).watch(1200, events)
         early, late = (

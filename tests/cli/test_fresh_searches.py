@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from rag.config.files import user_file
+from settings_files import write
+
 GONE = "(gone; run rag index)"
 
 
@@ -51,6 +54,12 @@ class TestChanged:
         assert rag("search", "quokka").code == 1
         ran = rag("search", "quokka", "--refresh", "--paths")
         assert ran.out == f"{written}/Zebra.md\n"
+
+    def test_a_project_that_is_not_trusted_cannot_switch_it_on(self, rag, tmp_path, monkeypatch):
+        write(user_file(), '[search]\nrefresh = "never"\n')
+        write(tmp_path / "project" / "rag.toml", '[search]\nrefresh = "auto"\n')
+        monkeypatch.chdir(tmp_path / "project")
+        assert rag("config", "--json").json["settings"]["search.refresh"]["value"] == "never"
 
 
 class TestGone:

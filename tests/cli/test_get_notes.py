@@ -77,6 +77,11 @@ class TestPathsOfTheWorkingFolder:
         monkeypatch.chdir(folder.parent / "home")
         assert rag("get", "Glossary.md").out == "# Words of home\n"
 
+    def test_a_file_that_is_no_note_is_not_printed(self, rag, folder, monkeypatch):
+        (folder / "secret.txt").write_text("x")
+        monkeypatch.chdir(folder)
+        assert rag("get", "./secret.txt").code == 1
+
 
 class TestSeveralNotes:
     def test_a_pattern_prints_each_under_its_path(self, rag, folder):

@@ -188,3 +188,8 @@ def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_lef
     )
     done = run(PRELOADED, *lines)
     assert done.stderr.rstrip().endswith("\nimported:")
+
+
+def test_a_search_by_words_loads_neither_numpy_nor_pydantic(library: Path) -> None:
+    loaded = parts_of(run(PROGRAM, "search", "backups", "-q").stderr.split())
+    assert "search" in loaded and not loaded & {"numpy", "pydantic"}

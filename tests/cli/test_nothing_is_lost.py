@@ -131,3 +131,8 @@ class TestStrangeInput:
             74,
             "rag: the output cannot be written: No space left on device\n",
         )
+
+    def test_escape_sequences_of_a_note_do_not_reach_the_terminal(self, rag, write_notes):
+        rag("index", write_notes("v", {"a.md": "# T\x1b]0;pwned\x07\n\nneedle \x1b[2J here\n"}))
+        assert "\x1b" not in rag("search", "needle").out
+        assert "\x1b" not in rag("ask", "needle").out

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from daemon_fixture import RAG, Terminal
+from rag.config import load_config
+from rag.index.snapshots import IndexDirectory
 
 ESCAPE = "\x1b"
 
@@ -110,3 +112,16 @@ class TestTerminal:
             ran = program(*arguments, env=env)
             assert ran.code == 0
             assert ESCAPE not in ran.out + ran.err
+
+
+class TestExitCodes:
+    def test_5_some_notes_failed(self, program, indexed):
+        for note in indexed.rglob("*.md"):
+            note.unlink()
+        assert program("index", "-q").code == 5
+
+    def test_75_another_process_is_writing(self, program, indexed):
+        with IndexDirectory(load_config().index_dir).writing():
+            ran = program("index", "-q")
+        assert (ran.code, ran.out) == (75, "")
+        assert f"process {os.getpid()}" in ran.err

@@ -55,3 +55,12 @@ class TestAsk:
         assert (ran.code, ran.out) == (2, "")
         assert "characters, more than 4,000" in ran.err
         assert stdin.tell() <= 100_000
+
+
+class TestGet:
+    def test_a_note_is_printed_as_it_stands_in_the_file(self, rag, library):
+        ran = rag("get", "Safety copies")
+        assert (ran.code, ran.out) == (0, (library / "Backups.md").read_text())
+
+    def test_lines_may_be_picked(self, rag, library):
+        assert rag("get", "Backups:6-8").out == "# Backups\n\nWe keep backups for ninety days.\n"

@@ -92,6 +92,12 @@ class TestStrangeNotes:
         assert out.startswith(r'1. [Q \[x\](y) \<i\>, "z"](file:///')
         assert "a%2Cb%20%26%20%5Bc%5D%2A.md)" in out
 
+    def test_markdown_holds_nothing_that_steers_a_terminal(self, rag, write_notes):
+        title = '---\ntitle: "Red \\e[31m quokka \\u202e"\n---\n'
+        rag("index", "-q", write_notes("odd", {"a.md": f"{title}{self.TEXT}"}))
+        out = rag("search", "quokka", "--format", "md", "--full").out
+        assert not {*out} & {"\x1b", "\x9b", "\u202e"}
+
 
 class TestHowMuchText:
     def test_full_prints_the_whole_chunk(self, rag, library):

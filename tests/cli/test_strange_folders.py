@@ -130,6 +130,12 @@ class TestTrust:
         assert servers[0].requests() == []
         assert servers[0].url not in (strange / "rag.toml").read_text()
 
+    def test_a_file_that_was_changed_is_trusted_no_more(self, rag: Rag, strange: Path) -> None:
+        rag("trust")
+        with (strange / "rag.toml").open("a") as file:
+            file.write("# by another hand\n")
+        assert "is not trusted" in rag("config").err
+
 
 class TestKeys:
     def keys(self, qdrant: QdrantServer) -> set[str]:
@@ -170,6 +176,13 @@ class TestKeys:
             rag("doctor")
             assert self.keys(own) == {"s3cret"}
         assert servers[1].requests == []
+
+    def test_it_is_not_sent_in_the_clear(
+        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
+        ran = rag("index", notes)
+        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
 
 
 @pytest.mark.parametrize(("kind", "make"), [("a pipe", os.mkfifo), ("a folder", os.mkdir)])

@@ -74,3 +74,9 @@ def test_a_file_in_the_place_of_the_data_folder_is_named(rag, tmp_path, monkeypa
         ran = rag(*command)
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith(f"rag: {tmp_path / 'taken'} is a file, not a folder\n")
+
+
+def test_a_folder_for_the_list_of_vaults_is_never_deleted(rag, indexed):
+    file = replace("../vaults.json", "a folder")
+    assert rag("index").code
+    assert (file / "mine.txt").exists()

@@ -145,3 +145,9 @@ def test_a_key_is_known_by_its_variable(project: Path, monkeypatch: pytest.Monke
     for provider in ("ollama", "none"):  # which is asked in the server's place
         config = load_config(env={"RAG_CHAT__PROVIDER": provider}, cwd=project)
         assert [*keys_in_use(config)] == []
+
+
+def test_a_host_named_for_one_section_is_not_named_for_another(project: Path) -> None:
+    write(user_file(), f"[chat]\nurl = '{URL}'\n[embedding]\napi_key = 'MY_KEY'\n")
+    file = write(project / "rag.toml", f"[embedding]\nurl = '{URL}'\n")
+    assert load_config(file, {}, project).embedding.api_key == ""

@@ -285,3 +285,10 @@ def test_what_was_said_is_what_is_known(tmp_path: Path, said: dict[str, tuple[st
         assert answer_for(tmp_path / name, digest + "0") is None
         assert forget(tmp_path / name)
     assert read_trust() == {}
+
+
+def test_a_project_does_not_switch_on_what_the_user_has_switched_off(project: Path) -> None:
+    write(user_file(), "warm = false\n[ollama]\nenabled = false\n")
+    write(project / "rag.toml", "warm = true\n[ollama]\nenabled = true\n")
+    config = load(project)
+    assert (config.warm, config.ollama.enabled) == (False, False)

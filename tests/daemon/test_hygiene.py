@@ -78,3 +78,9 @@ def test_a_client_loads_no_more_than_it_needs(warm, library):
     loaded = set(done.stderr.split())
     assert {name for name in loaded if name.startswith("rag")} == OURS
     assert loaded - OURS <= PYTHON
+
+
+def test_version_asks_nobody(warm):
+    before = warm.commands()
+    assert warm.run("--version").stdout.startswith(b"rag ")
+    assert warm.commands() == before

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from daemon_fixture import Daemon
-from rag.daemon import client
+from rag.daemon import client, control
 from rag.daemon import endpoint as place
+from rag.daemon.server import take
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -34,6 +35,19 @@ def listen(path: str) -> socket.socket:
     listener.bind(path)
     listener.listen(5)
     return listener
+
+
+def as_nobody(code: str, **variables: str) -> subprocess.CompletedProcess:
+    """Run some Python as another user, who can read the program."""
+    become = f"import os, socket; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+    return subprocess.run(
+        [sys.executable, "-c", become + code],
+        env={"PATH": os.environ["PATH"], **variables},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 class TestFolder:
@@ -78,6 +92,11 @@ class TestFolder:
         assert place.folder() in (f"/run/user/{os.geteuid()}/rag", f"/tmp/rag-{os.geteuid()}")
         assert len(place.socket_path()) <= 103
 
+    @as_root
+    def test_a_runtime_folder_of_another_user_is_passed_by(self, own):
+        os.chown(own.folder, NOBODY, NOBODY)
+        assert place.folder() != str(own.folder / "rag")
+
 
 class TestPlanted:
     """Links at which the folder would be, put there by another user."""
@@ -112,6 +131,13 @@ class TestPlanted:
         assert done.returncode == 1
         assert b"is a link of user" in done.stderr or b"no folder of yours" in done.stderr
 
+    @as_root
+    def test_nobody_is_killed_through_them(self, target):
+        """Whoever holds a lock where the link leads has not taken the place."""
+        assert control.stop() == []
+        with pytest.raises(place.UntrustedError):
+            take(place.socket_path())
+
 
 class TestPeer:
     @as_root
@@ -134,3 +160,23 @@ class TestPeer:
                 place.connect(path, 1)
             assert client.hand_over(["search", "x"]) is None
             process.kill()
+
+    def test_a_socket_tells_whose_it_is(self):
+        here, there = socket.socketpair()
+        with here, there:
+            assert place.peer_of(here) == os.getpid()
+
+    @as_root
+    def test_another_user_who_gets_there_is_sent_away(self, daemon):
+        """Were all permissions lost, the credentials of the connection would remain."""
+        process = daemon.launch().pid
+        (path,) = daemon.sockets()
+        for thing in (daemon.folder, daemon.folder / "rag", path):
+            thing.chmod(0o777)
+        code = (
+            f"s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r})\n"
+            "s.settimeout(10); s.sendall(b'stop\\n'); print('heard', s.recv(10))"
+        )
+        done = as_nobody(code)
+        assert "heard b''" in done.stdout or "BrokenPipe" in done.stderr or "reset" in done.stderr
+        assert daemon.ask()[0] == process

@@ -77,3 +77,9 @@ def test_a_long_note_is_cut_and_stands_between_marks(dispatcher: Dispatcher):
     [content] = read(dispatcher, "rag://note/work/Log.md")["result"]["contents"]
     assert len(content["text"]) < 20_000
     assert re.search(r"<<< (\w+)\n# Log\n.*\n\1 >>>\n[\d,]+ more characters", content["text"], re.S)
+
+
+def test_what_instructs_a_model_is_left_out(dispatcher: Dispatcher):
+    [content] = read(dispatcher, "rag://note/work/Clipped.md")["result"]["contents"]
+    assert "Ignore all previous" not in content["text"]
+    assert "The budget is 40 euros." in content["text"]

@@ -146,6 +146,13 @@ class TestSearch:
     def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):
         assert why in refused("search", **arguments)
 
+    def test_the_code_around_notes_is_another_one_in_each_call(self, tool: Tool):
+        found = [_FENCE.search(tool("search", query="backups")) for _ in range(3)]
+        assert len({match[1] for match in found if match}) == 3
+
+    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
+        assert "Ignore all previous" not in tool("search", query="budget unlimited")
+
 
 class TestGet:
     @pytest.mark.parametrize(
@@ -269,6 +276,9 @@ class TestRelated:
     )
     def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):
         assert why in refused("related", **arguments)
+
+    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
+        assert "unlimited" not in tool("related", note="Backups", top_k=50)
 
 
 class TestAsk:

@@ -82,6 +82,13 @@ class TestReplacing:
             replace_durably(tmp_path / "list", b"new")
         assert (tmp_path / "list").read_bytes() == b"old"
 
+    def test_a_link_in_the_way_is_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "mine").write_bytes(b"mine")
+        (tmp_path / ".list.tmp").symlink_to(tmp_path / "mine")
+        replace_durably(tmp_path / "list", b"new")
+        assert (tmp_path / "mine").read_bytes() == b"mine"
+        assert (tmp_path / "list").read_bytes() == b"new"
+
 
 class TestSyncing:
     def test_a_tree_is_synced_to_the_last_file_and_folder(

@@ -14,7 +14,7 @@ from machines import Machine, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
-from rag.stores.server.catalog import Catalog
+from rag.stores.server.catalog import Catalog, Head
 from rag.stores.server.rest import RestClient
 
 POINTS = "/collections/obsidian_knowledge/points"
@@ -184,3 +184,19 @@ def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
     assert desk.notes() == {"a", "b"}
     desk.write("a", "b", "c")
     assert desk.notes() == laptop.notes() == {"a", "b", "c"}
+
+
+def test_of_two_that_make_the_head_at_once_one_is_refused(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Catalog.create
+
+    def overtaken(self: Catalog, head: Head) -> Head:
+        monkeypatch.setattr(Catalog, "create", make)
+        laptop.write("b")
+        return make(self, head)
+
+    monkeypatch.setattr(Catalog, "create", overtaken)
+    with pytest.raises(UsageError, match="writes this index"):
+        desk.write("a")
+    assert laptop.notes() == {"b"}
