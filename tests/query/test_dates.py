@@ -84,11 +84,6 @@ def test_a_week_begins_on_monday_whatever_day_it_is(weekday: int) -> None:
     assert parse_date_range("this week", today) == days("2025-03-10", "2025-03-16")
 
 
-@rows("year, last", [(2023, 28), (2024, 29), (2000, 29), (1900, 28)])
-def test_february_ends_as_the_leap_years_say(year: int, last: int) -> None:
-    assert parse_date_range(f"{year}-02", TODAY).last == date(year, 2, last)
-
-
 def test_a_month_ago_on_the_31st_is_the_last_day_of_a_shorter_month() -> None:
     assert parse_date_range("1 month ago", date(2024, 3, 31)) == days("2024-02-29")
 

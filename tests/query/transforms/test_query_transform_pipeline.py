@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from haystack import Pipeline, component
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rag.query import (
     ContextualQueryTransformer,
@@ -129,18 +127,6 @@ class TestWaiting:
         pipeline = QueryTransformPipeline([Fixed("a", "b", "c"), waiting])
         assert texts(asyncio.run(pipeline.atransform(QUERY))) == ["a", "b", "c"]
         assert waiting.together > 1
-
-
-@settings(deadline=None)
-@given(
-    stages=st.lists(
-        st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=6), min_size=1, max_size=4
-    )
-)
-def test_texts_are_unique_and_in_the_order_of_their_first_appearance(stages: list[list[str]]):
-    made = QueryTransformPipeline([Fixed(*stage) for stage in stages]).transform(QUERY)
-    expected = list(dict.fromkeys(stages[-1])) if all(stages[:-1]) else []
-    assert texts(made) == expected
 
 
 class TestComponent:
