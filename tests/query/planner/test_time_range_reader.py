@@ -58,6 +58,7 @@ def test_words_mean_days(query: str, first: str, last: str) -> None:
     "query, first, last",
     [
         ("since yesterday", "2026-11-20", None),
+        ("since Monday?", "2026-11-16", None),
         ("starting from May", "2026-05-01", None),
         ("notes from March onwards", "2026-03-01", None),
         ("between 2024-05 and 2024-07", "2024-05-01", "2024-07-31"),
@@ -87,6 +88,7 @@ def test_words_around_a_time_open_or_bound_it(
             "来月の月曜のメモ",
         ),
         *("notes in 3 days", "notes from 2027-03", "この冬のメモ", "notes on this winter"),
+        *("notes between yesterday and last May", "since a week ago to 3 weeks ago"),
         *("in 1066", "notes about 1945", "the battle of March 1945", "1945年8月のメモ"),
         *("may I", "it may 3 times", "march on", "in the march", "marching", "March Hare"),
         *("python 3.11.2", "v2024.05.1x", "10:30", "3/4 cup", "24/7", "2024-13", "2024-02-30"),

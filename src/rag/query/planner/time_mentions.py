@@ -247,9 +247,10 @@ def _date(found: _Groups, today: date) -> TimeMention | None:
         begun = (d for y in years if (d := _days_of(y, month, day)) and d.first <= today)
         time = time._replace(month=(month, day), days=next(begun, None))
     if time.days and relation == "this":
-        time = time._replace(days=_days_of(today.year, month))
-    elif time.days and relation in ("last", "past") and time.days.last >= today:
-        time = time._replace(days=_days_of(time.days.first.year - 1, month))
+        time = time._replace(days=_days_of(today.year, month), month=None)
+    elif time.days and relation in ("last", "past"):
+        year = time.days.first.year - (time.days.last >= today)
+        time = time._replace(days=_days_of(year, month), month=None)
     if time.days and "d2" in found:
         first = time.days.first
         last = _days_of(first.year, first.month, _number(found["d2"]))

@@ -260,7 +260,7 @@ def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
         return about_notes
     if not about_notes and _TOPIC.search(text, 0, mention.start):
         return False
-    if strength == "sure":
+    if strength == "sure" or (mention.kind == "week_day" and around.word == "since"):
         return True
     if read.asks:
         assert mention.days
@@ -303,10 +303,12 @@ def _span(read: _Text, first: TimeMention, last: TimeMention, around: _Context) 
     if "future" in (first.strength, last.strength):
         return None
     first, last = _same_year(first, last)
-    if not (first.days and last.days) or last.days.last < first.days.first:
+    if not (first.days and last.days):
+        return None
+    days = (first.exact or first.days.first, last.exact or last.days.last)
+    if days[1] < days[0]:
         return None
     after = _around(read.text, last)
-    days = (first.exact or first.days.first, last.exact or last.days.last)
     return _found(around.start, after.end, days, around.edited or after.edited, read.today)
 
 
