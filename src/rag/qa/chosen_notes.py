@@ -19,7 +19,6 @@ from rag.search.components.note_ranker import first_chunks
 from rag.search.filters import Filter, all_of, day, one_of, plain_tags
 from rag.search.matching_line import matching_line
 from rag.search.query import CHUNKS_PER_NOTE, Hit, Query
-from rag.search.query_variants import WEIGHTS
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.run import to_result
 from rag.search.understanding.phrases import SubjectWord, notes_holding, subject_words
@@ -205,7 +204,7 @@ def ranked_results(
     """
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-    terms = text_terms(understood.meant, WEIGHTS.fields)
+    terms = text_terms(understood.meant)
     query = SparseEmbedding([t.dimension for t in terms], [t.weight for t in terms])
     wanted = None if notes is None else {*notes}
     most = min(top_k, len(wanted)) if wanted is not None else top_k

@@ -11,7 +11,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.background import Background
-from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.query_variants import Variants
 from rag.search.results import NearWord, SearchMode
 from rag.stores.base.batch import NotCopied
 from rag.stores.base.scored_chunk import Candidate
@@ -135,13 +135,13 @@ class Query(NotCopied):
     @cached_property
     def lexical(self) -> SparseEmbedding:
         """The sparse vector of BM25; empty when the query holds no word."""
-        vector = encode_query(self.text, self.also, WEIGHTS.fields)
+        vector = encode_query(self.text, self.also)
         return SparseEmbedding(vector.indices, vector.values)
 
     @cached_property
     def weight(self) -> float:
         """What the terms of the text weigh together, those sought beside it aside."""
-        return sum(term.weight for term in text_terms(self.text, WEIGHTS.fields)) or 1.0
+        return sum(term.weight for term in text_terms(self.text)) or 1.0
 
     @property
     def chunk_limit(self) -> int:

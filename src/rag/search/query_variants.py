@@ -8,7 +8,7 @@ five variants cost hardly more than one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,14 +16,13 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.results import SearchedVariant
 from rag.stores.base.batch import Batch
-from rag.text.bm25 import FieldWeights, SparseVector, text_terms
+from rag.text.bm25 import SparseVector, text_terms
 
 
 @dataclass(frozen=True)
 class RankingWeights:
     """The weights of a search. docs/ranking.md says how they were measured.
 
-    :param fields: what a term of a query counts for, by its field.
     :param exact: a word of the query to the letter, beside what the index counts for any of its
         forms, as a share of the word's weight. Measured: .05 to .1 ranked best.
     :param named: the same for one in a title, heading or alias, on top of that.
@@ -48,7 +47,6 @@ class RankingWeights:
     :param kept: the best note of the query itself stays among so many, whatever its variants find.
     """
 
-    fields: FieldWeights = field(default_factory=FieldWeights)
     exact: float = 0.1
     named: float = 0.25
     identifier: float = 0.25
@@ -123,7 +121,7 @@ def lexical_vector(variant: Variant) -> SparseEmbedding:
 @lru_cache(64)  # asked for once to search, and once to tell who found what
 def _encoded(text: str) -> SparseVector:
     # What a model guesses is looked for in texts alone.
-    terms = text_terms(text, WEIGHTS.fields)
+    terms = text_terms(text)
     return SparseVector([term.dimension for term in terms], [term.weight for term in terms])
 
 

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag.search.components.query_embedder import embedded_in
 from rag.search.exact_words import full_gain
-from rag.search.query_variants import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import query_terms
 
@@ -119,7 +118,7 @@ def full_score(text: str, rarity: Callable[[int], float]) -> float:
     :param text: of the query, corrected.
     :param rarity: what it tells of a text that it has a dimension of the lexical index.
     """
-    terms = query_terms(text, weights=WEIGHTS.fields)
+    terms = query_terms(text)
     words = sum(t.weight * rarity(t.dimension) for t in terms if t.field in _IN_TEXT)
     return words + full_gain(text, rarity)
 

@@ -14,7 +14,7 @@ from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
 from rag.search.pipeline import ANALYZER, LOADER, RERANKER
 from rag.search.query import Hit, Query, Retrieval
-from rag.search.query_variants import WEIGHTS, told
+from rag.search.query_variants import told
 from rag.search.relaxation import Attempt, attempts, holds_all, in_a_mode
 from rag.search.relevance import are_borne, excess_of, in_order, weigh
 from rag.search.results import NearWord, QueryFilters, SearchMode, SearchResponse, SearchResult
@@ -107,7 +107,7 @@ def search(
             result.found_by = one.by
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then
-            terms = [] if is_dense else query_terms(searched.text, searched.also, WEIGHTS.fields)
+            terms = [] if is_dense else query_terms(searched.text, searched.also)
             text = "" if is_dense else searched.known
             explanations = explain(store, terms, retrieval.hits, finders, text)
             for result, why in zip(response.results, explanations, strict=True):

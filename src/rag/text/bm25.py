@@ -83,24 +83,13 @@ class SparseVector:
     values: list[float]
 
 
-@dataclass(frozen=True)
-class FieldWeights:
-    """What a term of a query counts for.
-
-    :param loans: a run of katakana as a word; its pairs of characters count too.
-    :param grams: against what `rag.text.ngrams` says of each.
-    :param beside: a word in the front matter or an address, or two characters, against a word.
-    :param stated: two words side by side in one field of the front matter.
-    :param guessed: a word that was not typed, against one that was.
-    """
-
-    words: float = 1.0
-    loans: float = 0.5
-    grams: float = 1.0
-    edges: float = 0.1
-    beside: float = 0.1
-    stated: float = 1.0
-    guessed: float = 0.8
+# What a term of a query counts for.
+WORDS = 1.0
+LOANS = 0.5  # a run of katakana as a word; its pairs of characters count too
+EDGE_WEIGHT = 0.1
+BESIDE_WEIGHT = 0.1  # a word in the front matter or an address, or two characters, against a word
+STATED = 1.0  # two words side by side in one field of the front matter
+GUESSED = 0.8  # a word that was not typed, against one that was
 
 
 class QueryTerm(NamedTuple):
@@ -185,9 +174,17 @@ def content_words(query: str) -> list[str]:
     return [word for word in words if word != BREAK and stem(word) not in STOP_TERMS]
 
 
-def query_terms(
-    query: str, also: Iterable[str] = (), weights: FieldWeights | None = None
-) -> Sequence[QueryTerm]:
+def text_terms(query: str) -> list[QueryTerm]:
+    """Return what a query asks of texts: `query_terms` without what is sought beside them."""
+    return [term for term in query_terms(query) if term.field not in BESIDE]
+
+
+def subject_terms(text: str) -> list[QueryTerm]:
+    """Return the words and grams of a text that name its subject, as often as they stand there."""
+    return _content(text, is_bare=True) or _content(text, asking=True, is_bare=True)
+
+
+def query_terms(query: str, also: Iterable[str] = ()) -> Sequence[QueryTerm]:
     """Return what a query asks of the index, each dimension once; none when it holds no word.
 
     Of more than `MOST_TERMS` the heaviest are asked, and of equal ones the first.
@@ -195,65 +192,43 @@ def query_terms(
     :param also: further words to look for, such as corrections: only they themselves, each once,
         and not where the query has them in any form. One that the query has is looked for in front
         matter and addresses, as if it stood in the text.
-    :param weights: in the place of the usual ones.
     """
-    return _query_terms(query, tuple(also), weights or FieldWeights())
-
-
-def text_terms(query: str, weights: FieldWeights | None = None) -> list[QueryTerm]:
-    """Return what a query asks of texts: `query_terms` without what is sought beside them."""
-    return [term for term in query_terms(query, weights=weights) if term.field not in BESIDE]
-
-
-def subject_terms(text: str) -> list[QueryTerm]:
-    """Return the words and grams of a text that name its subject, as often as they stand there."""
-    weights = FieldWeights()
-    content = _content(text, weights, is_bare=True)
-    content = content or _content(text, weights, asking=True, is_bare=True)
-    return [QueryTerm(*term) for term in content]
+    return _query_terms(query, tuple(also))
 
 
 @lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
-def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tuple[QueryTerm, ...]:
-    subject = _content(query, weights) or _content(query, weights, asking=True)
-    typed = {dimension for _, _, dimension, _ in subject}
-    guessed = {}
+def _query_terms(query: str, also: tuple[str, ...]) -> tuple[QueryTerm, ...]:
+    subject = _content(query) or _content(query, asking=True)
+    typed = {term.dimension for term in subject}
+    guessed: dict[int, QueryTerm] = {}
     for word in also:
-        content = _content(word, weights, asking=True)
-        is_typed = any(dimension in typed for field, _, dimension, _ in content if field == "words")
-        for field, text, dimension, weight in content:
-            if field == "words" and dimension not in typed:
-                guessed[dimension] = (field, text, dimension, weight * weights.guessed)
-            elif field in BESIDE and is_typed:
-                guessed[dimension] = (field, text, dimension, weights.guessed)
+        terms = _content(word, asking=True)
+        is_typed = any(term.dimension in typed for term in terms if term.field == "words")
+        for term in terms:
+            if term.field == "words" and term.dimension not in typed:
+                guessed[term.dimension] = term._replace(weight=term.weight * GUESSED)
+            elif term.field in BESIDE and is_typed:
+                guessed[term.dimension] = term._replace(weight=GUESSED)
     subject += guessed.values()
     words, _ = pieces(cleaned(query))
     pairs = [(a, b) for a, b in pairwise(words) if BREAK not in (a, b)]
     if len(pairs) < MOST_STATED:
         subject += [
-            ("properties", f"{a} {b}", stated_dimension(a, b), weights.stated) for a, b in pairs
+            QueryTerm("properties", f"{a} {b}", stated_dimension(a, b), STATED) for a, b in pairs
         ]
-    first: dict[int, tuple[str, str]] = {}  # field and text of each dimension
-    summed: dict[int, float] = {}
-    for field, text, dimension, weight in subject:
-        first.setdefault(dimension, (field, text))
-        summed[dimension] = summed.get(dimension, 0.0) + weight
-    kept = list(summed)
+    summed: dict[int, QueryTerm] = {}
+    for term in subject:
+        first = summed.get(term.dimension)
+        weight = (first.weight if first else 0.0) + term.weight
+        summed[term.dimension] = (first or term)._replace(weight=weight)
+    kept = list(summed.values())
     if len(kept) > MOST_TERMS:
-        kept = sorted(kept, key=lambda dimension: -summed[dimension])[:MOST_TERMS]
-    kept.sort(key=lambda dimension: _ORDER[first[dimension][0]])
-    return tuple(QueryTerm(*first[one], one, summed[one]) for one in kept)
+        kept = sorted(kept, key=lambda term: -term.weight)[:MOST_TERMS]
+    return tuple(sorted(kept, key=lambda term: _ORDER[term.field]))
 
 
-def _stem_dimension(word: str) -> int:
-    return word_dimension(stem(word))
-
-
-def _content(
-    text: str, weights: FieldWeights, asking: bool = False, is_bare: bool = False
-) -> list[tuple[str, str, int, float]]:
-    """Return field, text, dimension and weight of the words, grams and edges of a text, and of what
-    is beside it.
+def _content(text: str, asking: bool = False, is_bare: bool = False) -> list[QueryTerm]:
+    """Return the words, grams and edges of a text, and what is beside it.
 
     :param asking: with the words that only ask, too.
     :param is_bare: words and grams alone.
@@ -264,24 +239,24 @@ def _content(
         term = stem(word)
         if word == BREAK or (term in STOP_TERMS and not asking):
             continue
-        found.append(("words", word, word_dimension(term), weights.words))
+        found.append(QueryTerm("words", word, word_dimension(term), WORDS))
         if is_bare:
             continue
         if first := edge(fold_accents(word[:MAX_WORD])):
-            found.append(("edges", f"{first}…", edge_dimension(first), weights.edges))
-        found.append(("addresses", word, beside_dimension(ADDRESSES, term), weights.beside))
-        found.append(("properties", word, beside_dimension(PROPERTIES, term), weights.beside))
+            found.append(QueryTerm("edges", f"{first}…", edge_dimension(first), EDGE_WEIGHT))
+        for field, number in (("addresses", ADDRESSES), ("properties", PROPERTIES)):
+            dimension = beside_dimension(number, term)
+            found.append(QueryTerm(field, word, dimension, BESIDE_WEIGHT))
     loans = KATAKANA_WORD.findall(unsegmented)
-    found += [("words", loan, _stem_dimension(loan), weights.loans) for loan in loans]
+    found += [QueryTerm("words", loan, word_dimension(stem(loan)), LOANS) for loan in loans]
     for run in RUN.findall(unsegmented):
         asks = [0] * len(run) if asking else asked_characters(run)
         grams = [g for g in weigh_grams(run) if asks[g.start] < g.start + len(g.text)]
+        found += [QueryTerm("grams", g.text, GRAMS | hash_gram(g.text), g.weight) for g in grams]
         found += [
-            ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight * weights.grams)
-            for gram in grams
-        ]
-        found += [
-            ("properties", g.text, beside_dimension(PROPERTIES, g.text), g.weight * weights.beside)
+            QueryTerm(
+                "properties", g.text, beside_dimension(PROPERTIES, g.text), g.weight * BESIDE_WEIGHT
+            )
             for g in grams
             if len(g.text) == 2 and not is_bare
         ]
@@ -297,12 +272,7 @@ def asked_characters(run: str) -> list[int]:
     return asks
 
 
-def encode_query(
-    query: str, also: Iterable[str] = (), weights: FieldWeights | None = None
-) -> SparseVector:
-    """Return the query side of BM25; empty when `query` holds no word at all.
-
-    :param weights: as in `query_terms`.
-    """
-    asked = query_terms(query, also, weights)
+def encode_query(query: str, also: Iterable[str] = ()) -> SparseVector:
+    """Return the query side of BM25; empty when `query` holds no word at all."""
+    asked = query_terms(query, also)
     return SparseVector([term.dimension for term in asked], [term.weight for term in asked])
