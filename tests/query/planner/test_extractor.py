@@ -57,6 +57,8 @@ LISTS = StaticCatalogue(
         ("notes tagged both ops and zyx", ["ops"], ["zyx"]),
         ("notes tagged either ops or zyx", ["ops"], ["zyx"]),
         ("tagged ops/backup", ["ops/backup"], []),
+        ("仕事と幻の保管庫の予算", ["仕事"], ["幻"]),
+        ("旅行と幻のタグが付いたノート", ["旅行"], ["幻"]),
     ],
 )
 def test_of_a_list_the_unknown_is_named_and_the_rest_kept(

@@ -322,6 +322,7 @@ _AND = re.compile(
 )
 _OR_BEFORE = re.compile(" *(?:(?:^| )or(?: +(?:the|my|our))?|または|もしくは|あるいは|か) *$")
 _AND_BEFORE = re.compile(" *(?:(?:^| )and(?: +(?:the|my|our))?|,|&|、|と|や|および|及び|・) *$")
+_CUE_WORD = re.compile("(?:タグ|保管庫|ボルト|ヴォルト)$")
 _JOINED = re.compile(" *, *(?:and +|or +)?| +(?:and|or|&) +")
 _OR_BEHIND = re.compile(rf"(?<={TAKEN}) *(?:,? *or|または|もしくは|あるいは|か) *$")
 
@@ -381,23 +382,27 @@ def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int 
 def backward(
     normalized: NormalizedQuery, names: Names, at: int, stops: frozenset[str] = STOP
 ) -> Listed:
-    """Read the names that end before a position, in their order, or the one name there that the
-    index does not have."""
-    listed, joint = Listed([], [], set()), ""
+    """Read the names that end before a position, in their order. One that the index does not have
+    counts where it is the only one, or a Japanese particle joins it."""
+    listed, joint, mark = Listed([], [], set()), "", "と"
     while len(listed.known) < MOST and (read := names.before(at, stops)):
-        if not read.name:
+        if read.name:
+            listed.known.insert(0, read)
+        elif listed.joints and _CUE_WORD.search(read.words):
+            break  # a name of another list: 仕事保管庫と日記保管庫
+        else:
             cuts = [cut.end() for cut in _JOINED.finditer(normalized.open, read.start, read.end)]
             if cuts:
                 read = Read(cuts[-1], read.end, normalized.words(cuts[-1], read.end), "")
-            if not listed.known:
-                listed.unknown.append(read)
-            break
-        listed.known.insert(0, read)
+            if mark.isascii():
+                break
+            listed.unknown.insert(0, read)
         listed.joints.add(joint)
         text = normalized.open[max(0, read.start - 12) : read.start]
         found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
-        if not found:
+        mark = found[0].strip() if found else ""
+        if not found or (listed.unknown and mark.isascii()):
             break
-        joint = "or" if either else "" if found[0].strip() in (",", "、", "や", "・") else "and"
+        joint = "or" if either else "" if mark in (",", "、", "や", "・") else "and"
         at = read.start - len(found[0])
     return listed

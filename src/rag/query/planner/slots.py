@@ -182,7 +182,7 @@ class SlotReader:
             elif ahead.unknown and (opens["called"] or self._is_quoted(ahead.unknown[0])):
                 self._leave("vault", ahead.unknown[0])
             elif behind.unknown:
-                self._open_vault(cue, behind.unknown[0], before)
+                self._open_vault(cue, behind.unknown[-1], before)
 
     # -- tags -----------------------------------------------------------------------------
 
@@ -210,8 +210,9 @@ class SlotReader:
         for read in listed.unknown:
             if self._is_wanted(read):
                 self._leave("tag", read)
-            if not listed.known and "#" not in normalized.plain[start : read.start]:
-                normalized.drop(start, read.start)
+        names = _first(listed).start if listed.unknown and not listed.known else start
+        if "#" not in normalized.plain[start:names]:
+            normalized.drop(start, names)
 
     def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
         for read in listed.known:
@@ -264,7 +265,7 @@ class SlotReader:
             self._tag(start, listed, end=end if listed is behind else 0)
             return
         for unknown, pattern in ((behind.unknown, _JA_TAGGED), (ahead.unknown, _JA_NOTES)):
-            for read in unknown[:1]:
+            for read in unknown[-1:] if unknown is behind.unknown else unknown[:1]:
                 sure = pattern.match(text, max(end, read.end))
                 is_name = len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
                 if self._is_quoted(read) or (sure and is_name):
