@@ -126,8 +126,3 @@ def test_any_text_is_a_range_in_order_or_a_usage_error(text: str, today: date) -
     except UsageError:
         return
     assert first <= last
-
-
-@given(st.dates())
-def test_every_iso_date_names_itself(day: date) -> None:
-    assert parse_date_range(day.isoformat(), TODAY) == DateRange(day, day)

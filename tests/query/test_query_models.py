@@ -43,12 +43,6 @@ def test_a_turn_refuses_what_it_cannot_be(wrong: dict):
         ConversationTurn(**wrong)
 
 
-def test_the_models_survive_json():
-    turn = ConversationTurn(role="tool", content="日本語", token_count=3, metadata={"a": [1]})
-    query = QueryBundle(query_str="木", embedding=[0.5], metadata={"k": 1}, chat_history=[turn])
-    assert QueryBundle.model_validate_json(query.model_dump_json()) == query
-
-
 def test_every_name_of_the_package_loads():
     assert [name for name in rag.query.__all__ if getattr(rag.query, name) is None] == []
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):

@@ -118,15 +118,6 @@ class TestAnswers:
         made = planned({**FINAL, "confidence": confidence}, mode=mode)
         assert (made.transformed_query != QUERY) is counts
 
-    def test_a_failing_model_leaves_the_query_as_it_is(self):
-        def fail(messages: list[ChatMessage]) -> str:
-            raise OSError("no model")
-
-        generator = MockChatGenerator(response_fn=fail, model="mock")
-        made = QueryTransformer(generator).transform(QUERY, CATALOGUE)
-        assert (made.transformed_query, made.confidence) == (QUERY, 0)
-        assert made.fallback == "mock failed: no model"
-
     def test_without_a_model_or_words_nobody_is_asked(self):
         assert QueryTransformer().transform(QUERY).fallback == "there is no model"
         generator, prompts = model(FINAL)
