@@ -47,20 +47,6 @@ def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
     assert asked == {"think": False, "truncate": False, "shift": False, "keep_alive": "10m"}
 
 
-def test_the_generation_server_is_asked_and_no_other(
-    server: OllamaServer, settings: Settings
-) -> None:
-    with OllamaServer(["llama3.2"]) as other:
-        assert generate_response("one", settings(generation_url=other.url))
-    assert server.requests() == []
-
-
-def test_a_schema_shapes_the_answer(server: OllamaServer, settings: Settings) -> None:
-    schema = {"type": "object", "properties": {"score": {"type": "integer"}}}
-    assert json.loads(generate_response("one", settings(), format=schema)) == {"score": 0}
-    assert server.requests("/api/chat")[0].json["format"] == schema
-
-
 # -- how it arrives --------------------------------------------------------------------
 
 

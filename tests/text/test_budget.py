@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.text.token_estimate import FEATURES, WEIGHTS, count_tokens, features
+from rag.text.token_estimate import WEIGHTS, count_tokens
 from tables import rows
 
 TEXTS = {
@@ -96,24 +96,6 @@ def test_the_count_is_within_fifteen_percent_of_a_real_tokenizers(language: str)
     real = sum(count for _, count in TEXTS[language])
     ours = sum(count_tokens(text) for text, _ in TEXTS[language])
     assert 0.85 * real <= ours <= 1.15 * real
-
-
-@rows(
-    "text, expected",
-    [
-        ("two Words", {"word": 2, "letter": 8}),
-        ("カナ かな", {"kana": 4}),
-        ("漢字々", {"ideograph": 3}),
-        ("12 ３４", {"digit": 4}),
-        ("(a), 「」", {"word": 1, "letter": 1, "mark": 4}),
-        ("한글", {"other": 2}),
-        ("a\n\n\nb\n", {"word": 2, "letter": 2, "line": 2}),
-        ("\x00\x1b", {}),
-    ],
-)
-def test_every_character_counts_as_one_thing(text: str, expected: dict[str, int]) -> None:
-    counted = dict(zip(FEATURES, features(text), strict=True))
-    assert {name: n for name, n in counted.items() if n} == expected
 
 
 @settings(deadline=None, max_examples=examples(400))

@@ -146,22 +146,6 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
 # ---- the words worth remembering
 
 
-@settings(deadline=None, max_examples=examples(150))
-@given(BATCHES)
-def test_the_words_given_are_written_in_the_texts_and_point_into_their_vectors(
-    texts: list[str],
-) -> None:
-    vectors, found = DocumentEncoder().encode(texts)
-    assert found == sorted(set(found))
-    normal = "\n".join(map(cleaned, texts))
-    used = {index for vector in vectors for index in vector.indices}
-    for word in found:
-        assert 2 <= len(word) <= 32
-        assert not word.isdigit()
-        assert word in normal or any(fold_accents(other) == word for other in found)
-        assert word_dimension(stem(word)) in used
-
-
 # ---- katakana words
 
 

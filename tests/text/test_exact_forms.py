@@ -61,20 +61,6 @@ def test_question_words_are_no_forms() -> None:
     ]
 
 
-@rows(
-    "query, alone",
-    [
-        ("geared", True),
-        ("2.3.1", True),
-        ("同期", True),
-        ("geared wheel", False),
-        ("同期の設定", False),
-    ],
-)
-def test_a_query_of_one_word_asks_for_it_alone(query: str, alone: bool) -> None:
-    assert any(form.alone for form in asked_forms(query)) == alone
-
-
 def test_words_joined_by_marks_are_an_identifier() -> None:
     found = {form.text: form.kind for form in asked_forms("upgrade to 2.3.1 of kube-proxy")}
     assert found["2.3.1"] == found["kube-proxy"] == Kind.IDENTIFIER

@@ -137,14 +137,6 @@ def test_each_part_of_a_fence_keeps_its_language_and_is_closed() -> None:
     assert [chunk.repeated for chunk in parts] == [0] + [1] * (len(parts) - 1)
 
 
-def test_a_fence_in_a_callout_is_cut_into_fences_in_callouts() -> None:
-    fence = "\n".join("> " + line for line in FENCE.split("\n"))
-    found = texts(f"> [!tip] 例\n> before\n{fence}\n> after", size=60)
-    assert len(found) > 4
-    for text in found[1:-1]:
-        assert (text[:8], text[-6:]) == ("> ```py\n", "\n> ```")
-
-
 def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
     header, row = "| a |\n|---|\n", "| " + "x" * 90 + " |\n"
     found = texts(header + row + "| y |\n" + row, size=60)
@@ -184,11 +176,6 @@ def test_ids_differ_by_vault_and_path() -> None:
     notes = [note("a", "a.md", "v"), note("a", "b.md", "v"), note("a", "a.md", "w")]
     assert len({chunk_note(each, 9, 0, len)[0].id for each in notes}) == 3
     assert len({note_id(each.vault, each.path) for each in notes}) == 3
-
-
-def test_no_character_in_a_heading_makes_two_ids_one() -> None:
-    found = chunks("# a\x1fb\nx\n# a\ny\n## b\nz")
-    assert len({chunk.id for chunk in found}) == 3
 
 
 # Any note at all
@@ -261,17 +248,6 @@ def test_cutting_loses_no_character(found: Note, sizes: tuple[int, int], measure
     assert "".join("".join(own_text(chunk) for chunk in cut).split()) == "".join(
         "".join(chunk.text for chunk in sections).split()
     )
-
-
-@many
-@given(NOTES, SIZES, MEASURES)
-def test_a_chunk_is_the_files_own_text_of_its_lines(
-    found: Note, sizes: tuple[int, int], measure: Measure
-) -> None:
-    for chunk in chunk_note(found, *sizes, measure):
-        lines = found.lines[chunk.line_start - 1 : chunk.line_end]
-        assert own_text(chunk) in "\n".join(lines)
-        assert own_text(chunk).count("\n") == max(0, len(lines) - 1)
 
 
 @many

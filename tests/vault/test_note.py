@@ -53,23 +53,9 @@ def test_all_line_ends_count_alike(end: str) -> None:
     assert windows.lines == ["---", "title: 題名", "---", "# 見出し", "", "#tag"]
 
 
-def test_zero_width_characters_do_not_hide_headings_or_tags() -> None:
-    marked = note("---\ntags: [日\u200b記]\n---\n# 題\u200b名\n\u200b#料\ufeff理")
-    assert marked.tags == ["日記", "料理"]
-    assert marked.outline.headings[0].level == 1
-
-
 def test_text_is_kept_as_it_is_written() -> None:
     written = "ＰＤＦ ﾌﾟﾗｸﾞｲﾝ か\u3099 a\u00a0b\u200bc"
     assert note(written).lines == [written]
-
-
-@settings(deadline=None, max_examples=examples(200))
-@given(st.binary(max_size=80))
-def test_no_bytes_make_reading_fail(raw: bytes) -> None:
-    for head in (b"", b"---\n", b"\xff\xfe", b"\xef\xbb\xbf"):
-        found = note(head + raw)
-        assert len(found.outline.kinds) == len(found.lines)
 
 
 # Title
