@@ -16,7 +16,6 @@ SOURCE = REPO / "src"
 MODULES = sorted((SOURCE / "rag").rglob("*.py"))
 # The warm process runs the program, and the program governs it.
 EXCEPTIONS = {
-    ("rag.cli.commands.processes", "rag.mcp.clients"),
     ("rag.cli.commands.processes", "rag.mcp.stdio"),
     ("rag.cli.commands.processes", "rag.daemon.control"),
     ("rag.cli.commands.processes", "rag.web.serve"),

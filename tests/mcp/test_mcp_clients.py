@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from mcp_client import legacy
-from rag.app.program_start import program_start
+from rag.app.program_start import client_config, program_start
 from rag.cli.app import run
 from rag.config import load_config
 from rag.config.trust import record
-from rag.mcp.clients import client_config
 
 
 def of_json(*path: str) -> Callable[[str], tuple[list[str], dict[str, str]]]:

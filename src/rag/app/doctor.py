@@ -13,13 +13,13 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from operator import mul
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import quote as quote_url
 
 from rag.app.index_state import count_changed, open_index
@@ -63,7 +63,6 @@ _REPORT_IT = "If `rag index --rebuild` does not help, report it."
 _DATA_DIR = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
 
 Status = Literal["pass", "warn", "fail"]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -184,10 +183,6 @@ def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
                 text, *_ = str(error).split("\n")
                 message = f"the check broke: {type(error).__name__}: {text[:300]}"
                 yield _fail(name, message, _REPORT_IT)
-
-
-def _spread(items: Sequence[T], count: int) -> Sequence[T]:
-    return items[:: max(1, len(items) // count)][:count]
 
 
 # -- settings, and what they name: the data folder, its disk, the vaults ---------------------
@@ -373,7 +368,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
             yield _fail("chunks", message, hint, **facts)
             return
         keys = [key.id for row in manifest.notes("length(chunks) > 0") for key in row.chunks]
-        ids = _spread(keys, _SAMPLE)
+        ids = keys[:: max(1, len(keys) // _SAMPLE)][:_SAMPLE]
         documents, vectors = store.get_documents(ids), store.embeddings_of(ids)
     examination.sample = [
         replace(document, embedding=vectors[document.id][0])
@@ -497,18 +492,21 @@ def _compare(examination: Examination, view: ServerView, limit: int) -> CheckRes
 
     name, seconds = "vector sample", examination.config.ollama.query_timeout
     provider = embedding_provider(examination.config, maker(examination.embedded))
-    cosines: list[float] = []
+    sample, cosines = examination.sample, list[float]()
     until = time.monotonic() + seconds
     try:
         with closing(provider.at(view.server, seconds)) as server:
-            for document in _spread(examination.sample, _COMPARED):
+            for document in sample[:: max(1, len(sample) // _COMPARED)][:_COMPARED]:
                 if cosines and time.monotonic() > until:
                     break
                 text = sentence_texts(document.meta, document.content)[0]
                 for batch in server.embed_documents([text], count_tokens, limit, patient=False):
                     for _, why in batch.failures:
                         raise ModelError(why)
-                    cosines += [_cosine(document.embedding or [], new) for _, new in batch.vectors]
+                    for _, new in batch.vectors:
+                        length = math.hypot(*new) * math.hypot(*(held := document.embedding or []))
+                        is_alike = len(new) == len(held)
+                        cosines.append(sum(map(mul, new, held)) / length if is_alike else 0.0)
     except RAGError as error:
         return _from_error(name, error, "warn", server=view.server)
     least = round(min(cosines), 4)
@@ -517,11 +515,6 @@ def _compare(examination: Examination, view: ServerView, limit: int) -> CheckRes
         message = f"{wrong} of {len(cosines)} vectors are of another model or text"
         return _fail(name, message, _MAKE_ANEW, **facts)
     return _pass(name, f"{plural(len(cosines), 'chunk')} embedded again, and alike", **facts)
-
-
-def _cosine(one: list[float], other: list[float]) -> float:
-    length = math.hypot(*one) * math.hypot(*other)
-    return float(sum(map(mul, one, other)) / length) if len(one) == len(other) else 0.0
 
 
 # -- the Qdrant server of `store.url` ---------------------------------------------------------
@@ -533,7 +526,8 @@ def check_server(examination: Examination) -> Iterator[CheckResult]:
     """Tell of each configured address whether Qdrant reads there. Where one does, another that does
     not is a warning."""
     store = examination.config.store
-    results = [_check_address(replace(store, url=url)) for url in store.addresses]
+    addresses = store.addresses if store.url else []
+    results = [_check_address(replace(store, url=url)) for url in addresses]
     has_answer = any(result.status == "pass" for result in results)
     for result in results:
         is_spare = result.status == "fail" and has_answer

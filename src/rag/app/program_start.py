@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import join
 
 from rag.config import RAGConfig, settings, user_file, variable_of
 
@@ -62,3 +64,46 @@ def _environment(config: RAGConfig) -> dict[str, str]:
     if found.get("RAG_VAULTS_DIR"):  # which may be relative to the folder we are in
         found["RAG_VAULTS_DIR"] = str(config.vaults_dir)
     return {**found, "RAG_DATA_DIR": str(config.data_dir.absolute())}
+
+
+# -- the server for agents, by their clients -------------------------------------------------
+
+NAME = "notes"  # of the server, in the client
+# A client -> the key below which its JSON names servers, if it reads JSON, and where that goes.
+CLIENTS = {
+    "claude-code": ("", "run it in a shell"),
+    "claude-desktop": (
+        "mcpServers",
+        "claude_desktop_config.json (Settings, Developer, Edit Config)",
+    ),
+    "vscode": ("servers", ".vscode/mcp.json, or MCP: Open User Configuration"),
+    "cursor": ("mcpServers", "~/.cursor/mcp.json"),
+    "codex": ("", "~/.codex/config.toml"),
+    "zed": ("context_servers", "Zed's settings.json"),
+}
+
+
+def client_config(client: str, config: RAGConfig) -> ClientConfig:
+    """Return the configuration of a client, one of `CLIENTS`."""
+    start, (key, place) = program_start(config), CLIENTS[client]
+    named = ["--config", str(start.config_file)] if start.config_file else []
+    program = [*start.program, "mcp", *named]
+    command, arguments = program[0], program[1:]
+    server = {"command": command, "args": arguments, "env": start.environment}
+    if client == "claude-code":
+        given = [part for pair in start.environment.items() for part in ("-e", "=".join(pair))]
+        words = ["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", command, *arguments]
+        text = join(words)
+    elif client == "codex":
+        variables = [f"{name} = {_toml(value)}" for name, value in start.environment.items()]
+        text = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = {_toml(arguments)}\n"
+        text += f"env = {{ {', '.join(variables)} }}"
+    else:
+        kind = {"type": "stdio"} if client == "vscode" else {}
+        text = json.dumps({key: {NAME: {**kind, **server}}}, ensure_ascii=False, indent=2)
+    return ClientConfig(client, text, place)
+
+
+def _toml(value: str | list[str]) -> str:
+    """Return a text, or a list of texts, in TOML, whose escapes are those of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -625,7 +625,7 @@ def _held(failures: list[str]) -> dict[str, list[str]]:
     held = {}
     for name, scheduler in SCHEDULERS.items():
         try:
-            held[name] = scheduler.places()
+            held[name] = scheduler.places() if shutil.which(scheduler.program) else []
         except ConnectionError as error:
             failures.append(f"{name}: {error}")
     return {name: places for name, places in held.items() if places}

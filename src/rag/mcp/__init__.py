@@ -1,5 +1,2 @@
-"""The notes for agents and editors: a server of the Model Context Protocol over standard streams.
-
-It is a thin adapter over `rag.app`. Nothing that takes long to import is imported before the first
-messages of a client are answered: see `rag.mcp.protocol`.
-"""
+"""The notes for agents and editors: a server of the Model Context Protocol, a thin adapter over
+`rag.app`, of which nothing that takes long is imported before a client is connected."""

@@ -177,5 +177,4 @@ class _Server:
 
 
 def _refuse_constant(constant: str) -> None:
-    """Refuse `NaN` and `Infinity`, which are no JSON."""
     raise ValueError(f"{constant} is no JSON")

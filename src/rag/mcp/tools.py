@@ -89,7 +89,7 @@ class Result:
 
 
 def as_data(text: str) -> str:
-    """Return text of notes between two lines with a code of this call's own, called data."""
+    """Return text of notes between two lines with a code of this call's own."""
     text = shortened(text, ROOM)
     code = unused_code([text], os.urandom(8).hex())
     return f"{_DATA.format(code=code)}\n{fenced(text, code)}"
@@ -107,10 +107,7 @@ def fitting(blocks: Iterable[str], most: int = ROOM - 1_000) -> list[str]:
 
 
 def listed(blocks: list[str], total: int = 0) -> str:
-    """Return texts as a list, and how many are left out of what there is no room for.
-
-    :param total: how many there are, where some were left out before.
-    """
+    """Return texts as a list, and how many of a total there is no room for."""
     kept = fitting(blocks)
     return "\n".join([*kept, *and_more(max(total, len(blocks)) - len(kept))])
 

@@ -195,7 +195,7 @@ def mcp(
         raise typer.Exit(serve(config_file))
     if client not in _CLIENTS:
         raise UsageError(f"no client {client!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}.")
-    from rag.mcp.clients import client_config
+    from rag.app.program_start import client_config
 
     report = client_config(client, load_settings(config_file))
     show(report, json, report.text.split("\n"))
