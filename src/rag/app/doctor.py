@@ -212,7 +212,9 @@ def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
         for path in (wanted, index):
             os.scandir(path).close()
     owned_folders.check_data_folder(wanted)
-    if os.access(folder := _existing(wanted), os.W_OK | os.X_OK):
+    # Path.exists fails where a folder above may not be entered.
+    folder = next(p for p in (wanted, *wanted.parents) if os.path.exists(p))  # noqa: PTH110
+    if os.access(folder, os.W_OK | os.X_OK):
         yield _pass(name, str(wanted), path=str(wanted))
     elif os.access(index / CURRENT, os.R_OK):
         message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
@@ -224,7 +226,7 @@ def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
 def check_disk(examination: Examination) -> Iterator[CheckResult]:
     """Tell whether a disk that may be written has room for the copy that publishing makes."""
     directory = IndexDirectory(examination.config.index_dir)
-    if not os.access(_existing(directory.path), os.W_OK):
+    if os.path.exists(directory.path) and not os.access(directory.path, os.W_OK):  # noqa: PTH110
         return
     size, free = directory.size_of_copy(), free_room(directory.path)
     require_room(directory.path, directory.room_to_write())
@@ -233,12 +235,6 @@ def check_disk(examination: Examination) -> Iterator[CheckResult]:
     message, hint = f"{free / 1e9:,.1f} GB free; {need}", "Free some room, or move the index with"
     problem = (free < max(_LITTLE, 2 * size), f"only {message}", f"{hint} RAG_DATA_DIR.")
     yield _first("disk", message, [problem], **facts)
-
-
-def _existing(path: Path) -> Path:
-    """Return the path, or the nearest one above it that exists."""
-    # Path.exists fails where a folder above may not be entered.
-    return next(p for p in (path, *path.parents) if os.path.exists(p))  # noqa: PTH110
 
 
 def check_vaults(examination: Examination) -> Iterator[CheckResult]:
