@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
 from rag.index.vector_cache import VECTORS
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 
 
@@ -21,7 +22,7 @@ def embed(config: RAGConfig, known: Path) -> None:
         shutil.copy(known, vectors)
     try:
         with IndexRun(config) as run:
-            run.embed()
+            embed_chunks(run)
     finally:
         known.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(vectors, known)

@@ -40,6 +40,7 @@ from rag.exceptions import (
     ModelMissingError,
 )
 from rag.index.embedding_space import Embedded, Space, other_model
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.search.query import Query
@@ -154,7 +155,7 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
     with IndexRun(config) as run:
         run.index_vault("v", vault)
         run.publish()
-        run.embed()
+        embed_chunks(run)
     assert run.report.embedding and run.report.embedding.made == 2
     with get_document_store(config) as store:
         pipeline = create_search_pipeline(store, config)

@@ -13,6 +13,7 @@ from rag.index.embedding_space import read_embedded
 from rag.index.manifest import published_manifest
 from rag.index.snapshots import IndexDirectory
 from rag.indexing import chunk_embedding
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.support.vector_digest import TEXTS
 
@@ -41,7 +42,7 @@ def run(settings: RAGConfig, work: Path) -> Callable[..., IndexRun]:
         with IndexRun(settings, rebuild=rebuild) as run:
             run.index_vault("work", work)
             run.publish()
-            run.embed(progress=progress, seconds=seconds)
+            embed_chunks(run, progress=progress, seconds=seconds)
         return run
 
     return visit
@@ -103,7 +104,7 @@ def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
             with IndexRun(settings) as other:
                 other.index_vault("work", work)
                 other.publish()
-                other.embed()
+                embed_chunks(other)
                 assert other.report.notices == ["another process makes the vectors"]
 
     report = run(change).report.embedding

@@ -26,6 +26,7 @@ from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.manifest import UNEMBEDDED, published_manifest
 from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.support.vector_digest import TEXTS
@@ -304,9 +305,10 @@ class TestInterrupted:
             f"url={config.ollama.url!r}, batch_tokens=1, max_in_flight=1))\n"
             "def stop(done, total):\n"
             f"    if done == {done}: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "from rag.indexing.chunk_embedding import embed_chunks\n"
             "with IndexRun(config) as run:\n"
             f"    run.index_vault('work', Path({str(work)!r})); run.publish()\n"
-            "    run.embed(progress=stop)\n"
+            "    embed_chunks(run, progress=stop)\n"
         )
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         ran = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True)
@@ -457,7 +459,7 @@ def test_whatever_happens_the_next_whole_run_ends_with_all_chunks_embedded(
         with IndexRun(config) as run:
             run.index_vault("work", work, True)
             run.publish()
-            run.embed(progress=stop)
+            embed_chunks(run, progress=stop)
 
     for note, what, last in steps:
         file = work / f"{note}.md"

@@ -12,6 +12,7 @@ from haystack import Pipeline
 
 from ollama_server import Model, OllamaServer
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.pipelines import (
     QueryFilters,
@@ -71,7 +72,7 @@ def settings(thesaurus, tmp_path_factory) -> RAGConfig:
                 (base / vault / path).write_text(text, "utf-8")
             run.index_vault(vault, base / vault)
         run.publish()
-        run.embed()
+        embed_chunks(run)
     return config
 
 

@@ -19,6 +19,7 @@ from ollama_server import Model, OllamaServer
 from property_examples import examples
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, UsageError
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.query.models import QueryBundle
@@ -94,7 +95,7 @@ def index(server: OllamaServer, tmp_path_factory: pytest.TempPathFactory) -> RAG
     with IndexRun(config) as run:
         run.index_vault("v", base / "v")
         run.publish()
-        run.embed()
+        embed_chunks(run)
     return config
 
 

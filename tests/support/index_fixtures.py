@@ -14,6 +14,7 @@ import pytest
 from ollama_answers import ANSWER_NOTES
 from ollama_server import OllamaServer
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
@@ -187,7 +188,7 @@ def embed(with_ollama: Callable[..., RAGConfig]) -> Callable[..., RunReport]:
             for name, folder in folders.items():
                 run.index_vault(name, folder, prune)
             run.publish()
-            run.embed(reembed, progress)
+            embed_chunks(run, reembed, progress)
         return run.report
 
     return run

@@ -213,8 +213,10 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
             run.report.notices.append(f"no embeddings: they need {provider.lacking}")
         return
     try:
+        from rag.indexing.chunk_embedding import embed_chunks
+
         with show_progress("embeddings", "chunks") as progress:
-            run.embed(required, progress, None if required else request.seconds, models)
+            embed_chunks(run, required, progress, None if required else request.seconds, models)
     except (ConnectionError, IndexUnavailableError) as error:
         from rag.stores.edge.shard import StoreError
 

@@ -15,15 +15,22 @@ from dataclasses import replace
 from itertools import chain
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from haystack import Document
 
-from rag.clients.factory import embedding_provider
+from rag.clients.factory import embedding_provider, resolved
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
-from rag.exceptions import ConnectionError
+from rag.exceptions import ConnectionError, StoreConnectionError
 from rag.index.background import Background, background_texts, lacks_background, record_background
-from rag.index.embedding_space import Space, other_model, read_embedded, record_embedded
+from rag.index.embedding_space import (
+    Space,
+    maker,
+    may_lack_embeddings,
+    other_model,
+    read_embedded,
+    record_embedded,
+)
 from rag.index.manifest import UNEMBEDDED, Manifest
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.pipeline import texts_of, write_vectors
@@ -33,9 +40,9 @@ from rag.text.token_estimate import count_tokens
 if TYPE_CHECKING:
     from rag.config import ModelsConfig
     from rag.index.snapshots import IndexDirectory
+    from rag.indexing.run import IndexRun
 
 Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
-Run = Any  # an `IndexRun`, whose module imports this one
 
 _LOCK = "embedding.lock"
 _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
@@ -55,7 +62,7 @@ class ChunkEmbedding:
     """
 
     def __init__(
-        self, run: Run, embeddings: EmbeddingProvider, space: Space, limit: int = 0
+        self, run: IndexRun, embeddings: EmbeddingProvider, space: Space, limit: int = 0
     ) -> None:
         self.visit, self.embeddings = run, embeddings
         self.space, self.limit = space, limit
@@ -220,7 +227,7 @@ def _place(chunk: Document) -> str:
 
 
 @contextmanager
-def alone(directory: IndexDirectory) -> Iterator[bool]:
+def _alone(directory: IndexDirectory) -> Iterator[bool]:
     """Be the one process that makes vectors of an index; yield whether this one is."""
     with (directory.path / _LOCK).open("a+b") as lock:
         try:
@@ -232,20 +239,49 @@ def alone(directory: IndexDirectory) -> Iterator[bool]:
 
 
 def embed_chunks(
-    run: Run,
-    models: ModelsConfig,
+    run: IndexRun,
     reembed: bool = False,
     progress: Progress | None = None,
     seconds: float | None = None,
-) -> EmbeddingReport:
-    """Embed what lacks an embedding.
+    models: ModelsConfig | None = None,
+) -> None:
+    """Give the chunks of a run's index the embeddings that they lack, publish, and report it.
 
-    :param models: settings that name who makes them.
     :param reembed: make those of another model again, by the configured one.
     :param seconds: how long the model may be at it.
+    :param models: settings that name who makes them; those of the run without.
     :raises ConnectionError: when no server does its work; what came before stays, and counts.
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """
+    embedded = read_embedded(run.manifest)
+    models = resolved(models or run.config, "" if reembed else maker(embedded))
+    provider = embedding_provider(models)
+    lacks_texts = embedded and lacks_background(run.manifest, embedded.space, embedded.embedded)
+    if not (lacks_texts or may_lack_embeddings(run.manifest, provider, reembed)):
+        return
+    provider.check_listening()
+    with _alone(run.directory) as is_alone:
+        if not is_alone:
+            run.report.notices.append("another process makes the vectors")
+            return
+        try:
+            with run.disk_in_view():
+                run.report.embedding = _embed(run, models, reembed, progress, seconds)
+        except StoreConnectionError:
+            raise
+        except ConnectionError:
+            run.publish()
+            raise
+        run.publish()
+
+
+def _embed(
+    run: IndexRun,
+    models: ModelsConfig,
+    reembed: bool,
+    progress: Progress | None,
+    seconds: float | None,
+) -> EmbeddingReport:
     with closing(embedding_provider(models)) as embeddings:
         space, limit = _agreed_space(run.manifest, embeddings, models.embedding.provider, reembed)
         run.prepare()
@@ -261,7 +297,9 @@ def embed_chunks(
         return work.report
 
 
-def _embed_background(run: Run, embeddings: EmbeddingProvider, space: Space, limit: int) -> None:
+def _embed_background(
+    run: IndexRun, embeddings: EmbeddingProvider, space: Space, limit: int
+) -> None:
     """Embed the texts against which nearness is measured, once for each model."""
     if not lacks_background(run.manifest, space, run.store.count_documents()):
         return

@@ -14,20 +14,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from rag.clients.factory import embedding_provider, resolved
-from rag.config import ModelsConfig, RAGConfig
+from rag.config import RAGConfig
 from rag.exceptions import (
-    ConnectionError,
     IndexingError,
     IndexUnavailableError,
-    StoreConnectionError,
 )
-from rag.index.background import lacks_background
 from rag.index.embedding_space import (
     Embedded,
     Space,
-    maker,
-    may_lack_embeddings,
     read_embedded,
     record_embedded,
 )
@@ -99,7 +93,7 @@ class IndexRun:
     # -- opening and closing -----------------------------------------------------------
 
     def __enter__(self) -> Self:
-        with self._disk_in_view():
+        with self.disk_in_view():
             self._open(self._rebuild, self._wait)
         return self
 
@@ -107,7 +101,7 @@ class IndexRun:
         """Release everything; what was written stays."""
         if self.is_open:
             self.is_open = False
-            with self._disk_in_view():
+            with self.disk_in_view():
                 self._resources.close()
 
     def _open(self, rebuild: bool, wait: bool, brief: bool = False) -> None:
@@ -142,7 +136,7 @@ class IndexRun:
         self._open(rebuild=False, wait=True, brief=True)
         self.prepare()
 
-    def _disk_in_view(self) -> AbstractContextManager[None]:
+    def disk_in_view(self) -> AbstractContextManager[None]:
         """Say of what fails on a full disk that the disk is full."""
 
         def need() -> int:
@@ -154,7 +148,7 @@ class IndexRun:
     def _attempt(self, step: Callable[[], T]) -> T:
         """Take a step; where the engine or SQLite fails on what is there, make the index anew and
         take it once more."""
-        with self._disk_in_view():
+        with self.disk_in_view():
             try:
                 return step()
             except _DAMAGE as error:
@@ -322,7 +316,7 @@ class IndexRun:
 
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
-        with self._disk_in_view():
+        with self.disk_in_view():
             self._requested.pop(vault, None)
             self._settled.add(vault)
             paths = list(self.manifest.stats(vault))
@@ -593,39 +587,3 @@ class IndexRun:
         """How many chunks of what readers see have an embedding."""
         embedded: Embedded | None = self._published(read_embedded, None)
         return embedded.embedded if embedded else 0
-
-    def embed(
-        self,
-        reembed: bool = False,
-        progress: Progress | None = None,
-        seconds: float | None = None,
-        models: ModelsConfig | None = None,
-    ) -> None:
-        """Give the chunks the embeddings that they lack, and publish, as `embed_chunks` says.
-
-        :param models: settings that name who makes them; those of this run without.
-        """
-        embedded = read_embedded(self.manifest)
-        models = resolved(models or self.config, "" if reembed else maker(embedded))
-        provider = embedding_provider(models)
-        lacks_texts = embedded and lacks_background(
-            self.manifest, embedded.space, embedded.embedded
-        )
-        if not (lacks_texts or may_lack_embeddings(self.manifest, provider, reembed)):
-            return
-        provider.check_listening()
-        from rag.indexing.chunk_embedding import alone, embed_chunks
-
-        with alone(self.directory) as is_alone:
-            if not is_alone:
-                self.report.notices.append("another process makes the vectors")
-                return
-            try:
-                with self._disk_in_view():
-                    self.report.embedding = embed_chunks(self, models, reembed, progress, seconds)
-            except StoreConnectionError:
-                raise
-            except ConnectionError:
-                self.publish()
-                raise
-            self.publish()

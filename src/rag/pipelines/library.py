@@ -170,7 +170,9 @@ def _index(
                 results[name] = _to_result(run.index_vault(name, root))
             run.publish()
             if models := getattr(component_of(pipeline, VECTORS), "config", None):
-                run.embed(models=models)
+                from rag.indexing.chunk_embedding import embed_chunks
+
+                embed_chunks(run, models=models)
         except RAGError as error:
             # The next run completes what this one began.
             for result in results.values():

@@ -13,6 +13,7 @@ import pytest
 from ollama_server import Model, OllamaServer, refused
 from rag.config import OllamaConfig, RAGConfig, models_config
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.query import Query
@@ -41,10 +42,10 @@ def indexes(tmp_path_factory) -> dict[str, Path]:
                 if name == "part":
                     server.fail("/api/embed", "drop", times=None, after=1 + 2)
                     with pytest.raises(ConnectionError):
-                        run.embed()
+                        embed_chunks(run)
                     server.heal()
                 elif name != "none":
-                    run.embed()
+                    embed_chunks(run)
     return {path.name: path for path in base.iterdir()}
 
 

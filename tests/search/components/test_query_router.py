@@ -13,6 +13,7 @@ from haystack import Pipeline
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError
+from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.results import QueryFilters
@@ -54,7 +55,7 @@ def index(server: OllamaServer, build_index: Callable[..., RAGConfig]) -> RAGCon
     ollama = OllamaConfig(url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0)
     config = replace(build_index(VAULTS), ollama=ollama)
     with IndexRun(config) as run:
-        run.embed()
+        embed_chunks(run)
     return config
 
 
