@@ -139,14 +139,6 @@ def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
     assert notice == "this conversation cannot be kept: it is being written by another process"
 
 
-def test_sources_of_a_file_that_somebody_wrote_into_break_nothing(talk) -> None:
-    conversation = talk()
-    odd = [3, {"line": "x", "path": None}]
-    conversation.session.turns.append(Turn("?", "?", "", sources=odd))
-    [source] = conversation.last_sources()
-    assert (source.file_path, source.line_start) == ("", 1)
-
-
 class TestOwnSteps:
     """Entry points of the group `rag.steps`, of a distribution that is really there."""
 

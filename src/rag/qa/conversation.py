@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +115,19 @@ class Conversation:
         them is where they are. `None` when there is no answer yet."""
         if not self.session.turns:
             return None
-        kept = [source for source in self.session.turns[-1].sources if isinstance(source, dict)]
-        return [_result(source) for source in kept]
+        return [
+            SearchResult(
+                content="",
+                score=0.0,
+                file_path=source["path"],
+                title=source["title"],
+                vault=source["vault"],
+                position=0,
+                line_start=source["line"],
+                line=source["line"],
+            )
+            for source in self.session.turns[-1].sources
+        ]
 
     def understood(self, question: str) -> str:
         """Return the question so that it stands by itself.
@@ -146,45 +158,28 @@ class Conversation:
         """Rewrite a question by the chat model, or else without it."""
         said = [turn.content for turn in turns]
         history = [Exchange(*pair) for pair in zip(said[::2], said[1::2], strict=True)]
-        rewritten = self._rewritten(question, turns)
+        rewritten = ""
+        if generator := component_of(self.pipeline, GENERATOR):
+            with suppress(Exception):  # whoever answers next says what is wrong
+                rewritten = _rewritten(generator, question, turns)
         if is_accepted(rewritten, question, history):
             return GeneratedText(rewritten)
         return GeneratedText(expanded(question, history), "no model rewrote the question")
 
-    def _rewritten(self, question: str, turns: list[ConversationTurn]) -> str:
-        """Let the chat model rewrite a question; empty when it cannot."""
-        generator = component_of(self.pipeline, GENERATOR)
-        if not generator:
-            return ""
-        prompt = rewriting_prompt(question, turns)
-        messages = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
-        try:
-            reply = self._replied(generator, messages)
-        except Exception:
-            return ""  # whoever answers next says what is wrong
-        return next(iter(texts_in(reply, 1, without=prompt.code)), "")
 
-    def _replied(self, generator: Any, messages: list[ChatMessage]) -> str:
-        """Return what a chat generator replies to messages, without reasoning first."""
-        if not isinstance(generator, BriefChat):
-            [reply, *_] = generator.run(messages=messages)["replies"]
-            return reply.text or ""
-        plain = [{"role": m.role.value, "content": m.text or ""} for m in messages]
-        return generator.brief_reply(plain, schema_of("question"), _LONGEST)
-
-
-def _result(kept: dict[str, Any]) -> SearchResult:
-    line = kept.get("line")
-    return SearchResult(
-        content="",
-        score=0.0,
-        file_path=str(kept.get("path") or ""),
-        title=str(kept.get("title") or ""),
-        vault=str(kept.get("vault") or ""),
-        position=0,
-        line_start=line if isinstance(line, int) else 1,
-        line=line if isinstance(line, int) else 1,
-    )
+def _rewritten(generator: Any, question: str, turns: list[ConversationTurn]) -> str:
+    """Let a chat generator rewrite a question, without reasoning first."""
+    prompt = rewriting_prompt(question, turns)
+    if isinstance(generator, BriefChat):
+        messages = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        ]
+        reply = generator.brief_reply(messages, schema_of("question"), _LONGEST)
+    else:
+        asked = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
+        reply = generator.run(messages=asked)["replies"][0].text or ""
+    return next(iter(texts_in(reply, 1, without=prompt.code)), "")
 
 
 def _after(turn: Turn, question: str) -> str:

@@ -11,10 +11,13 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from rag.context.memory import FactFile, MemoryEntry, MemoryManager
 from rag.exceptions import NotFoundError, UsageError
@@ -28,12 +31,21 @@ _FOLDER = "chats"
 _ID = re.compile(r"[\w-]{1,64}")
 
 
+class KeptSource(TypedDict):
+    """Where a source of an answer is."""
+
+    number: int
+    vault: str
+    path: str
+    line: int
+    title: str
+
+
 @dataclass(frozen=True)
 class Turn:
     """A question and its answer.
 
     :param asked: the question as it was understood: it stands by itself.
-    :param sources: of the answer: `number`, `vault`, `path`, `line` and `title`.
     """
 
     question: str
@@ -42,8 +54,13 @@ class Turn:
     found: bool = True
     model: str = ""
     partial: bool = False
-    sources: list[dict[str, Any]] = field(default_factory=list)
+    sources: list[KeptSource] = field(default_factory=list)
     at: str = ""
+
+
+@cache
+def _turns() -> TypeAdapter[Turn]:
+    return TypeAdapter(Turn)
 
 
 @dataclass
@@ -74,23 +91,19 @@ class Session:
         claim_data_folder(self.data_dir)
         self.path.parent.mkdir(mode=0o700, exist_ok=True)
         narrow(self.path.parent)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-        descriptor = os.open(self.path, flags, 0o600)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             lock(descriptor, "it is")
             is_new = os.fstat(descriptor).st_size == 0
-            head = _line({"version": VERSION, "id": self.id}) if is_new else ""
-            append(descriptor, (head + _line(asdict(turn))).encode("utf-8", "replace"))
+            rows = [{"version": VERSION, "id": self.id}] if is_new else []
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in (*rows, asdict(turn)))
+            append(descriptor, "".join(lines).encode("utf-8", "replace"))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
         if is_new:
             sync_folder(self.path.parent)
             sync_folder(self.data_dir)
-
-
-def _line(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False) + "\n"
 
 
 def new_session(data_dir: Path, now: datetime | None = None) -> Session:
@@ -113,50 +126,24 @@ def open_session(data_dir: Path, name: str) -> Session:
     path = data_dir / _FOLDER / f"{name}.jsonl"
     if not _ID.fullmatch(name) or not path.is_file():
         raise NotFoundError(f"no conversation {name!r}", hint="`rag chat --list` lists them.")
-    session = Session(name, path)
-    lines = path.read_text("utf-8", "replace").split("\n")
-    _check_version(lines[0], path)
-    damaged = 0
-    for line in lines[1:]:
-        turn = _turn(line)
-        if turn:
-            session.turns.append(turn)
-        elif line.strip():
+    head, *lines = path.read_text("utf-8", "replace").split("\n")
+    try:
+        version = json.loads(head)["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        version = None
+    if version != VERSION:
+        what = "was written by another version of rag" if version else "is no conversation"
+        raise UsageError(f"{path} {what}", hint="Begin another with `rag chat`.")
+    session, damaged = Session(name, path), 0
+    for line in filter(str.strip, lines):
+        try:
+            session.turns.append(_turns().validate_json(line, strict=True))
+        except ValidationError:
             damaged += 1
     if damaged:
         what = "a damaged line" if damaged == 1 else f"{damaged} damaged lines"
         session.notices.append(f"passed over {what} of {path}")
     return session
-
-
-def _check_version(line: str, path: Path) -> None:
-    hint = "Begin another with `rag chat`."
-    try:
-        version = json.loads(line)["version"]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UsageError(f"{path} is no conversation", hint=hint) from error
-    if version != VERSION:
-        raise UsageError(
-            f"{path} was written by another version of rag", f"version {version}", hint=hint
-        )
-
-
-def _turn(line: str) -> Turn | None:
-    try:
-        data = json.loads(line)
-        turn = Turn(**{f.name: data[f.name] for f in fields(Turn) if f.name in data})
-    except (ValueError, TypeError, RecursionError):
-        return None
-    texts = (turn.question, turn.asked, turn.answer)
-    is_whole = all(isinstance(text, str) for text in texts) and isinstance(turn.sources, list)
-    return turn if is_whole and all(map(_is_source, turn.sources)) else None
-
-
-def _is_source(data: Any) -> bool:
-    kinds = {"number": int, "vault": str, "path": str, "line": int, "title": str}
-    return isinstance(data, dict) and all(
-        isinstance(data.get(name), kind) for name, kind in kinds.items()
-    )
 
 
 def latest_session(data_dir: Path) -> Session:
@@ -173,36 +160,19 @@ def latest_session(data_dir: Path) -> Session:
 
 def list_sessions(data_dir: Path) -> list[Session]:
     """Read all conversations, the latest first; those that cannot be read only as a notice."""
-    found = []
+    sessions = []
     for name in _names(data_dir):
         try:
-            found.append(open_session(data_dir, name))
+            sessions.append(open_session(data_dir, name))
         except (UsageError, OSError) as error:
             path = data_dir / _FOLDER / f"{name}.jsonl"
-            found.append(Session(name, path, notices=[str(error)]))
-    return found
+            sessions.append(Session(name, path, notices=[str(error)]))
+    return sessions
 
 
 def _names(data_dir: Path) -> Iterator[str]:
     files = [(path.stat().st_mtime_ns, path.stem) for path in (data_dir / _FOLDER).glob("*.jsonl")]
     return (stem for _, stem in sorted(files, reverse=True))
-
-
-FACTS_FILE = "facts.jsonl"
-_HINT = "`/facts` lists them with their numbers."
-_LONGEST = 40  # characters of what was typed, in a message
-_DIGITS = 9  # of a number; more are words, such as a telephone number
-
-
-def open_memory(data_dir: Path) -> MemoryManager:
-    """Return a memory with the user's facts, and no conversation yet."""
-    return MemoryManager(persistent_store=FactFile(data_dir / FACTS_FILE, data_dir))
-
-
-def recall(memory: MemoryManager, turn: Turn) -> None:
-    """Remember a question and its answer."""
-    memory.add_user_message(turn.asked)
-    memory.add_assistant_message(turn.answer)
 
 
 def chat_history(turns: list[Turn]) -> list[ConversationTurn]:
@@ -215,6 +185,22 @@ def chat_history(turns: list[Turn]) -> list[ConversationTurn]:
             ConversationTurn(role="assistant", content=turn.answer),
         )
     ]
+
+
+FACTS_FILE = "facts.jsonl"
+_HINT = "`/facts` lists them with their numbers."
+_LONGEST = 40  # characters of what was typed, in a message
+
+
+def open_memory(data_dir: Path) -> MemoryManager:
+    """Return a memory with the user's facts, and no conversation yet."""
+    return MemoryManager(persistent_store=FactFile(data_dir / FACTS_FILE, data_dir))
+
+
+def recall(memory: MemoryManager, turn: Turn) -> None:
+    """Remember a question and its answer."""
+    memory.add_user_message(turn.asked)
+    memory.add_assistant_message(turn.answer)
 
 
 def remember(memory: MemoryManager, text: str) -> MemoryEntry:
@@ -242,29 +228,24 @@ def forget(memory: MemoryManager, which: str) -> MemoryEntry:
     :raises NotFoundError: when there is no such fact.
     :raises StorageError: when the facts cannot be read or written.
     """
-    fact = _find(memory.get_all_facts(), " ".join(which.split()))
-    memory.delete_fact(fact.id)
-    return fact
-
-
-def _find(facts: list[MemoryEntry], which: str) -> MemoryEntry:
+    which, facts = " ".join(which.split()), memory.get_all_facts()
     if not which:
-        raise UsageError(
-            "which fact is to be forgotten?",
-            hint="/forget 1. `/facts` lists them with their numbers.",
-        )
+        raise UsageError("which fact is to be forgotten?", hint=f"/forget 1. {_HINT}")
     if not facts:
         raise no_facts()
-    if which.isdecimal() and len(which) <= _DIGITS:
-        if 1 <= int(which) <= len(facts):
-            return facts[int(which) - 1]
-        count = "there is 1" if len(facts) == 1 else f"there are {len(facts)}"
-        raise NotFoundError(f"there is no fact {which}: {count}", hint=_HINT)
-    wanted = which.casefold()
-    exact = [fact for fact in facts if fact.content.casefold() == wanted]
-    found = exact or [fact for fact in facts if wanted in fact.content.casefold()]
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} facts hold {brief(which, _LONGEST)!r}", hint=_HINT)
-    if not found:
-        raise NotFoundError(f"no fact holds {brief(which, _LONGEST)!r}", hint=_HINT)
-    return found[0]
+    if which.isdecimal() and len(which) < 10:  # more digits are words, such as a telephone number
+        if not 1 <= int(which) <= len(facts):
+            count = "there is 1" if len(facts) == 1 else f"there are {len(facts)}"
+            raise NotFoundError(f"there is no fact {which}: {count}", hint=_HINT)
+        matches = [facts[int(which) - 1]]
+    else:
+        wanted = which.casefold()
+        matches = [fact for fact in facts if fact.content.casefold() == wanted]
+        matches = matches or [fact for fact in facts if wanted in fact.content.casefold()]
+    if len(matches) != 1:
+        shown = repr(brief(which, _LONGEST))
+        if matches:
+            raise UsageError(f"{len(matches)} facts hold {shown}", hint=_HINT)
+        raise NotFoundError(f"no fact holds {shown}", hint=_HINT)
+    memory.delete_fact(matches[0].id)
+    return matches[0]
