@@ -105,3 +105,11 @@ def test_chunks_past_their_number_are_left_out() -> None:
     note, chunks = cut("a\n\n" * (limits.MOST_CHUNKS + 5), size=1)
     assert len(chunks) == limits.MOST_CHUNKS
     assert note.problems == ["more than 4,500 chunks: only the first 4,500 are kept"]
+
+
+def test_past_the_most_sentences_the_text_is_cut_at_spaces(monkeypatch) -> None:
+    monkeypatch.setattr(limits, "MOST_SENTENCES", 100)
+    _, chunks = cut("ab cd. " * 150, size=3)
+    assert [chunk.split() for chunk in chunks[:100]] == [["ab", "cd."]] * 100
+    assert " ".join(chunks[100:]).split() == ["ab", "cd."] * 50
+    assert len(chunks) < 150

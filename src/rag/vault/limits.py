@@ -32,6 +32,9 @@ LONGEST_LINK = 1_000
 
 # 5 MB of English or Japanese make 4,400 chunks of the usual size.
 MOST_CHUNKS = 4_500
+# Each is measured. 5 MB of prose without a blank line have 17,000; past these the text is cut at
+# spaces.
+MOST_SENTENCES = 50_000
 # 5 MB of English prose hold 30,000. Each new one is stemmed, hashed and remembered.
 MOST_WORDS = 65_000
 # What title and headings may come to in characters, and the tags, counted with each chunk that

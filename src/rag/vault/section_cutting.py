@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from rag.vault import limits
 from rag.vault.markdown import Frame, Kind, frame_of
 from rag.vault.note import Note
 from rag.vault.sentences import iter_sentence_spans, sentence_spans
@@ -13,6 +14,7 @@ Measure = Callable[[str], int]
 
 _ROUNDED = 2  # what rounding the costs of the parts of a text may come to
 _BYTES = 4  # of a character at most
+_CHARACTERS = 4  # of a token, about
 
 
 class Section(NamedTuple):
@@ -49,6 +51,7 @@ class SectionCutter:
     def __init__(self, note: Note, size: int, overlap: int, measure: Measure) -> None:
         self.lines, self.outline = note.lines, note.outline
         self.size, self.overlap, self.measure = size, overlap, measure
+        self._sentences_left = limits.MOST_SENTENCES
 
     def cut(self, section: Section) -> Iterator[tuple[str, int, int, int]]:
         """Yield of each chunk of a section its text, first and last line (from 0), and how many
@@ -114,7 +117,21 @@ class SectionCutter:
 
     def _sentences(self, text: str, start: int, end: int) -> Iterator[_Piece]:
         for left, right in iter_sentence_spans(text[start:end]):
+            if not self._sentences_left:
+                yield from self._steps(text, start + left, end)
+                return
+            self._sentences_left -= 1
             yield from self._halves(text, start + left, start + right)
+
+    def _steps(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        """Yield parts of about the size of a chunk, cut at spaces: sentences are too many."""
+        reach = _CHARACTERS * self.size
+        while start < end:
+            space = text.rfind(" ", start + reach // 2, start + reach) + 1
+            middle = min(space or start + reach, end)
+            for piece in self._halves(text, start, middle):
+                yield piece._replace(atomic=True)
+            start = middle
 
     def _halves(self, text: str, start: int, end: int) -> Iterator[_Piece]:
         """Yield a sentence, or one without end in parts."""
