@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 
@@ -55,6 +57,14 @@ def test_a_folder_has_one_name(rag, indexed):
         ran = rag(*command)
         assert ran.code == 2 and "is the vault 'work' already" in ran.err
         assert "`rag vault rename work " in ran.err
+
+
+def test_one_whose_folder_is_empty_keeps_its_name_and_its_notes(rag, indexed):
+    shutil.move(indexed, indexed.with_name("away"))
+    indexed.mkdir()
+    ran = rag("vault", "rename", "work", "office")
+    assert ran.code == 2 and "is it mounted?" in ran.err
+    assert rag("search", "restore", "-v", "work").code == 0
 
 
 def test_a_vault_that_is_registered_and_not_read_is_told_apart_from_none(rag, indexed, write_notes):

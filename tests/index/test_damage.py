@@ -113,6 +113,17 @@ def test_what_a_search_finds_damaged_is_said_and_then_mended(
     assert refresh(work=indexed).notices == []
 
 
+def test_what_sqlite_quotes_of_damage_need_be_no_text(
+    config: RAGConfig, indexed: Path, refresh: Refresh
+) -> None:
+    [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
+    file.write_bytes(file.read_bytes().replace(b"CREATE TABLE notes", b"CR\xbaATE TABLE notes"))
+    with pytest.raises(IndexUnavailableError, match="damaged"):
+        read(config)
+    assert refresh(work=indexed).published
+    read(config)
+
+
 def test_an_index_that_nothing_happened_to_is_not_read(
     config: RAGConfig, indexed: Path, refresh: Refresh, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,11 +108,16 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     found = {name: vault.path for name, vault in list_vaults(config).vaults.items()}
     if name not in found:
         raise unknown_vault(name, list(found))
+    if not wanted.strip():
+        raise UsageError(f"{wanted!r} cannot name a vault", hint="Choose another name.")
     if wanted in found:
         raise UsageError(
             f"a vault named {wanted!r} exists already: {found[wanted]}", hint="Choose another name."
         )
     folder = found[name]
+    if folder.is_dir() and not _holds_notes(folder):  # they would be forgotten under both names
+        hint = "Mount it; `rag vault remove` forgets the vault."
+        raise UsageError(f"{folder} holds no notes: is it mounted?", hint=hint)
     registry = Registry.load(config)
     registry.vaults.pop(name, None)
     registry.removed.add(name)

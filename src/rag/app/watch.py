@@ -132,7 +132,6 @@ class IndexProcess:
         self._environment = os.environ | program_start(config).environment
         self._environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__MINUTES": str(minutes)}
         self._process: subprocess.Popen[bytes] | None = None
-        self._complaints = TemporaryFile()  # noqa: SIM115 - of all runs
         self._thread: threading.Thread | None = None
         self._is_stopped = False
 
@@ -143,6 +142,7 @@ class IndexProcess:
         :raises OSError: when it cannot be started.
         """
         if self._process is None and not self._is_stopped:
+            self._complaints = TemporaryFile()  # noqa: SIM115 - `run` closes it
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -172,9 +172,9 @@ class IndexProcess:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = code = os.waitstatus_to_exitcode(status)
         cpu, self._process = used.ru_utime + used.ru_stime, None
-        self._complaints.seek(0)
-        complaints = self._complaints.read()
-        self._complaints.truncate(0)
+        with self._complaints as file:
+            file.seek(0)
+            complaints = file.read()
         try:
             report = json.loads(output)
         except ValueError:

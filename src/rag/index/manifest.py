@@ -57,6 +57,9 @@ _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 # Raise it when points written by an older version would not be read right.
 SCHEMA_VERSION = 8
+# What SQLite reports of a damaged file; where it quotes bytes that are no text, Python cannot read
+# what it says.
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 UNFINISHED = "unfinished"  # a fact that is not empty while points are written and not published
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
@@ -120,7 +123,7 @@ class Manifest:
             # A store hands it to whichever thread searches, one at a time.
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
             db.execute("SELECT 1 FROM notes LIMIT 1")
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             raise damaged_index(index, str(error)) from error
         return cls(db)
 

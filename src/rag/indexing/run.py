@@ -6,7 +6,6 @@ run begins with that; on a server, with what the manifest of the staging index k
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
@@ -26,6 +25,7 @@ from rag.index.embedding_space import (
     record_embedded,
 )
 from rag.index.manifest import (
+    DAMAGE,
     UNEMBEDDED,
     UNFINISHED,
     Manifest,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BATCH_CHUNKS = 1000
-_DAMAGE = (IndexUnavailableError, sqlite3.DatabaseError)  # what the engine and SQLite report
+_DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
 
 
 class IndexRun:

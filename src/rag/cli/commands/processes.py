@@ -50,6 +50,8 @@ def serve(
 
     if not http:
         raise UsageError("say what is served", hint="`rag serve --http --open`")
+    if not host.strip():
+        raise UsageError("--host is empty", hint="Name an address, or leave it out.")
     config = load_settings(config_file)
     _go_on()
     server = Server(config, Address(host, port, socket))  # which has its address then

@@ -101,7 +101,7 @@ def search(
     opt.check_mode(config.search.mode if mode is None else mode)
     if refresh is None:  # for somebody at a terminal, if the settings let it
         refresh = config.search.refresh == "auto" and sys.stdout.isatty()
-    request = opt.make_request(SearchRequest, locals(), query=" ".join(words or []))
+    request = opt.make_request(SearchRequest, locals(), query=opt.read_query(words or []))
     if not words and request.filters is None:
         raise UsageError(
             "neither a query nor a filter is given",

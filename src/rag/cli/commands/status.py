@@ -11,7 +11,7 @@ import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.options import argument, flag, load_settings
-from rag.cli.render.console import plural, print_report, show, visible
+from rag.cli.render.console import plural, print_report, say, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
 
@@ -144,6 +144,8 @@ def tags(
     lines += [f"{notes:>6,}  {head}{name}" for name, notes in report.properties.items()]
     show(report, json, lines)
     if not lines:
+        what = f"no tag or property {below!r}" if below else "no note has tags or properties"
+        say(f"{what} (`rag tags` lists all)" if below else what)
         raise typer.Exit(1)
 
 

@@ -148,6 +148,9 @@ class _Late:
             return () if param.multiple or param.nargs == -1 else None
         if param.type_descriptor.annotation in (str, list[str]):
             return value if isinstance(value, str) else list(value)
+        if value == "" or (isinstance(value, (list, tuple)) and "" in value):
+            name = next((o for o in param.opts if o.startswith("--")), param.metavar or "")
+            raise UsageError(f"{name.strip('[].')} is empty", hint="Name it, or leave it out.")
         return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
 
 
