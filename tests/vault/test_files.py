@@ -192,7 +192,9 @@ def test_a_neighbour_whose_name_begins_like_the_vaults_is_outside(vault: Path) -
     neighbour = vault.parent / "金庫2"
     fill(neighbour, "a.md")
     (vault / "a.md").symlink_to(neighbour / "a.md")
-    assert paths(vault) == []
+    (vault / "folder").symlink_to(neighbour, target_is_directory=True)
+    found = scan_folder(str(vault))
+    assert (found.notes, [*found.notices]) == ([], ["folder"])
 
 
 def test_links_in_circles_end(vault: Path) -> None:
