@@ -166,6 +166,9 @@ class TestFlags:
         flags = {"date_from": date(2026, 9, 1), "date_to": date(2026, 9, 30)}
         assert found("rollback from last month", **flags) == ["pods.md"]
 
+    def test_tags_to_leave_out_are_added_to_those_of_the_query(self, found):
+        assert found("rollback not tagged draft", excluded_tags=["ops/backup"]) == ["deploy.md"]
+
     def test_they_hold_whatever_the_query_says(self, plan, run):
         flags = {"vaults": ["work"], "date_from": date(2026, 10, 1), "values": {"status": "open"}}
         query = "rollback modified last year with status done in the 仕事 vault"
