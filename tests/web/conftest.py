@@ -37,6 +37,8 @@ def http_config(build_index: Callable[..., RAGConfig]) -> RAGConfig:
     folder = config.data_dir.parent / "vaults" / "work"
     (folder / "plan.png").write_bytes(PICTURE)
     (folder / "drawing.svg").write_bytes(DRAWING)
+    (folder / ".trash").mkdir()
+    (folder / ".trash" / "thrown.png").write_bytes(PICTURE)
     (folder / "secret.txt").write_text("the key of the safe")
     (folder.parent / "outside.png").write_bytes(PICTURE + b"picture of another folder")
     (folder / "link.png").symlink_to(folder.parent / "outside.png")

@@ -164,6 +164,11 @@ def test_pictures_come_from_the_vault_alone(client: Client):
         assert picture(name) == (404, "application/json")
 
 
+@pytest.mark.parametrize("name", ["thrown.png", ".trash/thrown.png"])
+def test_a_picture_in_a_hidden_folder_is_not_shown(client: Client, name: str):
+    assert client.get(f"/page/image?note=work/Backups.md&name={name}").status == 404
+
+
 def test_an_svg_is_a_picture_and_no_document(client: Client):
     answer = client.get("/page/image?note=work/Backups.md&name=drawing.svg")
     assert (answer.status, answer.headers["content-type"]) == (200, "image/svg+xml")
