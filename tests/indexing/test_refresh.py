@@ -101,6 +101,23 @@ class TestFoldersThatAreAway:
         assert report.incomplete
         assert points(config) == before
 
+    def test_one_that_cannot_be_listed_keeps_its_notes(
+        self, write_notes, refresh, config, points, monkeypatch
+    ):
+        vault = write_notes("work", {"a.md": "alpha", "closed/b.md": "beta"})
+        refresh(work=vault)
+        before, scandir = points(config), os.scandir
+
+        def refusing(path="."):  # root may list what others may not
+            if str(path).endswith("/closed"):
+                raise PermissionError(13, "Permission denied")
+            return scandir(path)
+
+        monkeypatch.setattr(os, "scandir", refusing)
+        report = refresh(work=vault).vaults["work"]
+        assert report.failed == {"closed": "folder cannot be listed: Permission denied"}
+        assert (report.deleted, points(config)) == (0, before)
+
     @pytest.mark.parametrize("empty", [True, False], ids=["empty", "missing"])
     def test_prune_believes_it(self, work, refresh, config, points, empty):
         refresh(work=work)
