@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -148,6 +149,15 @@ def test_a_query_waits_for_no_server_that_asks_for_long(server: OpenAIServer) ->
         embeddings.embed_query(["one"])
     embeddings.close()
     assert len(server.requests(EMBEDDINGS)) == 1
+
+
+def test_a_server_is_asked_again_when_it_said_and_not_before(server: OpenAIServer) -> None:
+    server.fail(EMBEDDINGS, status=429, retry_after=1, times=1)
+    started = time.monotonic()
+    embeddings = embedding_provider(settings(server))
+    assert embeddings.embed_query(["one"])[0]
+    embeddings.close()
+    assert time.monotonic() - started >= 1
 
 
 # -- what is lacking -------------------------------------------------------------------
