@@ -83,7 +83,7 @@ class _Servers(ModelProvider):
 
     def check_configured(self) -> None:
         if self.api == OLLAMA and self.is_off:
-            raise ConfigError("Ollama is switched off (ollama.enabled)", hint="Set ollama.enabled.")
+            raise ConfigError("Ollama is switched off (ollama.enabled)", hint="See `rag doctor`.")
         self.endpoints[0].check()
 
     def check_listening(self) -> None:
