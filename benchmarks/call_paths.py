@@ -24,6 +24,7 @@ import rag
 from rag.cli.app import run
 
 SOURCE = str(Path(rag.__file__).parent)
+_LONG_AGO = 1_700_000_000
 COMMANDS = (
     ("search", "rolling back a bad deploy"),
     ("search", "rolling back a bad deploy", "--json"),
@@ -72,7 +73,9 @@ def main() -> None:
         )
         (home / "notes").mkdir()
         for name, text in NOTES.items():
-            (home / "notes" / name).write_text(text, "utf-8")
+            note = home / "notes" / name
+            note.write_text(text, "utf-8")
+            os.utime(note, (_LONG_AGO, _LONG_AGO))  # one just written is read a second time
         os.chdir(home)
         assert _quietly("index", str(home / "notes")) == 0
         print(f"{'command':44} {'functions':>9} {'modules':>8}")
