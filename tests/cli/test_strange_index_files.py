@@ -78,5 +78,6 @@ def test_a_file_in_the_place_of_the_data_folder_is_named(rag, tmp_path, monkeypa
 
 def test_a_folder_for_the_list_of_vaults_is_never_deleted(rag, indexed):
     file = replace("../vaults.json", "a folder")
-    assert rag("index").code
+    ran = rag("index")
+    assert ran.code == 2 and "vaults.json is a folder" in ran.err
     assert (file / "mine.txt").exists()

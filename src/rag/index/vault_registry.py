@@ -61,6 +61,9 @@ class Registry:
             "removed": sorted(self.removed),
         }
         claim_data_folder(self.file.parent)
+        if self.file.is_dir():
+            hint = "Move it away: the list of vaults is written there."
+            raise UsageError(f"{self.file} is a folder", hint=hint)
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         replace_durably(self.file, text.encode("utf-8"))
         self.notice = ""

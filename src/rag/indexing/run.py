@@ -170,7 +170,8 @@ class IndexRun:
         except _DAMAGE as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
-            return self._begin_rebuild(f"the index's manifest was damaged ({error})")
+            is_ours = isinstance(error, IndexUnavailableError)
+            return self._begin_rebuild(str(error) if is_ours else f"the index is damaged ({error})")
         if not made_by:
             self._begin(manifest)
             return manifest
