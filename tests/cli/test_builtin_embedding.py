@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,15 @@ def embedded(notes: Path, rag) -> Path:
     """The notes, indexed, for tests that write."""
     assert rag("index", "-q", notes).code == 0
     return notes
+
+
+def test_a_run_with_nothing_to_embed_does_without_the_libraries_of_one(embedded):
+    script = (
+        "import sys; from rag.cli.app import run; code = run(['index', '-q'])\n"
+        "print(code, *{'haystack', 'numpy', 'qdrant_edge'}.intersection(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.stdout == "0\n"
 
 
 def indexed_once(base: Path, notes: dict[str, str]) -> Path:

@@ -17,8 +17,6 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from haystack import Document
-
 from rag.clients.factory import embedding_provider, resolved
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
 from rag.exceptions import ConnectionError, StoreConnectionError
@@ -33,16 +31,17 @@ from rag.index.embedding_space import (
 )
 from rag.index.manifest import UNEMBEDDED, Manifest
 from rag.index.vector_cache import VECTORS, VectorCache
-from rag.indexing.pipeline import texts_of, write_vectors
 from rag.indexing.reports import EmbeddingReport, Progress, unseen
 from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
+    from haystack import Document
+
     from rag.config import ModelsConfig
     from rag.index.snapshots import IndexDirectory
     from rag.indexing.run import IndexRun
 
-Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
+    Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
 _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
@@ -137,7 +136,8 @@ class ChunkEmbedding:
         """Give chunks whose texts have vectors these; return the next texts that a model is to
         embed, each with the chunks that have it."""
         self.visit.prepare()
-        chunk_ids, texts = self._lacking(), Texts()
+        chunk_ids = self._lacking()
+        texts: Texts = {}
         self._total = self._done + len(chunk_ids)
         for start in range(0, len(chunk_ids), _CHUNKS):
             if texts := self._write(chunk_ids[start : start + _CHUNKS]):
@@ -148,6 +148,9 @@ class ChunkEmbedding:
         """Write the vectors of the chunks all of whose texts have one; return the other texts that
         our model reads."""
         chunks = self.visit.store.get_documents(chunk_ids)
+        # A run with nothing to embed does without its libraries.
+        from rag.indexing.pipeline import texts_of, write_vectors
+
         texts = texts_of(chunks)
         needed = dict.fromkeys(chain.from_iterable(texts.values()))
         vectors = self.visit.vectors.get(self.space.key, needed.keys() - self._made.keys())
@@ -266,7 +269,8 @@ def embed_chunks(
             return
         try:
             with run.disk_in_view():
-                run.report.embedding = _embed(run, models, reembed, progress, seconds)
+                maker_name = models.embedding.provider
+                run.report.embedding = _embed(run, provider, maker_name, reembed, progress, seconds)
         except StoreConnectionError:
             raise
         except ConnectionError:
@@ -277,13 +281,14 @@ def embed_chunks(
 
 def _embed(
     run: IndexRun,
-    models: ModelsConfig,
+    provider: EmbeddingProvider,
+    name: str,
     reembed: bool,
     progress: Progress | None,
     seconds: float | None,
 ) -> EmbeddingReport:
-    with closing(embedding_provider(models)) as embeddings:
-        space, limit = _agreed_space(run.manifest, embeddings, models.embedding.provider, reembed)
+    with closing(provider) as embeddings:
+        space, limit = _agreed_space(run.manifest, embeddings, name, reembed)
         run.prepare()
         run.begin_space(space)
         work = ChunkEmbedding(run, embeddings, space, limit)
