@@ -46,7 +46,9 @@ def embedded(notes: Path, rag) -> Path:
     return notes
 
 
-def test_a_run_with_nothing_to_embed_does_without_the_libraries_of_one(embedded):
+def test_a_run_with_nothing_to_embed_does_without_the_libraries_of_one(notes, age, rag):
+    age(notes)  # what was just written is read a second time
+    assert rag("index", "-q", notes).code == 0
     script = (
         "import sys; from rag.cli.app import run; code = run(['index', '-q'])\n"
         "print(code, *{'haystack', 'numpy', 'qdrant_edge'}.intersection(sys.modules))"
