@@ -15,8 +15,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.context.models import ContextItem, ContextWindow, Formatter, SourceType
-from rag.exceptions import RAGError
-from rag.support.plugins import FORMATTERS, canonical, make_plugin, plugin_names, unknown_name
+from rag.support.plugins import FORMATTERS, canonical, find_plugin
 
 if TYPE_CHECKING:
     from haystack.dataclasses import ChatMessage
@@ -188,11 +187,7 @@ def find_formatter(name: str) -> Formatter:
     """
     if maker := _BUILT_IN.get(canonical(name)):
         return maker()
-    names = [*_BUILT_IN, *plugin_names(FORMATTERS)]
-    if canonical(name) not in names:
-        raise unknown_name("format", name, names)
-    formatter = make_plugin(FORMATTERS, name)
-    if not isinstance(formatter, Formatter):
-        kind = type(formatter).__name__
-        raise RAGError(f"the plug-in {name!r} of {FORMATTERS} made a {kind}, which is no formatter")
+    formatter: Formatter = find_plugin(
+        FORMATTERS, name, "format", Formatter, "formatter", [*_BUILT_IN]
+    )
     return formatter

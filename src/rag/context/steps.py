@@ -22,9 +22,9 @@ from rag.context.models import (
     Retriever,
     SourceType,
 )
-from rag.exceptions import RAGError, RetrieverError
+from rag.exceptions import RetrieverError
 from rag.query.models import QueryBundle, QueryClassifier, QueryTransformer
-from rag.support.plugins import STEPS, canonical, make_plugin, plugin_names, unknown_name
+from rag.support.plugins import STEPS, find_plugin
 from rag.support.settings_repr import with_settings_repr
 
 RRF_K = 60
@@ -130,13 +130,7 @@ def find_step(name: str) -> PipelineStep:
     :raises UsageError: for a name that nothing has, with the nearest ones.
     :raises RAGError: when the plug-in fails, or makes something else.
     """
-    names = plugin_names(STEPS)
-    if canonical(name) not in names:
-        raise unknown_name("step", name, names)
-    step = make_plugin(STEPS, name)
-    if not isinstance(step, PipelineStep):
-        kind = type(step).__name__
-        raise RAGError(f"the plug-in {name!r} of {STEPS} made a {kind}, which is no PipelineStep")
+    step: PipelineStep = find_plugin(STEPS, name, "step", PipelineStep, "PipelineStep")
     return step
 
 

@@ -61,6 +61,27 @@ def make_plugin(group: str, name: str, *arguments: Any) -> Any:
         raise _failed(entry, "cannot be made", error) from error
 
 
+def find_plugin(
+    group: str, name: str, what: str, kind: type, noun: str, built_in: Sequence[str] = ()
+) -> Any:
+    """Make the plug-in of a name, called without arguments.
+
+    :param what: what was to be named, such as `step`.
+    :param noun: how an error calls a thing of that kind.
+    :param built_in: names that the program itself has, for the nearest ones.
+    :raises UsageError: for a name that nothing has, with the nearest ones.
+    :raises RAGError: when the plug-in fails, or makes something else.
+    """
+    names = [*built_in, *plugin_names(group)]
+    if canonical(name) not in names:
+        raise unknown_name(what, name, names)
+    made = make_plugin(group, name)
+    if not isinstance(made, kind):
+        other = type(made).__name__
+        raise RAGError(f"the plug-in {name!r} of {group} made a {other}, which is no {noun}")
+    return made
+
+
 def unknown_name(what: str, name: str, names: Sequence[str]) -> UsageError:
     """Return the error for a name that nothing has, with the nearest names.
 
