@@ -201,7 +201,8 @@ class IndexProcess:
     def stop(self) -> None:
         """End the run: it keeps what it has done. Who says it again does not wait for that."""
         if process := self._process:
-            process.send_signal(signal.SIGKILL if self._is_stopped else signal.SIGINT)
+            with suppress(ProcessLookupError):  # `send_signal` would take its end from `run`
+                os.kill(process.pid, signal.SIGKILL if self._is_stopped else signal.SIGINT)
         self._is_stopped = True
 
 
@@ -248,7 +249,8 @@ class Watcher:
         self._embed_at = inf  # when to have embeddings made
         self._is_embedding = False
         self._embedded = SimpleQueue[Outcome]()  # what came of it, not yet told
-        self._problems: dict[str, list[str]] = {}  # of the last run for words, and for embeddings
+        # Of the last run for words, and of the last one for embeddings.
+        self._problems: dict[IndexProcess, list[str]] = {}
         self._lost: set[str] = set()  # why it had to listen anew
         self._status = WatcherStatus(os.getpid(), self._iso(), self._iso())
 
@@ -361,7 +363,7 @@ class Watcher:
             self._embed_at = now
             self._spend(outcome)
         took, changed = round(1000 * (now - started)), outcome.count("added", "changed", "deleted")
-        self._report(outcome, f" ({now - started:.1f} s)")
+        self._report(self._runner, outcome, f" ({now - started:.1f} s)")
         self._write(last_run=WatchRun(self._iso(), took, outcome.exit_code, changed, outcome.error))
 
     def _next_embedding(self) -> float:
@@ -380,7 +382,7 @@ class Watcher:
             return
         if outcome.goes_on:
             self._embed_at = self._now()
-        self._report(outcome)
+        self._report(self._embedder, outcome)
 
     def _spend(self, outcome: Outcome) -> None:
         """Rest until what a run took is within the budget; what was saved waits at most so long."""
@@ -391,7 +393,7 @@ class Watcher:
             self._saved = max(self._saved, -_SHARE * _LATEST)
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
-    def _report(self, outcome: Outcome, took: str = "") -> None:
+    def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
         """Say what is new of a run."""
         counts = [(outcome.count("added", "changed"), "note", "indexed")]
         counts += [(outcome.count("deleted"), "note", "removed")]
@@ -403,7 +405,7 @@ class Watcher:
         for problem in problems:
             if not any(problem in known for known in self._problems.values()):
                 self._warn(problem)
-        self._problems["words" if took else "embeddings"] = problems
+        self._problems[process] = problems
 
     # -- the folders -----------------------------------------------------------------------
 
