@@ -89,3 +89,9 @@ def test_a_folder_of_vaults_dir_with_the_name_of_a_registered_vault_is_told(
         ran = rag(*command.split())
         assert f"{tmp_path / 'project' / 'work'} is passed over: 'work' is" in ran.err
         assert "`rag index --name NAME" in ran.err
+
+
+def test_one_that_never_had_notes_may_be_renamed(rag, indexed, tmp_path):
+    (tmp_path / "fresh").mkdir()
+    assert rag("vault", "add", tmp_path / "fresh").code == 0
+    assert rag("vault", "rename", "fresh", "new").code == 0

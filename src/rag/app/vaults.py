@@ -105,7 +105,8 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     from rag.app.sync import sync
 
     name, wanted = (unicodedata.normalize("NFC", one) for one in (name, wanted))
-    found = {name: vault.path for name, vault in list_vaults(config).vaults.items()}
+    vaults = list_vaults(config).vaults
+    found = {name: vault.path for name, vault in vaults.items()}
     if name not in found:
         raise unknown_vault(name, list(found))
     if not wanted.strip():
@@ -115,7 +116,8 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
             f"a vault named {wanted!r} exists already: {found[wanted]}", hint="Choose another name."
         )
     folder = found[name]
-    if folder.is_dir() and not _holds_notes(folder):  # they would be forgotten under both names
+    # They would be forgotten under both names.
+    if vaults[name].notes != 0 and folder.is_dir() and not _holds_notes(folder):
         hint = "Mount it; `rag vault remove` forgets the vault."
         raise UsageError(f"{folder} holds no notes: is it mounted?", hint=hint)
     registry = Registry.load(config)

@@ -144,8 +144,8 @@ def tags(
     lines += [f"{notes:>6,}  {head}{name}" for name, notes in report.properties.items()]
     show(report, json, lines)
     if not lines:
-        what = f"no tag or property {below!r}" if below else "no note has tags or properties"
-        say(f"{what} (`rag tags` lists all)" if below else what)
+        missing = f"no tag or property {below!r} (`rag tags` lists all)"
+        say(missing if below else "no note has tags or properties")
         raise typer.Exit(1)
 
 
