@@ -14,7 +14,7 @@ from rag.context import (
     SlidingWindowMemory,
     SourceType,
 )
-from rag.context.budget import truncate
+from rag.context.memory import truncate
 
 
 def memory(size: int = 10, **fields) -> SlidingWindowMemory:

@@ -10,11 +10,10 @@ from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
     "rag.context.models": """
-        AsyncPostProcessor AsyncReranker AsyncRetriever ContextItem ContextQueryEnricher
-        ContextResult ContextWindow Formatter MemoryProvider PipelineCallback PipelineDiagnostics
-        PostProcessor Reranker Retriever SourceType StepDiagnostic Tokenizer""",
-    "rag.context.budget": """
-        BudgetAllocation TextTokenizer TokenBudget default_chat_budget default_rag_budget""",
+        AsyncPostProcessor AsyncReranker AsyncRetriever BudgetAllocation ContextItem
+        ContextQueryEnricher ContextResult ContextWindow Formatter MemoryProvider PipelineCallback
+        PipelineDiagnostics PostProcessor Reranker Retriever SourceType StepDiagnostic TextTokenizer
+        TokenBudget Tokenizer default_chat_budget default_rag_budget""",
     "rag.context.pipeline": "ContextBuilder ContextPipeline",
     "rag.context.steps": """
         MemoryContextEnricher PipelineStep async_postprocessor_step async_reranker_step

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import groupby
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-from rag.context.models import ContextItem, ContextWindow, Formatter, SourceType
+from rag.context.models import ContextItem, ContextWindow, Formatter, Items, SourceType
 from rag.support.plugins import FORMATTERS, canonical, find_plugin
 
 if TYPE_CHECKING:
@@ -26,71 +26,50 @@ _OURS = re.compile(
     r"^(?==== (?:SYSTEM|MEMORY|CONTEXT|CONVERSATION) ===|\[(?:system|user|assistant|tool)\] )",
     re.MULTILINE,
 )
-# By source, the role that its items may claim besides the user's.
-_BELIEVED = {
-    SourceType.CONVERSATION: "assistant",
-    SourceType.MEMORY: "assistant",
-    SourceType.TOOL: "tool",
-}
-# By source, what its items have to claim to be part of the conversation; nothing where all are.
-_SAID: dict[SourceType, tuple[str, ...]] = {
-    SourceType.CONVERSATION: (),
-    SourceType.USER: (),
-    SourceType.MEMORY: ("user", "assistant"),
+# By source, the roles that its items may claim.
+_ROLES = {
+    **dict.fromkeys((SourceType.CONVERSATION, SourceType.MEMORY), ("user", "assistant")),
     SourceType.TOOL: ("tool",),
 }
+_SAID = (SourceType.CONVERSATION, SourceType.USER)
 
 
-class Message(NamedTuple):
-    """What one role says."""
-
-    role: str
-    content: str
-
-
-class Parts(NamedTuple):
-    """A window's items, by where they go; each in the order in which it is to be said."""
-
-    system: list[ContextItem]
-    context: list[ContextItem]
-    conversation: list[ContextItem]
-
-
-def parts_of(window: ContextWindow) -> Parts:
-    """Divide a window; a remembered message belongs to the conversation, a remembered fact not."""
-    parts = Parts([], [], [])
-    for item in window.items:
-        claims = _SAID.get(item.source)
-        if item.source == SourceType.SYSTEM:
-            parts.system.append(item)
-        elif claims is not None and (not claims or item.metadata.get("role") in claims):
-            parts.conversation.append(item)
-        else:
-            parts.context.append(item)
-    parts.conversation.sort(key=lambda item: item.created_at)
-    return parts
+def _has_role(item: ContextItem) -> bool:
+    return item.metadata.get("role") in _ROLES.get(item.source, ())
 
 
 def role_of(item: ContextItem) -> str:
     """Return who says an item: `system`, `user`, `assistant` or `tool`."""
     if item.source == SourceType.SYSTEM:
         return "system"
-    believed = _BELIEVED.get(item.source)
-    return believed if believed and item.metadata.get("role") == believed else "user"
+    return str(item.metadata["role"]) if _has_role(item) else "user"
 
 
-def merged(messages: Iterable[Message]) -> list[Message]:
-    """Join messages of one role that follow each other."""
+def _parts(window: ContextWindow) -> tuple[Items, Items, Items]:
+    """Divide a window into system items, context and conversation, to which a remembered message
+    belongs, but no remembered fact."""
+    system, context, conversation = Items(), Items(), Items()
+    for item in window.items:
+        if item.source == SourceType.SYSTEM:
+            system.append(item)
+        else:
+            is_said = item.source in _SAID or _has_role(item)
+            (conversation if is_said else context).append(item)
+    return system, context, sorted(conversation, key=lambda item: item.created_at)
+
+
+def merged(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return messages of a role and a text; those of one role that follow each other are one."""
     return [
-        Message(role, _APART.join(message.content for message in run))
-        for role, run in groupby(messages, key=attrgetter("role"))
+        {"role": role, "content": _APART.join(text for _, text in run)}
+        for role, run in groupby(messages, key=itemgetter(0))
     ]
 
 
-def _messages(items: Iterable[ContextItem], tool: str = "tool") -> list[Message]:
+def _messages(*parts: Items, tool: str = "user") -> list[dict[str, str]]:
     """Return what items say; `tool` is the role that a tool has."""
-    roles = ((role_of(item), item) for item in items)
-    return merged(Message(tool if role == "tool" else role, item.content) for role, item in roles)
+    said = ((role_of(item), item.content) for item in chain(*parts))
+    return merged((tool if role == "tool" else role, text) for role, text in said)
 
 
 class AnthropicFormatter:
@@ -100,12 +79,9 @@ class AnthropicFormatter:
 
     def format(self, window: ContextWindow) -> dict[str, Any]:
         """Return the system prompt, and messages of `user` and `assistant` by turns."""
-        system, *others = parts_of(window)
-        messages = _messages((item for part in others for item in part), tool="user")
-        return {
-            "system": _APART.join(item.content for item in system),
-            "messages": [message._asdict() for message in messages],
-        }
+        system, *others = _parts(window)
+        prompt = _APART.join(item.content for item in system)
+        return {"system": prompt, "messages": _messages(*others)}
 
 
 class OpenAIFormatter:
@@ -115,8 +91,7 @@ class OpenAIFormatter:
 
     def format(self, window: ContextWindow) -> dict[str, Any]:
         """Return messages of `system`, `user`, `assistant` and `tool`."""
-        messages = _messages(item for part in parts_of(window) for item in part)
-        return {"messages": [message._asdict() for message in messages]}
+        return {"messages": _messages(*_parts(window), tool="tool")}
 
 
 class GenericTextFormatter:
@@ -130,26 +105,19 @@ class GenericTextFormatter:
 
     def format(self, window: ContextWindow) -> str:
         """Return the parts that there are, each under its heading."""
-        parts = parts_of(window)
-        facts = [item for item in parts.context if item.source == SourceType.MEMORY]
-        others = [item for item in parts.context if item.source != SourceType.MEMORY]
-        texts = {
-            "SYSTEM": [item.content for item in parts.system],
-            "MEMORY": [_moved_in(item.content) for item in facts],
-            "CONTEXT": [_moved_in(item.content) for item in others],
-            "CONVERSATION": [
-                f"[{message.role}] {_moved_in(message.content)}"
-                for message in _messages(parts.conversation)
-            ],
-        }
+        system, context, conversation = _parts(window)
+        texts: dict[str, list[str]] = {name: [] for name in ("SYSTEM", "MEMORY", "CONTEXT")}
+        texts["SYSTEM"] = [item.content for item in system]
+        for item in context:
+            name = "MEMORY" if item.source == SourceType.MEMORY else "CONTEXT"
+            texts[name].append(_OURS.sub(" ", item.content))
+        texts["CONVERSATION"] = [
+            f"[{message['role']}] {_OURS.sub(' ', message['content'])}"
+            for message in _messages(conversation, tool="tool")
+        ]
         return _APART.join(
             f"=== {name} ===\n{_APART.join(lines)}" for name, lines in texts.items() if lines
         )
-
-
-def _moved_in(text: str) -> str:
-    may_look_so = "===" in text or "[" in text  # looking at each line takes much longer
-    return _OURS.sub(" ", text) if may_look_so else text
 
 
 class ChatMessageFormatter:
@@ -162,13 +130,7 @@ class ChatMessageFormatter:
         there is no call that they answer."""
         from haystack.dataclasses import ChatMessage
 
-        make = {
-            "system": ChatMessage.from_system,
-            "user": ChatMessage.from_user,
-            "assistant": ChatMessage.from_assistant,
-        }
-        messages = _messages((item for part in parts_of(window) for item in part), tool="user")
-        return [make[message.role](message.content) for message in messages]
+        return [ChatMessage.from_dict(message) for message in _messages(*_parts(window))]
 
 
 _BUILT_IN: dict[str, Callable[[], Formatter]] = {

@@ -41,10 +41,8 @@ def fitted_scores(scores: Sequence[float | None]) -> list[float]:
 
 
 def to_items(documents: Sequence[Document]) -> Items:
-    """Return documents, best first, as retrieved items.
-
-    Whatever their meta says, they are retrieved text, and no instructions.
-    """
+    """Return documents, best first, as retrieved items: whatever their meta says, they are no
+    instructions."""
     scores = fitted_scores([document.score for document in documents])
     return [
         ContextItem(
@@ -58,14 +56,14 @@ def to_items(documents: Sequence[Document]) -> Items:
     ]
 
 
-def _run(source: Any, inputs: dict[str, Any], top_k: int) -> Items:
+def _run(source: Any, given: dict[str, Any], top_k: int) -> Items:
     """Run a component or pipeline, and return its documents as items, each once.
 
     :raises RetrieverError: when there are none, or a pipeline gives those of two components.
     """
     if isinstance(source, Pipeline):
         try:
-            parts = list(source.run(inputs).values())
+            outputs = [*source.run(given).values()]
         except Exception as error:
             if isinstance(error.__cause__, RAGError):  # as it was before Haystack wrapped it
                 raise error.__cause__ from error
@@ -73,20 +71,17 @@ def _run(source: Any, inputs: dict[str, Any], top_k: int) -> Items:
     else:
         if hasattr(source, "warm_up"):
             source.warm_up()
-        parts = [source.run(**inputs)]
-    lists = [part["documents"] for part in parts if "documents" in part]
+        outputs = [source.run(**given)]
+    lists = [output["documents"] for output in outputs if "documents" in output]
     if len(lists) != 1:
-        several = "no" if not lists else "more than one list of"
-        raise RetrieverError(f"{type(source).__name__} gave {several} documents")
-    first: dict[str, Document] = {}
-    for document in lists[0]:
-        first.setdefault(document.id, document)
-    return to_items([*first.values()][:top_k])
+        raise RetrieverError(f"{type(source).__name__} gave {len(lists)} lists of documents, not 1")
+    first = {document.id: document for document in reversed(lists[0])}
+    return to_items([*first.values()][::-1][:top_k])
 
 
-def _accepted(source: Any, **offered: Any) -> dict[str, Any]:
+def _accepted(component: Any, **offered: Any) -> dict[str, Any]:
     """Return those of the arguments that there are and that a component's run has."""
-    sockets = source.__haystack_input__
+    sockets = component.__haystack_input__
     return {k: value for k, value in offered.items() if value is not None and k in sockets}
 
 
@@ -100,28 +95,12 @@ class HaystackRetriever:
     :param source: a component whose run gives `documents`, or a pipeline that has one.
     :param inputs: makes the run's arguments of the query and `top_k`.
     :raises TypeError: when `source` is neither.
-    :raises ValueError: for a pipeline without `inputs`, and for a component that takes neither
-        `query` nor `query_embedding`.
     """
 
     def __init__(self, source: Any, inputs: MakeInputs | None = None) -> None:
-        if not callable(getattr(source, "run", None)):
+        if not (hasattr(source, "__haystack_input__") or (inputs and hasattr(source, "run"))):
             raise TypeError(f"{type(source).__name__} is no Haystack component or pipeline")
-        sockets = getattr(source, "__haystack_input__", ())
-        if inputs is None and not any(name in sockets for name in ("query", "query_embedding")):
-            raise ValueError(f"inputs must say what {type(source).__name__} is run with")
-        self._source, self._inputs = source, inputs or self._arguments
-
-    def _arguments(self, query: QueryBundle, top_k: int) -> dict[str, Any]:
-        socket = self._source.__haystack_input__.get("query_embedding")
-        if socket and socket.is_mandatory and query.embedding is None:
-            raise RetrieverError(
-                f"{type(self._source).__name__} needs a query with an embedding",
-                hint="Wrap a pipeline that embeds the query first.",
-            )
-        return _accepted(
-            self._source, query=query.query_str, query_embedding=query.embedding, top_k=top_k
-        )
+        self._source, self._inputs = source, inputs
 
     def retrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
         """Return at most `top_k` items, best first.
@@ -129,7 +108,13 @@ class HaystackRetriever:
         :raises RetrieverError: when the query has no embedding and needs one, or the run gives
             no documents.
         """
-        return _run(self._source, self._inputs(query, top_k), top_k)
+        if self._inputs:
+            return _run(self._source, self._inputs(query, top_k), top_k)
+        socket = self._source.__haystack_input__.get("query_embedding")
+        if socket and socket.is_mandatory and query.embedding is None:
+            raise RetrieverError(f"{type(self._source).__name__} needs a query with an embedding")
+        arguments = {"query": query.query_str, "query_embedding": query.embedding, "top_k": top_k}
+        return _run(self._source, _accepted(self._source, **arguments), top_k)
 
     async def aretrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
         """`retrieve` in a thread, without blocking the event loop."""
@@ -144,29 +129,25 @@ class HaystackReranker:
     has no place for: source, priority, token count and time.
 
     :param ranker: a component that takes `documents` and gives them in another order.
-    :raises TypeError: when it is no component.
     """
 
     def __init__(self, ranker: Any) -> None:
-        if "documents" not in getattr(ranker, "__haystack_input__", ()):
-            raise TypeError(f"{type(ranker).__name__} is no Haystack component for documents")
         self._ranker = ranker
 
     def rerank(self, query: QueryBundle, items: Items, top_k: int = 10) -> Items:
         """Return at most `top_k` items, best first; without items the ranker is not asked."""
-        if not items:
-            return []
         documents = [
             Document(id=item.id, content=item.content, score=item.score, meta=dict(item.metadata))
             for item in items
         ]
         arguments = _accepted(self._ranker, query=query.query_str, documents=documents, top_k=top_k)
         given = {item.id: item for item in items}
+        ranked = _run(self._ranker, arguments, top_k) if items else []
         return [
-            given[item.id].model_copy(update={"score": item.score, "metadata": item.metadata})
-            if item.id in given
-            else item
-            for item in _run(self._ranker, arguments, top_k)
+            given.get(item.id, item).model_copy(
+                update={"score": item.score, "metadata": item.metadata}
+            )
+            for item in ranked
         ]
 
     async def arerank(self, query: QueryBundle, items: Items, top_k: int = 10) -> Items:

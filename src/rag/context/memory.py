@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,8 +15,7 @@ from uuid import uuid4
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
-from rag.context.budget import TextTokenizer, truncate
-from rag.context.models import ContextItem, Items, SourceType, Tokenizer
+from rag.context.models import ContextItem, Items, SourceType, TextTokenizer, Tokenizer
 from rag.exceptions import StorageError
 from rag.query.models import ConversationTurn, Role, now
 from rag.support.durable_files import lock, replace_durably
@@ -33,23 +33,17 @@ class MemoryEntry(BaseModel):
     created_at: AwareDatetime = Field(default_factory=now)
 
 
-class RememberedFacts:
-    """Facts in memory, for as long as the process lives."""
-
-    def __init__(self) -> None:
-        self._entries: dict[str, MemoryEntry] = {}
+class RememberedFacts(dict[str, MemoryEntry]):
+    """Facts in memory, for as long as the process lives; as `FactFile`."""
 
     def add(self, entry: MemoryEntry) -> None:
-        """Keep a fact."""
-        self._entries[entry.id] = entry
+        self[entry.id] = entry
 
     def list_all(self) -> list[MemoryEntry]:
-        """Return all facts, oldest first."""
-        return list(self._entries.values())
+        return [*self.values()]
 
     def delete(self, entry_id: str) -> bool:
-        """Forget a fact, and return whether there was one."""
-        return self._entries.pop(entry_id, None) is not None
+        return self.pop(entry_id, None) is not None
 
 
 class FactFile:
@@ -95,10 +89,9 @@ class FactFile:
         if not self.path.exists():
             return False
         with self._changing() as lines:
-            kept = [line for line in lines if not ((one := _entry(line)) and one.id == entry_id)]
-            is_known = len(kept) < len(lines)
-            lines[:] = kept
-        return is_known
+            before = len(lines)
+            lines[:] = [line for line in lines if getattr(_entry(line), "id", None) != entry_id]
+            return len(lines) < before
 
     def _lines(self) -> list[bytes]:
         try:
@@ -147,6 +140,15 @@ _LEAST_RECENT = 0.5  # the score of the oldest message; the newest scores 1
 OnEvict = Callable[[list[ConversationTurn]], Any]
 
 
+def truncate(text: str, max_tokens: int, tokenizer: Tokenizer) -> str:
+    """Return the longest beginning of a text that has no more than `max_tokens`."""
+    if tokenizer.count_tokens(text) <= max_tokens:
+        return text
+    ends = range(1, len(text))
+    fits = bisect_right(ends, max_tokens, key=lambda end: tokenizer.count_tokens(text[:end]))
+    return text[:fits]
+
+
 @with_settings_repr
 class SlidingWindowMemory:
     """Remember the newest messages, as many as fit.
@@ -169,7 +171,6 @@ class SlidingWindowMemory:
         self._tokenizer: Tokenizer = tokenizer or TextTokenizer()
         self._on_evict = on_evict
         self._turns: deque[ConversationTurn] = deque()
-        self._total = 0
 
     @property
     def turns(self) -> list[ConversationTurn]:
@@ -179,7 +180,7 @@ class SlidingWindowMemory:
     @property
     def total_tokens(self) -> int:
         """How many tokens they have together."""
-        return self._total
+        return sum(turn.token_count for turn in self._turns)
 
     def add_turn(self, role: Role, content: str, **metadata: Any) -> ConversationTurn:
         """Add a message; the oldest go until it fits, and of one that never would its end.
@@ -198,11 +199,9 @@ class SlidingWindowMemory:
             metadata=metadata,
         )
         evicted: list[ConversationTurn] = []
-        while self._turns and self._total + turn.token_count > self.max_tokens:
-            evicted.append(self._turns.popleft())
-            self._total -= evicted[-1].token_count
         self._turns.append(turn)
-        self._total += turn.token_count
+        while len(self._turns) > 1 and self.total_tokens > self.max_tokens:
+            evicted.append(self._turns.popleft())
         if evicted and self._on_evict:
             self._on_evict(evicted)
         return turn
@@ -223,14 +222,11 @@ class SlidingWindowMemory:
             for index, turn in enumerate(self._turns)
         ]
 
-    def get_context_items(self) -> Items:
-        """Return the messages as items: a conversation alone is a `MemoryProvider` too."""
-        return self.to_context_items()
+    get_context_items = to_context_items  # a conversation alone is a `MemoryProvider` too
 
     def clear(self) -> None:
         """Forget all messages."""
         self._turns.clear()
-        self._total = 0
 
 
 @with_settings_repr

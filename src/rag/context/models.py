@@ -1,17 +1,18 @@
-"""What a context window is made of, what comes out of the pipeline, and what its parts must do."""
+"""What a context window is made of and how its tokens are shared out, what comes out of the
+pipeline, and what its parts must do."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 from uuid import uuid4
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from rag.query.models import QueryBundle, now
+from rag.text import token_estimate
 
 
 class SourceType(StrEnum):
@@ -45,7 +46,10 @@ class ContextItem(BaseModel):
     created_at: AwareDatetime = Field(default_factory=now)
 
 
-def by_priority(items: Iterable[ContextItem]) -> list[ContextItem]:
+Items = list[ContextItem]
+
+
+def by_priority(items: Iterable[ContextItem]) -> Items:
     """Return items in the order in which they get room: by priority, then score, then as given."""
     return sorted(items, key=lambda item: (-item.priority, -item.score))
 
@@ -56,7 +60,7 @@ class ContextWindow(BaseModel):
     :param used_tokens: how much is taken; counted from `items` where it is not given.
     """
 
-    items: list[ContextItem] = Field(default_factory=list)
+    items: Items = Field(default_factory=list)
     max_tokens: int = Field(default=8192, gt=0)
     used_tokens: int = Field(default=0, ge=0)
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -85,7 +89,7 @@ class ContextWindow(BaseModel):
         self.used_tokens += item.token_count
         return True
 
-    def add_items_by_priority(self, items: list[ContextItem]) -> list[ContextItem]:
+    def add_items_by_priority(self, items: Items) -> Items:
         """Add items by priority and score, and return those that did not fit.
 
         A later, smaller item may still fit after one that did not.
@@ -94,6 +98,112 @@ class ContextWindow(BaseModel):
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+# -- budgets -------------------------------------------------------------------------------
+
+OverflowStrategy = Literal["truncate", "drop"]
+
+
+class BudgetAllocation(BaseModel):
+    """What one source may take.
+
+    :param overflow_strategy: where there is more: `truncate` keeps its best items, `drop` none.
+    """
+
+    source: SourceType
+    max_tokens: int = Field(gt=0)
+    priority: int = Field(default=5, ge=1, le=10)
+    overflow_strategy: OverflowStrategy = "truncate"
+
+
+class TokenBudget(BaseModel):
+    """How a context window is shared out.
+
+    A source with an allocation keeps its items in order of priority and score as far as they fit,
+    a smaller one after one that did not; the others compete for the whole window.
+
+    :param total_tokens: all that the model reads.
+    :param reserve_tokens: what stays free, for the answer.
+    :raises ValueError: when more is allocated and reserved than there is, or to a source twice.
+    """
+
+    total_tokens: int = Field(gt=0)
+    allocations: list[BudgetAllocation] = Field(default_factory=list)
+    reserve_tokens: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.shared_pool < 0:
+            taken = self.total_tokens - self.shared_pool
+            raise ValueError(f"{taken} tokens are allocated and reserved of {self.total_tokens}")
+        if len({own.source for own in self.allocations}) < len(self.allocations):
+            raise ValueError("a source has two allocations")
+        return self
+
+    @property
+    def shared_pool(self) -> int:
+        """The tokens that are neither allocated nor reserved."""
+        allocated = sum(allocation.max_tokens for allocation in self.allocations)
+        return self.total_tokens - self.reserve_tokens - allocated
+
+    def _of(self, source: SourceType) -> BudgetAllocation | None:
+        return next((own for own in self.allocations if own.source == source), None)
+
+    def get_allocation(self, source: SourceType) -> int:
+        """Return the cap of a source in tokens; without an allocation the shared pool, of which
+        it may take more while the others leave room."""
+        own = self._of(source)
+        return own.max_tokens if own else self.shared_pool
+
+    def get_overflow_strategy(self, source: SourceType) -> OverflowStrategy:
+        """Return what becomes of a source that has more; `truncate` without an allocation."""
+        own = self._of(source)
+        return own.overflow_strategy if own else "truncate"
+
+    def caps(self, items: Items) -> dict[SourceType, int]:
+        """Return what each source with an allocation may take of items: nothing where it has more
+        than that and is to be dropped then."""
+        caps = {own.source: own.max_tokens for own in self.allocations}
+        for own in self.allocations:
+            needed = sum(item.token_count for item in items if item.source == own.source)
+            if own.overflow_strategy == "drop" and needed > own.max_tokens:
+                caps[own.source] = -1
+        return caps
+
+
+def _shares(max_tokens: int, **shares: float) -> TokenBudget:
+    if max_tokens <= 0:
+        raise ValueError(f"max_tokens must be positive, not {max_tokens}")
+    priorities = {"system": 10, "memory": 8, "conversation": 7, "retrieval": 5}
+    return TokenBudget(
+        total_tokens=max_tokens,
+        reserve_tokens=int(max_tokens * 0.15),
+        allocations=[
+            BudgetAllocation(source=SourceType(name), max_tokens=tokens, priority=priorities[name])
+            for name, share in shares.items()
+            if (tokens := int(max_tokens * share))
+        ],
+    )
+
+
+def default_chat_budget(max_tokens: int) -> TokenBudget:
+    """Return a budget for conversations: 15 % for the answer, 25 % for what is retrieved.
+
+    :raises ValueError: when `max_tokens` is not positive.
+    """
+    return _shares(max_tokens, system=0.1, memory=0.1, conversation=0.2, retrieval=0.25)
+
+
+def default_rag_budget(max_tokens: int) -> TokenBudget:
+    """Return a budget for questions: 15 % for the answer, 40 % for what is retrieved.
+
+    :raises ValueError: when `max_tokens` is not positive.
+    """
+    return _shares(max_tokens, system=0.1, memory=0.05, conversation=0.1, retrieval=0.4)
+
+
+# -- what comes out ------------------------------------------------------------------------
 
 
 class StepDiagnostic(TypedDict):
@@ -136,14 +246,12 @@ class ContextResult(BaseModel):
     window: ContextWindow
     formatted_output: Any = ""
     format_type: str = "generic"
-    overflow_items: list[ContextItem] = Field(default_factory=list)
+    overflow_items: Items = Field(default_factory=list)
     diagnostics: PipelineDiagnostics = Field(default_factory=PipelineDiagnostics)
     build_time_ms: float = Field(default=0.0, ge=0.0)
 
 
 # -- what the parts of a pipeline have to do; no base class is needed ----------------------
-
-Items = list[ContextItem]
 
 
 @runtime_checkable
@@ -151,6 +259,14 @@ class Tokenizer(Protocol):
     """Counts tokens."""
 
     def count_tokens(self, text: str) -> int: ...
+
+
+class TextTokenizer:
+    """Estimate tokens by script, English and Japanese alike; see `rag.text.token_estimate`."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return about how many tokens a text has."""
+        return token_estimate.count_tokens(text)
 
 
 @runtime_checkable
@@ -219,7 +335,6 @@ class Formatter(Protocol):
     def format(self, window: ContextWindow) -> Any: ...
 
 
-@runtime_checkable
 class PipelineCallback(Protocol):
     """What can be watched; an object may leave out what it does not need."""
 
@@ -232,26 +347,3 @@ class PipelineCallback(Protocol):
     def on_step_error(self, step_name: str, error: Exception) -> None: ...
 
     def on_pipeline_end(self, result: ContextResult) -> None: ...
-
-
-_log = logging.getLogger(__name__)
-
-
-def fire(callbacks: Sequence[object], event: str, *arguments: Any) -> None:
-    """Call what watches for an event; what goes wrong there is logged, and breaks nothing.
-
-    Queries and lists are handed over as copies, so that nobody who watches changes a run.
-    """
-    for callback in callbacks:
-        try:
-            method = getattr(callback, event, None)
-            if method is not None:
-                method(*map(_copied, arguments))
-        except Exception:
-            _log.warning("%s of %s failed", event, type(callback).__name__, exc_info=True)
-
-
-def _copied(argument: Any) -> Any:
-    if isinstance(argument, QueryBundle):
-        return argument.model_copy(deep=True)
-    return list(argument) if isinstance(argument, list) else argument

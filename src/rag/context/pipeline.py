@@ -12,12 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from math import inf
+from typing import Any, ClassVar, Self, TypeVar
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage, Document
 
-from rag.context.budget import TextTokenizer, TokenBudget, apply_budget
 from rag.context.formatters import ChatMessageFormatter, GenericTextFormatter
 from rag.context.haystack_adapters import to_items
 from rag.context.models import (
@@ -30,9 +30,10 @@ from rag.context.models import (
     MemoryProvider,
     PipelineDiagnostics,
     SourceType,
+    TextTokenizer,
+    TokenBudget,
     Tokenizer,
     by_priority,
-    fire,
 )
 from rag.context.steps import OnError, PipelineStep
 from rag.exceptions import (
@@ -42,7 +43,7 @@ from rag.exceptions import (
     TokenBudgetExceededError,
 )
 from rag.query.models import QueryBundle, as_bundle
-from rag.query.serialization import check_callable, to_serialised, with_callables
+from rag.query.serialization import QueryComponent, check_callable
 from rag.support.settings_repr import with_settings_repr
 
 _log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ class ContextPipeline:
         self._memory: MemoryProvider | None = None
         self._enricher: ContextQueryEnricher | None = None
         self._steps: list[PipelineStep] = []
-        self._system: list[ContextItem] = []
+        self._system: Items = []
         self._callbacks: list[object] = []
 
     @property
@@ -188,14 +189,13 @@ class ContextPipeline:
         self, fn: Function | None, name: str | None, on_error: OnError, is_async: bool
     ) -> Any:
         def register(function: Function) -> Function:
-            if not callable(function):
-                raise TypeError(f"a step must be a function, not {type(function).__name__}")
+            check_callable(function, "a step")
             call = getattr(type(function), "__call__", None)  # noqa: B004  # of an object
             if any(map(inspect.iscoroutinefunction, (function, call))) != is_async:
                 kind, right = ("sync", "step") if is_async else ("async", "async_step")
                 raise TypeError(f"this is an {kind} function: use {right}")
             step_name = name or str(getattr(function, "__name__", type(function).__name__))
-            self.add_step(PipelineStep(step_name, function, is_async=is_async, on_error=on_error))
+            self.add_step(PipelineStep(step_name, function, is_async, on_error))
             return function
 
         return register if fn is None else register(fn)
@@ -223,43 +223,47 @@ class ContextPipeline:
         return await self._build(query, items, waits=True)
 
     async def _build(
-        self, query: str | QueryBundle, found: Sequence[ContextItem], waits: bool
+        self, query: str | QueryBundle, given: Sequence[ContextItem], waits: bool
     ) -> ContextResult:
         """Assemble the context; without `waits` nothing is awaited, and one `send` runs it all."""
-        started, query = time.perf_counter(), as_bundle(query)
-        system, callbacks = tuple(self._system), tuple(self._callbacks)
+        started = time.perf_counter()
+        query = as_bundle(query).model_copy(deep=True)
+        system = self.system_items
         diagnostics: PipelineDiagnostics = {"steps": [], "skipped_steps": []}
-        fire(callbacks, "on_pipeline_start", query)
+        self._fire("on_pipeline_start", query)
         room = self._max_tokens - (self._budget.reserve_tokens if self._budget else 0)
         if room <= 0:
             why = f"the reserve leaves nothing of {self._max_tokens} tokens"
             raise PipelineExecutionError(why, diagnostics)
-        remembered = self._remembered(diagnostics)
-        query = self._enriched(query.model_copy(deep=True), remembered, diagnostics)
-        items = [*system, *remembered, *found]
+        with _stage("memory", diagnostics):
+            remembered = list(self._memory.get_context_items()) if self._memory is not None else []
+        diagnostics.update({"memory_items": len(remembered), "query_enriched": False})
+        if remembered and self._enricher is not None:
+            with _stage("query_enricher", diagnostics):
+                text = self._enricher.enrich(query.query_str, list(remembered))
+                diagnostics["query_enriched"] = text != query.query_str
+                query = QueryBundle.model_validate({**dict(query), "query_str": text})
+        items = [*system, *remembered, *given]
         for step in self.steps:
-            fire(callbacks, "on_step_start", step.name, items)
-            began, given = time.perf_counter(), list(items)
-            try:
-                with _stage(step.name, diagnostics):
-                    output = (
-                        await step.aexecute(given, query) if waits else step.execute(given, query)
-                    )
-            except Exception as error:
-                cause = error.__cause__ if isinstance(error, PipelineExecutionError) else None
-                cause = cause if isinstance(cause, Exception) else error
-                fire(callbacks, "on_step_error", step.name, cause)
-                if step.on_error == "raise":
-                    raise
-                _log.warning("step %r failed and is skipped: %s", step.name, cause)
-                del diagnostics["failed_step"]
-                diagnostics["skipped_steps"].append(step.name)
-                continue
-            items, spent = output, _ms_since(began)
+            self._fire("on_step_start", step.name, list(items))
+            began = time.perf_counter()
+            with _stage(step.name, diagnostics):
+                try:
+                    run = step.aexecute if waits else step.execute
+                    output: Any = run(list(items), query)
+                    items = await output if waits else output
+                except Exception as error:
+                    self._fire("on_step_error", step.name, error)
+                    if step.on_error == "raise":
+                        raise
+                    _log.warning("step %r failed and is skipped: %s", step.name, error)
+                    diagnostics["skipped_steps"].append(step.name)
+                    continue
+            spent = _ms_since(began)
             diagnostics["steps"].append(
                 {"name": step.name, "items_after": len(items), "time_ms": spent}
             )
-            fire(callbacks, "on_step_end", step.name, items, spent)
+            self._fire("on_step_end", step.name, list(items), spent)
         window, overflow = self._window(system, items, room, diagnostics)
         result = ContextResult(
             window=window,
@@ -269,55 +273,54 @@ class ContextPipeline:
             diagnostics=diagnostics,
             build_time_ms=_ms_since(started),
         )
-        fire(callbacks, "on_pipeline_end", result)
+        self._fire("on_pipeline_end", result)
         return result
 
-    def _remembered(self, diagnostics: PipelineDiagnostics) -> Items:
-        with _stage("memory", diagnostics):
-            items = list(self._memory.get_context_items()) if self._memory is not None else []
-        diagnostics.update({"memory_items": len(items), "query_enriched": False})
-        return items
-
-    def _enriched(
-        self, query: QueryBundle, remembered: Items, diagnostics: PipelineDiagnostics
-    ) -> QueryBundle:
-        if not remembered or self._enricher is None:
-            return query
-        with _stage("query_enricher", diagnostics):
-            text = self._enricher.enrich(query.query_str, list(remembered))
-            if not isinstance(text, str):
-                raise TypeError(f"the enricher gave {type(text).__name__}, not a query")
-        diagnostics["query_enriched"] = text != query.query_str
-        return query.model_copy(update={"query_str": text})
+    def _fire(self, event: str, *arguments: Any) -> None:
+        """Call what watches for an event; what goes wrong there is logged, and breaks nothing."""
+        for callback in tuple(self._callbacks):
+            try:
+                if method := getattr(callback, event, None):
+                    method(*arguments)
+            except Exception:
+                _log.warning("%s of %s failed", event, type(callback).__name__, exc_info=True)
 
     def _window(
-        self,
-        system: Sequence[ContextItem],
-        items: Items,
-        room: int,
-        diagnostics: PipelineDiagnostics,
+        self, system: Items, items: Items, room: int, diagnostics: PipelineDiagnostics
     ) -> tuple[ContextWindow, Items]:
-        """Share out the room; system prompts come first, even those that a step lost."""
+        """Share out the room; system prompts come first, even those that a step lost, and only an
+        allocation of their own refuses them."""
         prompts = {item.id: item for item in system}
         prompts |= {item.id: item for item in items if item.id in prompts}
         others = (item for item in items if item.id not in prompts)
         items = [self._counted(item) for item in [*prompts.values(), *others]]
         budget, window = self._budget, ContextWindow(max_tokens=room)
-        kept, over = apply_budget(budget, items, room, prompts) if budget else (items, [])
-        overflow = by_priority([*over, *window.add_items_by_priority(kept)])
+        total = budget.total_tokens - budget.reserve_tokens if budget else inf
+        left = budget.caps(items) if budget else {}
+        over_budget: Items = []
+        no_room: Items = []
         usage: Counter[SourceType] = Counter()
-        for item in window.items:
-            usage[item.source] += item.token_count
-        shared = {s: n for s, n in usage.items() if not (budget and budget.allocation_of(s))}
+        for item in by_priority(items):
+            tokens = item.token_count
+            is_within = item.id in prompts or window.used_tokens + tokens <= total
+            if not is_within or tokens > left.get(item.source, tokens):
+                over_budget.append(item)
+            elif window.add_item(item):
+                usage[item.source] += tokens
+                if item.source in left:
+                    left[item.source] -= tokens
+            else:
+                no_room.append(item)
+        overflow = by_priority([*over_budget, *no_room])
         diagnostics.update(
             {
                 "total_items_considered": len(items),
                 "items_included": len(window),
                 "items_overflow": len(overflow),
                 "token_utilization": window.utilization,
-                "token_usage_by_source": {str(s): n for s, n in usage.items()},
-                "shared_pool_usage": sum(shared.values()),
-                "budget_overflow_by_source": dict(Counter(str(item.source) for item in over)),
+                "token_usage_by_source": {str(source): n for source, n in usage.items()},
+                "shared_pool_usage": sum(n for source, n in usage.items() if source not in left),
+                "budget_overflow_by_source": dict(Counter(str(i.source) for i in over_budget)),
             }
         )
         return window, overflow
@@ -325,8 +328,8 @@ class ContextPipeline:
     def _counted(self, item: ContextItem) -> ContextItem:
         if item.token_count:
             return item
-        count = self._tokenizer.count_tokens(item.content)
-        return item.model_copy(update={"token_count": count}) if count > 0 else item
+        count = max(self._tokenizer.count_tokens(item.content), 0)
+        return item.model_copy(update={"token_count": count})
 
     def _formatted(self, window: ContextWindow) -> Any:
         try:
@@ -340,13 +343,15 @@ class ContextPipeline:
 
 @with_settings_repr
 @component
-class ContextBuilder:
+class ContextBuilder(QueryComponent):
     """Assemble what a generator is sent, out of a query and what was found for it.
 
     :param make_pipeline: makes the context pipeline, once; it is serialised by its name.
     :param with_question: let the query be the last thing that the user says; not for a pipeline
         that sees to it itself.
     """
+
+    _callables: ClassVar = ("make_pipeline",)
 
     def __init__(
         self, make_pipeline: Callable[[], ContextPipeline], with_question: bool = True
@@ -388,13 +393,3 @@ class ContextBuilder:
             "prompt": GenericTextFormatter().format(window),
             "result": result,
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component; the callable goes by name."""
-        maker = to_serialised(self.make_pipeline)
-        return default_to_dict(self, make_pipeline=maker, with_question=self.with_question)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "make_pipeline"))

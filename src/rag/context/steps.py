@@ -134,16 +134,16 @@ def find_step(name: str) -> PipelineStep:
     return step
 
 
+# Those below that take a `top_k` raise `ValueError` when it is below 1.
+
+
 def _check_top_k(top_k: int) -> None:
     if top_k < 1:
         raise ValueError(f"top_k must be at least 1, not {top_k}")
 
 
 def retriever_step(name: str, retriever: Retriever, top_k: int = 10) -> PipelineStep:
-    """Make a step that adds what a retriever finds.
-
-    :raises ValueError: when `top_k` is below 1.
-    """
+    """Make a step that adds what a retriever finds."""
     _check_top_k(top_k)
     return PipelineStep(
         name, lambda items, query: [*items, *retriever.retrieve(query, top_k=top_k)]
@@ -151,7 +151,7 @@ def retriever_step(name: str, retriever: Retriever, top_k: int = 10) -> Pipeline
 
 
 def async_retriever_step(name: str, retriever: AsyncRetriever, top_k: int = 10) -> PipelineStep:
-    """Make a step that adds what an asynchronous retriever finds; as `retriever_step`."""
+    """Make a step that adds what an asynchronous retriever finds."""
     _check_top_k(top_k)
 
     async def retrieve(items: Items, query: QueryBundle) -> Items:
@@ -189,8 +189,6 @@ def reranker_step(name: str, reranker: Reranker, top_k: int = 10) -> PipelineSte
 
     System items, memory, conversation and what the user says are not ranked; they stay, in
     front.
-
-    :raises ValueError: when `top_k` is below 1.
     """
     _check_top_k(top_k)
 
@@ -221,7 +219,6 @@ def query_transform_step(
     transformer that makes no query leaves the one there is.
 
     :param top_k: how many items each query may bring.
-    :raises ValueError: when `top_k` is below 1.
     """
     _check_top_k(top_k)
 
@@ -245,7 +242,6 @@ def classified_retriever_step(
 
     :param retrievers: by the classifier's labels.
     :param default: the label of the retriever for all other queries.
-    :raises ValueError: when `top_k` is below 1.
     :raises RetrieverError: when the step runs, for a label without a retriever where there is no
         default.
     """

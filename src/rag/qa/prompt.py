@@ -28,14 +28,15 @@ from haystack.dataclasses import Document
 from rag.answers import prompt_texts as words
 from rag.answers.notices import marks_for
 from rag.answers.prompt_texts import Source
-from rag.context.budget import BudgetAllocation, TokenBudget
-from rag.context.formatters import Message, merged, role_of
+from rag.context.formatters import merged, role_of
 from rag.context.models import (
+    BudgetAllocation,
     ContextItem,
     ContextResult,
     ContextWindow,
     Items,
     SourceType,
+    TokenBudget,
     by_priority,
 )
 from rag.context.pipeline import ContextPipeline
@@ -293,12 +294,12 @@ class Layout:
             by[item.source].append(item)
         for source in SHARES:
             by[source].sort(key=lambda item: item.created_at)
-        messages = [Message("system", item.content) for item in by[SourceType.SYSTEM]]
+        messages = [("system", item.content) for item in by[SourceType.SYSTEM]]
         if self._write:
             ordered = [item for source in (*SHARES, RETRIEVAL) for item in by[source]]
-            messages.append(Message("user", self._write(ordered)))
+            messages.append(("user", self._write(ordered)))
         else:
-            messages += [Message(role_of(item), item.content) for item in by[CONVERSATION]]
+            messages += [(role_of(item), item.content) for item in by[CONVERSATION]]
             facts = "".join(item.content for item in by[MEMORY])
             last = [
                 f"{words.facts_heading(self._question)}{facts}\n" if facts else "",
@@ -308,8 +309,8 @@ class Layout:
                 ),
                 *(item.content for item in by[SourceType.USER]),
             ]
-            messages.append(Message("user", "".join(last)))
-        return [message._asdict() for message in merged(messages)]
+            messages.append(("user", "".join(last)))
+        return merged(messages)
 
 
 def build_prompt(
