@@ -12,14 +12,17 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1
 from typing import Any, NamedTuple
 
 from rag.vault import limits
+from rag.vault.markdown import Frame, Kind, frame_of
 from rag.vault.note import Note
-from rag.vault.section_cutting import Measure, Section, SectionCutter
+from rag.vault.sentences import iter_sentence_spans, sentence_spans
+
+Measure = Callable[[str], int]
 
 # Names every chunk id; another value would make every id another one.
 _NAMESPACE = uuid.UUID("a4ccfe9e-6b4e-5d9e-8a44-0a3fd9c37c1b")
@@ -66,30 +69,26 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
         raise ValueError(f"chunk size {size} and overlap {overlap}: need 0 <= overlap < size")
     chunks: list[Chunk] = []
     ordinals: Counter[tuple[str, ...]] = Counter()
-    cutter = SectionCutter(note, size, overlap, measure)
-    cuts = (
-        (number, section.heading, cut)
-        for number, section in enumerate(_sections(note))
-        for cut in cutter.cut(section)
-    )
-    for number, heading, (text, first, last, repeated) in cuts:
-        if len(chunks) == limits.MOST_CHUNKS:
-            note.problems.append(limits.too_many("chunks", limits.MOST_CHUNKS))
-            break
-        # JSON, since a heading may hold any separator one could think of.
-        identity = _named(json.dumps([note.vault, note.path, *heading, ordinals[heading]]))
-        ordinals[heading] += 1
-        lines = first + 1, last + 1
-        chunks.append(Chunk(identity, heading, text, *lines, len(chunks), number, repeated))
+    cutter = _Cutter(note, size, overlap, measure)
+    for number, (heading, first, last) in enumerate(_sections(note)):
+        for text, line_start, line_end, repeated in cutter.cut(first, last):
+            if len(chunks) == limits.MOST_CHUNKS:
+                note.problems.append(limits.too_many("chunks", limits.MOST_CHUNKS))
+                return chunks
+            # JSON, since a heading may hold any separator one could think of.
+            name = json.dumps([note.vault, note.path, *heading, ordinals[heading]])
+            ordinals[heading] += 1
+            lines = line_start + 1, line_end + 1
+            chunks.append(Chunk(_uuid5(name), heading, text, *lines, len(chunks), number, repeated))
     return chunks
 
 
 def note_id(vault: str, path: str) -> str:
     """Return the UUID that stands for a note, whatever it holds."""
-    return _named(f"{vault}\x1f{path}")
+    return _uuid5(f"{vault}\x1f{path}")
 
 
-def _named(name: str) -> str:
+def _uuid5(name: str) -> str:
     """Return `str(uuid.uuid5(_NAMESPACE, name))`, which takes four times as long."""
     digest = bytearray(sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x50  # the version
@@ -98,29 +97,216 @@ def _named(name: str) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def _sections(note: Note) -> Iterator[Section]:
-    """Yield the sections that hold text of their own; a note without any yields one, empty."""
-    headings = note.outline.headings
+def _sections(note: Note) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Yield the sections that hold text of their own: the path of headings, the first line and the
+    one behind the last, from 0. A note without any yields one, empty."""
     kinds = note.outline.kinds
     path: list[tuple[int, str]] = []
     start, body = note.body_line, note.body_line
-    found = False
-    for heading in [*headings, None]:
+    is_empty = True
+    for heading in [*note.outline.headings, None]:
         end = heading.line if heading else len(kinds)
         has_body = any(kinds[body:end])
         # A heading above deeper headings lives on in their paths; a lone one is kept.
         is_leaf = bool(path) and (heading is None or heading.level <= path[-1][0])
         if has_body or is_leaf:
-            found = True
-            yield Section(tuple(text for _, text in path if text), start, end)
+            is_empty = False
+            yield tuple(text for _, text in path if text), start, end
         if heading:
             while path and path[-1][0] >= heading.level:
                 path.pop()
             path.append((heading.level, heading.text))
             start, body = heading.line, heading.last_line + 1
-    if not found:
+    if is_empty:
         last_line = max(len(kinds) - 1, 0)
-        yield Section((), last_line, last_line)
+        yield (), last_line, last_line
+
+
+_ROUNDED = 2  # what rounding the costs of the parts of a text may come to
+_BYTES = 4  # of a character at most
+_CHARACTERS = 4  # of a token, about
+
+
+class _Piece(NamedTuple):
+    start: int
+    end: int
+    cost: int
+    atomic: bool
+    large: Kind = Kind.BLANK  # of a fence or table that must be cut, which it is
+
+
+_NO_FRAME = Frame("", "", 0, 0)
+_Part = tuple[int, int, str, str]  # a slice of a section, and what is repeated around it
+
+
+class _Cutter:
+    """Cuts the sections of one note; the parameters are those of `chunk_note`."""
+
+    def __init__(self, note: Note, size: int, overlap: int, measure: Measure) -> None:
+        self.lines, self.outline = note.lines, note.outline
+        self.size, self.overlap, self.measure = size, overlap, measure
+        self._sentences_left = limits.MOST_SENTENCES
+
+    def cut(self, first: int, last: int) -> Iterator[tuple[str, int, int, int]]:
+        """Yield of each chunk of a section its text, first and last line (from 0), and how many
+        lines at the head of its text are repeated."""
+        kinds = self.outline.kinds
+        while first < last and kinds[first] == Kind.BLANK:
+            first += 1
+        while last > first and kinds[last - 1] == Kind.BLANK:
+            last -= 1
+        text = "\n".join(self.lines[first:last])
+        # No tokenizer makes more tokens than bytes; most sections need no measuring at all.
+        if len(text) * _BYTES <= self.size or self.measure(text) <= self.size:
+            yield text, first, max(first, last - 1), 0
+            return
+        line, at = first, 0  # of where the last chunk began
+        for start, end, head, tail in self._pack(text, self._pieces(first, last, text)):
+            end = start + len(text[start:end].rstrip())
+            # The indentation of a line is kept; the space between two sentences of one is not.
+            in_line = start > 0 and text[start - 1] != "\n"
+            start = end - len(text[start:end].lstrip(" \t\u3000\n" if in_line else "\n"))
+            if start < end:
+                line, at = line + text.count("\n", at, start), start
+                last_line = line + text.count("\n", start, end - 1)
+                yield f"{head}{text[start:end]}{tail}", line, last_line, head.count("\n")
+
+    def _pieces(self, first: int, last: int, text: str) -> Iterator[_Piece]:
+        """Cut a section, the text of the lines from `first` to before `last`, into pieces that may
+        be parted: blocks, or sentences of blocks that are too large."""
+        for start, end, solid in self._blocks(first, last, text):
+            cost = self.measure(text[start:end])
+            if cost <= self.size or solid:
+                large = solid if cost > self.size else Kind.BLANK
+                yield _Piece(start, end, cost, bool(solid), large)
+            else:
+                yield from self._sentences(text, start, end)
+
+    def _blocks(self, first: int, last: int, text: str) -> Iterator[tuple[int, int, Kind]]:
+        """Yield the start and end of each block, and its kind if it is a fence or table, else
+        `Kind.BLANK`."""
+        kinds = self.outline.kinds
+        number, start = first, 0
+        while number < last:
+            kind, begin = kinds[number], number
+            solid = kind if kind in (Kind.CODE, Kind.TABLE) else Kind.BLANK
+            if kind == Kind.CODE:  # two fences may follow each other without a blank line
+                number = self.outline.fences[begin] + 1
+            else:
+                alike = (Kind.TABLE,) if solid else (Kind.TEXT, Kind.HEADING)
+                while number < last and kinds[number] in alike:
+                    number += 1
+            while number < last and kinds[number] == Kind.BLANK:
+                number += 1
+            end = start + sum(map(len, self.lines[begin:number])) + number - begin
+            yield start, min(end, len(text)), solid
+            start = end
+
+    def _sentences(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        for left, right in iter_sentence_spans(text[start:end]):
+            if not self._sentences_left:
+                yield from self._steps(text, start + left, end)
+                return
+            self._sentences_left -= 1
+            yield from self._halves(text, start + left, start + right)
+
+    def _steps(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        """Yield parts of about the size of a chunk, cut at spaces: sentences are too many."""
+        reach = _CHARACTERS * self.size
+        while start < end:
+            space = text.rfind(" ", start + reach // 2, start + reach) + 1
+            middle = min(space or start + reach, end)
+            for piece in self._halves(text, start, middle):
+                yield piece._replace(atomic=True)
+            start = middle
+
+    def _halves(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        """Yield a sentence, or one without end in parts."""
+        stack = [(start, end)]
+        while stack:
+            a, b = stack.pop()
+            cost = self.measure(text[a:b])
+            if cost <= self.size or b - a < 2:
+                yield _Piece(a, b, cost, False)
+                continue
+            middle = (a + b) // 2
+            space = text.rfind(" ", a + 1, middle) + 1  # one near the middle
+            cut = space if space > a + (b - a) // 4 else middle
+            stack += [(cut, b), (a, cut)]
+
+    def _pack(
+        self, text: str, pieces: Iterable[_Piece], frame: Frame = _NO_FRAME
+    ) -> Iterator[_Part]:
+        """Join neighbouring pieces while they fit into a chunk, within a frame.
+
+        A fence or table that is too large is parted into chunks of its own.
+        """
+        start = cost = 0
+        # Each of the costs that make up `cost` was rounded; near the limit only measuring tells.
+        rounded = 0
+        around = self.measure(frame.around(""))
+        previous: _Piece | None = None
+        for piece in pieces:
+            if piece.large:
+                if previous:
+                    yield start, piece.start, "", ""
+                previous = None
+                yield from self._parts(text, piece)
+                continue
+            if previous is None:
+                start, cost, rounded = piece.start, around, 1
+            cost, rounded = cost + piece.cost, rounded + 1
+            if previous and cost + rounded / 2 > self.size:
+                cost, rounded = self.measure(frame.around(text[start : piece.end])), 1
+            if previous and cost > self.size:
+                yield start, piece.start, "", ""
+                room = min(self.overlap, self.size - piece.cost)
+                start, cost = piece.start, around + piece.cost
+                if not previous.atomic and room > 0:
+                    left = self._overlap_start(text, previous, room)
+                    with_overlap = self.measure(text[left : piece.end])
+                    if with_overlap <= self.size:
+                        start, cost = left, with_overlap
+            previous = piece
+        if previous:
+            yield start, previous.end, "", ""
+
+    def _parts(self, text: str, block: _Piece) -> Iterator[_Part]:
+        """Cut a fence or table between its lines; each part is framed as the whole was."""
+        frame = frame_of(text, block.start, block.end, block.large)
+        around = self.measure(frame.around(""))
+        if around > self.size // 2:  # there would be little room for anything else
+            frame, around = Frame("", "", block.start, block.end), 0
+        for start, end, *_ in self._pack(text, self._rows(text, frame, around), frame):
+            is_first, is_last = start == frame.first, end == frame.last
+            yield (
+                block.start if is_first else start,
+                block.end if is_last else end,
+                "" if is_first else frame.head,
+                "" if is_last else frame.tail,
+            )
+
+    def _rows(self, text: str, frame: Frame, around: int) -> Iterator[_Piece]:
+        """Yield the lines within a frame, and parts of those that are too long for a chunk."""
+        start, last = frame.first, frame.last
+        while start < last:
+            end = text.find("\n", start, last) + 1 or last
+            cost = self.measure(text[start:end])
+            if around + cost + _ROUNDED <= 2 * self.size:
+                yield _Piece(start, end, cost, atomic=True)
+            else:
+                for piece in self._sentences(text, start, end):
+                    yield piece._replace(atomic=True)
+            start = end
+
+    def _overlap_start(self, text: str, piece: _Piece, room: int) -> int:
+        """Return where the last sentences of `piece` that cost at most `room` begin."""
+        overlap = piece.end
+        for start, _ in reversed(sentence_spans(text[piece.start : piece.end])):
+            if self.measure(text[piece.start + start : piece.end]) > room:
+                break
+            overlap = piece.start + start
+        return overlap
 
 
 _ENDS = "。．！？」』）】”’"  # a sentence may begin behind one of these without a space

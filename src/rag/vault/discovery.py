@@ -8,16 +8,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
 from rag.support.regular_files import open_file
 from rag.support.unicode_forms import nfc
 from rag.vault.limits import LARGEST_IGNORE_FILE
 from rag.vault.readers import is_note
-
-if TYPE_CHECKING:
-    from pathspec import PathSpec
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _IGNORE_FILES = (".gitignore", ".ragignore")
@@ -51,20 +48,9 @@ class Scan:
     notices: dict[str, str] = field(default_factory=dict)
 
 
-class _Rule(NamedTuple):
-    """What decides whether a path is ignored, and the folder (a prefix ending in `/`, or empty)
-    that it is relative to."""
-
-    base: str
-    verdict: Callable[[str], bool | None]
-
-
-class _Folder(NamedTuple):
-    """A folder to be listed: `name` is a prefix ending in `/`, or empty for the vault's own."""
-
-    name: str
-    path: str
-    rules: list[_Rule]
+_Verdict = Callable[[str], bool | None]
+# What decides whether a path is ignored, and the length of the folder's that it is relative to.
+_Rules = list[tuple[int, _Verdict]]
 
 
 def scan_folder(
@@ -86,53 +72,44 @@ def scan_folder(
     :raises IndexingError: when `root` is no folder that can be listed.
     :raises TimeoutError: when the deadline passed.
     """
-    walk = _Walk(root, deadline, respect_obsidian)
-    rules: list[_Rule] = []
-    if ignore:
-        spec, bad = _spec(ignore)
-        if bad:
-            raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
-        rules.append(_rule("", spec))
-    return walk.scan(rules)
+    verdict, bad = _compiled(ignore)
+    if bad:
+        raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
+    walk = _Walk(root, respect_obsidian)
+    walk.folders.append(("", walk.root, [(0, verdict)] if ignore else []))
+    names: dict[str, NoteFile] = {}
+    while walk.folders:
+        for note in walk.notes(*walk.folders.pop()):
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"listing {root} took too long")
+            twin = names.setdefault(note.path, note)
+            if twin is not note:
+                walk.scan.problems[note.path] = _TWINS
+                names[note.path] = min(note, twin)  # whatever order the disk lists them in
+    walk.scan.notes = sorted(names.values())
+    return walk.scan
 
 
 class _Walk:
-    """One visit of a vault's folders.
+    """One visit of a vault's folders; `folders` are those to be listed, each with its name (a
+    prefix that ends with `/`, or empty for the vault's own), its path and its rules."""
 
-    :param root: the vault's folder; the others are those of `scan_folder`.
-    """
+    def __init__(self, root: str, respect_obsidian: bool) -> None:
+        self._named, self.root = root, os.path.realpath(root)
+        self._respect_obsidian = respect_obsidian
+        self.folders: list[tuple[str, str, _Rules]] = []
+        self.scan = Scan()
 
-    def __init__(self, root: str, deadline: float | None, respect_obsidian: bool) -> None:
-        self._named, self._root = root, os.path.realpath(root)
-        self._deadline, self._respect_obsidian = deadline, respect_obsidian
-        self._scan = Scan()
-
-    def scan(self, rules: list[_Rule]) -> Scan:
-        """Return what there is."""
-        names: dict[str, NoteFile] = {}
-        folders = [_Folder("", self._root, rules)]
-        while folders:
-            for note in self._notes(folders.pop(), folders):
-                if self._deadline is not None and time.monotonic() > self._deadline:
-                    raise TimeoutError(f"listing {self._named} took too long")
-                twin = names.setdefault(note.path, note)
-                if twin is not note:
-                    self._scan.problems[note.path] = _TWINS
-                    names[note.path] = min(note, twin)  # whatever order the disk lists them in
-        self._scan.notes = sorted(names.values())
-        return self._scan
-
-    def _notes(self, folder: _Folder, folders: list[_Folder]) -> Iterator[NoteFile]:
+    def notes(self, name: str, path: str, rules: _Rules) -> Iterator[NoteFile]:
         """Yield the notes of a folder, and add the folders in it to `folders`."""
-        name, path, rules = folder
         try:
             entries = list(os.scandir(path))
         except OSError as error:
             if not name:
-                why = _why(error)
-                raise IndexingError(f"cannot list the vault folder {self._named}", why) from error
+                why = f"cannot list the vault folder {self._named}"
+                raise IndexingError(why, _why(error)) from error
             why = f"folder cannot be listed: {_why(error)}"
-            self._scan.problems[_name(name.rstrip("/"))] = why
+            self.scan.problems[_name(name.rstrip("/"))] = why
             return
         rules = rules + self._own_rules(entries, name)
         for entry in entries:
@@ -142,29 +119,34 @@ class _Walk:
             try:
                 if entry.is_symlink():
                     if self._leads_out(entry) and not _ignored(file + "/", rules):
-                        self._scan.notices[_name(file)] = _LEADS_OUT
+                        self.scan.notices[_name(file)] = _LEADS_OUT
                 elif entry.is_dir():
                     if not _ignored(file + "/", rules):
-                        folders.append(_Folder(file + "/", entry.path, rules))
+                        self.folders.append((file + "/", entry.path, rules))
                 elif is_note(entry.name) and not _ignored(file, rules) and entry.is_file():
                     stat = entry.stat()
                     yield NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)
             except OSError as error:
                 if is_note(entry.name) and not isinstance(error, FileNotFoundError):
-                    self._scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
+                    self.scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
 
     def _leads_out(self, entry: os.DirEntry[str]) -> bool:
-        """Return whether a link leads to a folder outside the vault."""
         target = os.path.realpath(entry.path)
-        is_inside = f"{target}{os.sep}".startswith(f"{self._root}{os.sep}")
+        is_inside = f"{target}{os.sep}".startswith(f"{self.root}{os.sep}")
         return os.path.isdir(target) and not is_inside
 
-    def _own_rules(self, entries: list[os.DirEntry[str]], folder: str) -> list[_Rule]:
+    def _own_rules(self, entries: list[os.DirEntry[str]], folder: str) -> _Rules:
         """Return the rules that a folder brings: its last one counts most."""
-        rules = []
+        rules: list[_Verdict] = []
         paths = {entry.name: entry.path for entry in entries if entry.name in _RULE_FILES}
         if self._respect_obsidian and FOLDER in paths:
-            rules += self._obsidian_rules(paths[FOLDER], folder)
+            from rag.vault.obsidian_ignore import ObsidianRules
+
+            def report(name: str, why: str) -> None:
+                notices, file = self.scan.notices, _name(f"{folder}{FOLDER}/{name}")
+                notices[file] = f"{notices[file]}; {why}" if file in notices else why
+
+            rules.append(ObsidianRules(paths[FOLDER], report).verdict)
         for name in _IGNORE_FILES:  # in this order: what `.ragignore` says counts more
             if name not in paths:
                 continue
@@ -173,25 +155,15 @@ class _Walk:
                     text = file.read(LARGEST_IGNORE_FILE).decode("utf-8-sig", "replace")
             except OSError as error:
                 is_none = error.errno in _NO_FILE
-                reasons = self._scan.notices if is_none else self._scan.problems
+                reasons = self.scan.notices if is_none else self.scan.problems
                 reasons[_name(folder + name)] = f"ignore file: {_why(error)}"
                 continue
-            spec, bad = _spec(re.split("\r\n|\r|\n", text))
-            rules.append(_rule(folder, spec))
+            verdict, bad = _compiled(re.split("\r\n|\r|\n", text))
+            rules.append(verdict)
             if bad:
                 why = f"ignore file: not a pattern: {', '.join(bad)}"
-                self._scan.notices[_name(folder + name)] = why
-        return rules
-
-    def _obsidian_rules(self, path: str, folder: str) -> list[_Rule]:
-        from rag.vault.obsidian_ignore import ObsidianRules
-
-        def report(name: str, why: str) -> None:
-            notices, file = self._scan.notices, _name(f"{folder}{FOLDER}/{name}")
-            notices[file] = f"{notices[file]}; {why}" if file in notices else why
-
-        rules = ObsidianRules(path, report)
-        return [_Rule(folder, rules.verdict)] if rules else []
+                self.scan.notices[_name(folder + name)] = why
+        return [(len(folder), verdict) for verdict in rules]
 
 
 def _name(file: str) -> str:
@@ -202,15 +174,11 @@ def _name(file: str) -> str:
     return name.encode("utf-8", "replace").decode("utf-8") if _SURROGATE.search(name) else name
 
 
-def _rule(base: str, spec: PathSpec[Any]) -> _Rule:
-    return _Rule(base, lambda path: spec.check_file(path).include)
-
-
-def _spec(patterns: Sequence[str]) -> tuple[PathSpec[Any], list[str]]:
-    """Compile patterns one by one, so that a bad one does not take the others with it.
-
-    :returns: the patterns, and those that are none.
-    """
+def _compiled(patterns: Sequence[str]) -> tuple[_Verdict, list[str]]:
+    """Compile patterns one by one, so that a bad one does not take the others with it; return what
+    they say of a path, and those that are none."""
+    if not patterns:
+        return lambda path: None, []
     from pathspec import PathSpec
 
     good: list[Any] = []
@@ -220,17 +188,14 @@ def _spec(patterns: Sequence[str]) -> tuple[PathSpec[Any], list[str]]:
             good += PathSpec.from_lines("gitignore", [nfc(pattern)]).patterns
         except ValueError:
             bad.append(repr(pattern))
-    return PathSpec(good), bad
+    spec = PathSpec(good)
+    return lambda path: spec.check_file(path).include, bad
 
 
-def _ignored(file: str, rules: list[_Rule]) -> bool:
+def _ignored(file: str, rules: _Rules) -> bool:
     """Apply the rules from the outermost folder inward; the last pattern that matches decides."""
-    ignored = False
-    for base, verdict in rules:
-        found = verdict(nfc(file[len(base) :]))
-        if found is not None:
-            ignored = found
-    return ignored
+    verdicts = [verdict(nfc(file[base:])) for base, verdict in rules]
+    return next((one for one in reversed(verdicts) if one is not None), False)
 
 
 def _why(error: OSError) -> str:

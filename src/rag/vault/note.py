@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import PurePosixPath
@@ -33,32 +34,6 @@ _NAMED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class FileTimes:
-    """When a file was last written and when it was made, in seconds since the epoch; `None` where
-    that is not known, or says nothing about its note."""
-
-    modified: float | None
-    made: float | None = None
-
-
-def date_created(
-    fields: Mapping[str, Any], path: str, times: FileTimes, problems: list[str]
-) -> str:
-    """Return the day of a note: that of its front matter, else of its file's name, else of the
-    file; empty where there is none.
-
-    :param fields: of the front matter, by their names in lower case.
-    """
-    own = _own_date(fields, CREATED, problems) or date_in_name(PurePosixPath(path).stem)
-    return own or _file_date(times.modified if times.made is None else times.made, problems)
-
-
-def date_modified(fields: Mapping[str, Any], times: FileTimes, problems: list[str]) -> str:
-    """Return when a note was changed last, as its front matter or else its file says."""
-    return _own_date(fields, MODIFIED, problems) or _file_date(times.modified, problems)
-
-
 def date_in_name(name: str) -> str:
     """Return the first day that a name holds, as an ISO date: of a week its Monday, of a month the
     first. Empty where it holds none, or one before 1900 or after 2100.
@@ -66,28 +41,18 @@ def date_in_name(name: str) -> str:
     >>> date_in_name("2026-11-18 Anna"), date_in_name("2026-W47"), date_in_name("2026-13-40")
     ('2026-11-18', '2026-11-16', '')
     """
-    for found in _NAMED.finditer(name):
-        try:
-            day = _day(found)
-        except ValueError:
-            continue
-        if int(found["year"]) in _YEARS:
-            return day.isoformat()
+    for match in _NAMED.finditer(name):
+        year, joined = int(match["year"]), match["joined"] or ""
+        month = match["month"] or match["whole"] or match["month_ja"] or joined[:2]
+        day = match["day"] or match["day_ja"] or joined[2:] or 1
+        with suppress(ValueError):  # there may be no such day
+            if match["week"]:
+                named = date.fromisocalendar(year, int(match["week"]), 1)
+            else:
+                named = date(year, int(month), int(day))
+            if year in _YEARS:
+                return named.isoformat()
     return ""
-
-
-def _day(found: re.Match[str]) -> date:
-    """Return the day that a match names.
-
-    :raises ValueError: when there is no such day.
-    """
-    year = int(found["year"])
-    if found["week"]:
-        return date.fromisocalendar(year, int(found["week"]), 1)
-    if joined := found["joined"]:
-        return date(year, int(joined[:2]), int(joined[2:]))
-    month = found["month"] or found["whole"] or found["month_ja"]
-    return date(year, int(month), int(found["day"] or found["day_ja"] or 1))
 
 
 def _own_date(fields: Mapping[str, Any], names: tuple[str, ...], problems: list[str]) -> str:
@@ -158,18 +123,19 @@ def read_note(
     front = split_front_matter(lines)
     if front.problem:
         problems.append(front.problem)
-    return make_note(lines, vault, path, FileTimes(mtime, birthtime), problems, front)
+    return make_note(lines, vault, path, mtime, birthtime, problems, front)
 
 
 def make_note(
     lines: list[str],
     vault: str,
     path: str,
-    times: FileTimes,
+    mtime: float | None,
+    birthtime: float | None,
     problems: list[str],
     front: FrontMatter | None = None,
 ) -> Note:
-    """Make a note of lines.
+    """Make a note of lines; see `read_note`.
 
     :param problems: what was wrong with them; more may be added.
     :param front: their front matter; `None` for a kind of file that has none, and whose headings
@@ -195,8 +161,10 @@ def make_note(
         outline=found,
         aliases=_aliases(fields.get("aliases", fields.get("alias")), problems),
         tags=normalize_tags([*tags, *found.tags], problems),
-        created=date_created(fields, path, times, problems),
-        modified=date_modified(fields, times, problems),
+        created=_own_date(fields, CREATED, problems)
+        or date_in_name(PurePosixPath(path).stem)
+        or _file_date(mtime if birthtime is None else birthtime, problems),
+        modified=_own_date(fields, MODIFIED, problems) or _file_date(mtime, problems),
         links={link: line + 1 for link, line in found.links.items()},
         fields=head.fields,
         body_line=head.body_line,

@@ -52,9 +52,6 @@ class ObsidianRules:
                 starts.append(f"{nfc(path)}/")
         self._starts = tuple(starts)
 
-    def __bool__(self) -> bool:
-        return bool(self._starts or self._patterns)
-
     def verdict(self, path: str) -> bool | None:
         """Return whether a path is excluded, `None` where nothing is said of it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rag.vault.frontmatter import as_text, as_timestamp
@@ -22,17 +23,10 @@ def searchable_fields(fields: Mapping[str, Any]) -> dict[str, list[str]]:
     Dates are ISO, and booleans `true` or `false`; of a list each member counts. Longer texts
     than a value has, tables, and what comes after the first 30 values are left out.
     """
-    found: dict[str, list[str]] = {}
-    count = 0
-    for name, value in _pairs(fields):
-        known = found.get(name, [])
-        if value in known:
-            continue
-        if count == MOST_VALUES:
-            break
-        found[name] = [*known, value]
-        count += 1
-    return found
+    values: dict[str, list[str]] = {}
+    for name, value in islice(dict.fromkeys(_pairs(fields)), MOST_VALUES):
+        values.setdefault(name, []).append(value)
+    return values
 
 
 class Property(NamedTuple):
@@ -58,25 +52,23 @@ def property_meta(
     :param lines: of the file, as far as the front matter reaches.
     :param but: names of fields to leave out.
     """
-    found = {name: v for name, v in searchable_fields(fields).items() if name not in but}
+    kept = {name: v for name, v in searchable_fields(fields).items() if name not in but}
+    if not kept:
+        return {}
     keys = ((n, _KEY.match(line)) for n, line in enumerate(lines, 1))
     begun = {_text(key[1]).lower(): n for n, key in keys if key}
-    texts = [f"{name}: {', '.join(values)}" for name, values in found.items()]
-    return (
-        {"properties": texts, "property_lines": [begun.get(name, 1) for name in found]}
-        if texts
-        else {}
-    )
+    return {
+        "properties": [f"{name}: {', '.join(values)}" for name, values in kept.items()],
+        "property_lines": [begun.get(name, 1) for name in kept],
+    }
 
 
 def properties_of(meta: Mapping[str, Any]) -> list[Property]:
     """Return what the front matter of a note says, of its first chunk's meta; else nothing."""
-    texts = meta.get("properties") or ()
-    lines = meta.get("property_lines") or [1] * len(texts)  # of an index made before they were kept
-    parts = (text.partition(": ") for text in texts)
+    parts = (text.partition(": ") for text in meta.get("properties") or ())
     return [
         Property(int(line), name, plain(value))
-        for line, (name, _, value) in zip(lines, parts, strict=False)
+        for line, (name, _, value) in zip(meta.get("property_lines") or (), parts, strict=False)
     ]
 
 

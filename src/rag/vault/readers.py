@@ -11,7 +11,7 @@ from typing import Any
 from rag.vault.frontmatter import load_yaml
 from rag.vault.limits import LONGEST_FRONT_MATTER
 from rag.vault.markdown import BASE, CANVAS, MARKDOWN
-from rag.vault.note import FileTimes, Note, decode, make_note, read_note, split_lines
+from rag.vault.note import Note, decode, make_note, read_note, split_lines
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,17 @@ class NoteReader:
         if self.render is None:
             return read_note(raw, vault, path, mtime, birthtime)
         problems: list[str] = []
-        lines = self._rendered(raw, problems)
-        return make_note(lines, vault, path, FileTimes(mtime, birthtime), problems)
+        lines = self._lines(raw, problems)
+        return make_note(lines, vault, path, mtime, birthtime, problems)
 
     def lines(self, raw: bytes) -> list[str]:
         """Return the lines of a file, as the lines of its chunks are counted."""
-        return self._rendered(raw, []) if self.render else split_lines(decode(raw, []))
+        return self._lines(raw, [])
 
-    def _rendered(self, raw: bytes, problems: list[str]) -> list[str]:
-        assert self.render
+    def _lines(self, raw: bytes, problems: list[str]) -> list[str]:
         text = decode(raw, problems)
         try:
-            return self.render(text)
+            return self.render(text) if self.render else split_lines(text)
         except ValueError as error:
             problems.append(str(error)[:_LONGEST_REASON])
             return []
