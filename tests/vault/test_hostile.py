@@ -21,7 +21,7 @@ from rag.text.matches import snippet, weigh_terms
 from rag.text.token_estimate import count_tokens
 from rag.vault import limits, read_note
 from rag.vault.note import decode, split_lines
-from rag.vault.readable import readable_lines
+from rag.vault.sentences import readable_lines
 
 SMALL, LARGE = 6_000, 24_000
 LIMIT = 9  # times the cost for four times the text; where that is squared it is sixteen times

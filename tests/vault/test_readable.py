@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hostile import FRAGMENTS
 from property_examples import examples
-from rag.vault.readable import readable_lines
+from rag.vault.sentences import readable_lines
 from tables import rows
 
 

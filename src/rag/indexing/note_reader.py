@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +15,8 @@ from typing import Any, NamedTuple
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
 from rag.support.regular_files import open_file
+from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
-from rag.text.word_count import rough_words
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
 from rag.vault.markdown import RENDERED
 from rag.vault.note import CREATED, MODIFIED
@@ -83,9 +84,11 @@ def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
 def _within_words(note: Note, chunks: list[Chunk]) -> list[Chunk]:
     if sum(len(chunk.text) for chunk in chunks) < _FEWEST * limits.MOST_WORDS:
         return chunks
-    words: set[str | bytes] = set()
+    # Of the scripts without spaces only runs of katakana are words.
+    between = re.compile(f"[\\W{UNSEGMENTED.replace(KATAKANA_CHARACTERS, '')}]+")
+    words: set[str] = set()
     for number, chunk in enumerate(chunks):
-        words.update(rough_words(chunk.text))
+        words.update(between.sub(" ", chunk.text.lower()).split())
         if len(words) > limits.MOST_WORDS:
             note.problems.append(
                 f"more than {limits.MOST_WORDS:,} different words:"

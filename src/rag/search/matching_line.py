@@ -24,8 +24,7 @@ from rag.text.matches import (
 from rag.text.messages import without_controls
 from rag.text.property_words import asking
 from rag.vault.markdown import Kind
-from rag.vault.readable import ReadableLine, readable_lines
-from rag.vault.sentences import sentence_spans, sentence_units
+from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans, sentence_units
 
 _HEADING = 0.97  # a heading, which is shown beside the path, gives way to text that says as much
 _COLUMN = 0.5  # the name of a column, against what a row holds itself

@@ -18,7 +18,7 @@ from hashlib import sha1
 from typing import Any, NamedTuple
 
 from rag.vault import limits
-from rag.vault.markdown import Frame, Kind, frame_of
+from rag.vault.markdown import Kind, closes_fence
 from rag.vault.note import Note
 from rag.vault.sentences import iter_sentence_spans, sentence_spans
 
@@ -122,6 +122,7 @@ def _sections(note: Note) -> Iterator[tuple[tuple[str, ...], int, int]]:
         yield (), last_line, last_line
 
 
+_HEADER_LINES = {Kind.CODE: 1, Kind.TABLE: 2}  # a fence's language; names of columns and the rule
 _ROUNDED = 2  # what rounding the costs of the parts of a text may come to
 _BYTES = 4  # of a character at most
 _CHARACTERS = 4  # of a token, about
@@ -135,7 +136,6 @@ class _Piece(NamedTuple):
     large: Kind = Kind.BLANK  # of a fence or table that must be cut, which it is
 
 
-_NO_FRAME = Frame("", "", 0, 0)
 _Part = tuple[int, int, str, str]  # a slice of a section, and what is repeated around it
 
 
@@ -235,16 +235,14 @@ class _Cutter:
             stack += [(cut, b), (a, cut)]
 
     def _pack(
-        self, text: str, pieces: Iterable[_Piece], frame: Frame = _NO_FRAME
+        self, text: str, pieces: Iterable[_Piece], head: str = "", tail: str = ""
     ) -> Iterator[_Part]:
-        """Join neighbouring pieces while they fit into a chunk, within a frame.
-
-        A fence or table that is too large is parted into chunks of its own.
-        """
+        """Join neighbouring pieces while they fit into a chunk, between what is repeated around
+        them; a fence or table that is too large is parted into chunks of its own."""
         start = cost = 0
         # Each of the costs that make up `cost` was rounded; near the limit only measuring tells.
         rounded = 0
-        around = self.measure(frame.around(""))
+        around = self.measure(head + tail)
         previous: _Piece | None = None
         for piece in pieces:
             if piece.large:
@@ -257,7 +255,7 @@ class _Cutter:
                 start, cost, rounded = piece.start, around, 1
             cost, rounded = cost + piece.cost, rounded + 1
             if previous and cost + rounded / 2 > self.size:
-                cost, rounded = self.measure(frame.around(text[start : piece.end])), 1
+                cost, rounded = self.measure(f"{head}{text[start : piece.end]}{tail}"), 1
             if previous and cost > self.size:
                 yield start, piece.start, "", ""
                 room = min(self.overlap, self.size - piece.cost)
@@ -272,23 +270,29 @@ class _Cutter:
             yield start, previous.end, "", ""
 
     def _parts(self, text: str, block: _Piece) -> Iterator[_Part]:
-        """Cut a fence or table between its lines; each part is framed as the whole was."""
-        frame = frame_of(text, block.start, block.end, block.large)
-        around = self.measure(frame.around(""))
+        """Cut a fence or table between its lines; each part is framed as the whole was, by the
+        lines above its rows and the one that closes it."""
+        start, end = block.start, block.start + len(text[block.start : block.end].rstrip())
+        first, last = start, end  # of its rows
+        for _ in range(_HEADER_LINES[block.large]):
+            first = text.find("\n", first, end) + 1 or end
+        if block.large == Kind.CODE and closes_fence(text[text.rfind("\n", 0, end) + 1 : end]):
+            last = max(first, text.rfind("\n", first - 1, end))
+        head, tail = text[start:first], text[last:end]
+        around = self.measure(head + tail)
         if around > self.size // 2:  # there would be little room for anything else
-            frame, around = Frame("", "", block.start, block.end), 0
-        for start, end, *_ in self._pack(text, self._rows(text, frame, around), frame):
-            is_first, is_last = start == frame.first, end == frame.last
+            head, tail, first, last, around = "", "", block.start, block.end, 0
+        for start, end, *_ in self._pack(text, self._rows(text, first, last, around), head, tail):
+            is_first, is_last = start == first, end == last
             yield (
                 block.start if is_first else start,
                 block.end if is_last else end,
-                "" if is_first else frame.head,
-                "" if is_last else frame.tail,
+                "" if is_first else head,
+                "" if is_last else tail,
             )
 
-    def _rows(self, text: str, frame: Frame, around: int) -> Iterator[_Piece]:
-        """Yield the lines within a frame, and parts of those that are too long for a chunk."""
-        start, last = frame.first, frame.last
+    def _rows(self, text: str, start: int, last: int, around: int) -> Iterator[_Piece]:
+        """Yield the lines of a block, and parts of those that are too long for a chunk."""
         while start < last:
             end = text.find("\n", start, last) + 1 or last
             cost = self.measure(text[start:end])

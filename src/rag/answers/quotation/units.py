@@ -13,8 +13,7 @@ from rag.vault.frontmatter import FrontMatter
 from rag.vault.markdown import Kind as LineKind
 from rag.vault.markdown import Outline, outline, plain
 from rag.vault.properties import Property
-from rag.vault.readable import ReadableLine, readable_lines
-from rag.vault.sentences import sentence_spans
+from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans
 
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
 BARE = 20  # an introduction of no more says nothing of what it introduces

@@ -23,8 +23,7 @@ from rag.text.bm25 import subject_terms
 from rag.text.matches import find_matches, weigh_matches, weigh_terms
 from rag.text.scripts import HAN, KATAKANA
 from rag.text.tokenizer import stem
-from rag.vault.readable import readable_lines
-from rag.vault.sentences import sentence_units
+from rag.vault.sentences import readable_lines, sentence_units
 
 if TYPE_CHECKING:
     import numpy as np
