@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.text.bm25 import pieces, saturated
-from rag.text.pairs import asked_pairs, weigh_pairs
+from rag.text.exact_forms import asked_pairs, weigh_pairs
 from rag.text.tokenizer import cleaned, stem
 from tables import rows
 

@@ -16,9 +16,18 @@ from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 from rag.text.bm25 import content_words
-from rag.text.exact_forms import Form, Kind, Place, RunParts, SearchedText, asked_forms
+from rag.text.exact_forms import (
+    Form,
+    Kind,
+    Pair,
+    Place,
+    RunParts,
+    SearchedText,
+    asked_forms,
+    asked_pairs,
+    weigh_pairs,
+)
 from rag.text.ngrams import WORD_WEIGHT
-from rag.text.pairs import Pair, asked_pairs, weigh_pairs
 
 READ = 25  # texts that are looked at; for each result that is wanted two, if those are more
 READ_ALONE = 100  # for a query of one word

@@ -15,9 +15,8 @@ from rag.search.query_variants import ORIGINAL, lexical_vector
 from rag.search.results import ChunkScore, Explanation, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import FIELDS, QueryTerm
-from rag.text.exact_forms import asked_forms
+from rag.text.exact_forms import asked_forms, asked_pairs
 from rag.text.matches import find_matches
-from rag.text.pairs import asked_pairs
 from rag.text.tokenizer import stem
 
 _FOUND = 0.1  # of what all variants add to a note: who adds less did not find it

@@ -16,8 +16,8 @@ in scripts without spaces; `edges` are the first six letters of longer words, wh
 stemmer keeps apart (administer, administration). `properties` are words of the front matter,
 `addresses` those of what links lead to; neither is seen in the text, and both count less.
 
-What stands side by side is not in the index: `rag.text.pairs` looks for it in the texts of the
-best.
+What stands side by side is not in the index: `rag.text.exact_forms` looks for it in the texts of
+the best.
 """
 
 from __future__ import annotations

@@ -1,20 +1,38 @@
-"""The very words of a query in a text: what the index, which joins all forms of a word, cannot
-tell apart.
+"""What only a text tells of a query, and not the index: its very words, and which of them stand
+side by side.
 
 A form is a word as it was typed (`geared`, not "gear"), or an identifier with marks inside
 (`2.3.1`, `snake_case`, `example.com`). Case, width and accents do not matter.
+
+A pair is two words, or two characters of different scripts. The index holds none: there are more
+of them than of all other terms together. They are looked for in the texts of the chunks that words
+and grams rank best, and weigh there as a term of BM25 does (`rag.text.bm25`). How rare a pair is
+nobody counts: it is taken to be as rare as its two words together, up to a limit
+(`RankingWeights.rarest_pair`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from rag.text.bm25 import GRAMS, KATAKANA_WORD, content_words, word_dimension
+from rag.text.bm25 import (
+    BREAK,
+    CHARACTERS_PER_WORD,
+    GRAMS,
+    KATAKANA_WORD,
+    asked_characters,
+    content_words,
+    pieces,
+    saturated,
+    word_dimension,
+)
 from rag.text.matches import find_matches
 from rag.text.ngrams import RUN, hash_gram, weigh_grams
 from rag.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
@@ -179,3 +197,58 @@ class RunParts:
             for word in KATAKANA_WORD.findall(text)
             for pairs in self._loans
         )
+
+
+class Pair(NamedTuple):
+    """Two neighbours in a query.
+
+    :ivar text: as a reader knows them.
+    :ivar words: the stems of two words; none of two characters.
+    :ivar times: how often the query has them.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    times: int
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Those of the lexical index that its words have."""
+        return tuple(map(word_dimension, self.words))
+
+
+@lru_cache(8)  # the texts of all results are looked at for one query
+def asked_pairs(query: str) -> tuple[Pair, ...]:
+    """Return the neighbours in a query, each once: words that no unsegmented script parts, words
+    that only ask among them; and characters of two scripts that the index has no gram of, outside
+    of what only asks."""
+    words, unsegmented = pieces(cleaned(query))
+    neighbours = [(a, b) for a, b in pairwise(words) if BREAK not in (a, b)]
+    counts = Counter((stem(a), stem(b)) for a, b in neighbours)
+    written = {(stem(a), stem(b)): f"{a} {b}" for a, b in reversed(neighbours)}
+    pairs = [Pair(written[stems], stems, times) for stems, times in counts.items()]
+    seams = Counter(seam for run in RUN.findall(unsegmented) for seam in _seams(run))
+    return (*pairs, *(Pair(text, (), times) for text, times in seams.items()))
+
+
+def _seams(run: str) -> list[str]:
+    """Return the neighbours of a run that are no gram of the index."""
+    asks = asked_characters(run)
+    known = {gram.start for gram in weigh_grams(run) if len(gram.text) == 2}
+    starts = (at for at in range(len(run) - 1) if not (asks[at] or asks[at + 1]))
+    return [run[at : at + 2] for at in starts if at not in known]
+
+
+def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
+    """Return, for each pair that a text holds, the term-frequency part of BM25, by a length that is
+    about right.
+
+    :param text: what a chunk is found by (`lexical_parts`).
+    """
+    text = cleaned(text)
+    words, unsegmented = pieces(text)
+    counts = Counter(pairwise(map(stem, words)))
+    characters = sum(map(len, RUN.findall(unsegmented)))
+    length = len(text.split()) + characters / CHARACTERS_PER_WORD
+    times = {pair: counts[pair.words] if pair.words else text.count(pair.text) for pair in pairs}  # type: ignore[index]
+    return {pair: saturated(count, length) for pair, count in times.items() if count}
