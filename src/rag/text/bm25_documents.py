@@ -82,32 +82,31 @@ class DocumentEncoder:
         return Encoded(vectors, sorted(words))
 
     def _encode(self, texts: list[str], beside: Sequence[Beside]) -> Encoded:
-        spaced, loans, unsegmented = _Rows(), _Rows(), []
+        rows, loan_rows, unsegmented = [], [], []
         row_of = self._table.__getitem__
         for text in texts:
             words, run_text = pieces(text)
-            spaced.add([*map(row_of, words)])
-            loans.add([*map(row_of, KATAKANA_WORD.findall(run_text))] if run_text else [])
+            rows.append([*map(row_of, words)])
+            loan_rows.append([*map(row_of, KATAKANA_WORD.findall(run_text))] if run_text else [])
             unsegmented.append(run_text)
-        spaced_rows, loan_rows = spaced.array(), loans.array()
-        word_keys, lengths = self._word_keys(spaced_rows, spaced.owners(), len(texts))
+        spaced, owners = _flat(rows)
+        loans, loan_owners = _flat(loan_rows)
+        word, edge = self._table.lookup(spaced).T
+        is_word = spaced > 0  # row 0 is the break
         gram_keys, characters = _gram_keys(unsegmented)
-        lengths += characters / CHARACTERS_PER_WORD
-        loan_keys = loans.owners() | self._table.lookup(loan_rows)[:, 0]
-        vectors = _weigh(
-            np.concatenate((*word_keys, loan_keys, gram_keys, _beside_keys(beside))), lengths
+        # A key is text << 32 | dimension.
+        keys = (
+            (owners | word)[is_word],
+            (owners | edge)[edge > 0],
+            loan_owners | self._table.lookup(loans)[:, 0],
+            gram_keys,
+            _beside_keys(beside),
         )
-        used = np.unique(np.concatenate((spaced_rows, loan_rows))).tolist()
-        return Encoded(vectors, [*chain.from_iterable(map(self._table.written, used))])
-
-    def _word_keys(self, rows: Array, owners: Array, texts: int) -> tuple[list[Array], Array]:
-        """Return the keys (text << 32 | dimension) of words and of edges, and the number of words
-        of each text."""
-        is_word = rows > 0  # row 0 is the break
-        words, edges = self._table.lookup(rows).T
-        keys = [(owners | words)[is_word], (owners | edges)[edges > 0]]
         of_words = (owners[is_word] >> np.uint64(32)).astype(np.int64)
-        return keys, np.bincount(of_words, minlength=texts).astype(np.float64)
+        lengths = np.bincount(of_words, minlength=len(texts)) + characters / CHARACTERS_PER_WORD
+        used = np.unique(np.concatenate((spaced, loans))).tolist()
+        words = [*chain.from_iterable(self._table.written[row] for row in used)]
+        return Encoded(_weigh(np.concatenate(keys), lengths), words)
 
 
 def _is_kept(word: str) -> bool:
@@ -115,24 +114,11 @@ def _is_kept(word: str) -> bool:
     return 2 <= len(word) <= MAX_WORD // 2 and not word.isdigit()
 
 
-class _Rows:
-    """Rows of the word table, of many texts."""
-
-    def __init__(self) -> None:
-        self._rows: list[int] = []
-        self.counts: list[int] = []
-
-    def add(self, rows: list[int]) -> None:
-        self._rows += rows
-        self.counts.append(len(rows))
-
-    def array(self) -> Array:
-        return np.array(self._rows, np.int64)
-
-    def owners(self) -> Array:
-        """Return, for each row, the number of its text, in the upper half of a key."""
-        texts = np.arange(len(self.counts), dtype=np.uint64)
-        return np.repeat(texts, self.counts) << np.uint64(32)
+def _flat(rows: list[list[int]]) -> tuple[Array, Array]:
+    """Return the rows of many texts in one array, and for each the number of its text, in the upper
+    half of a key."""
+    owners = np.repeat(np.arange(len(rows), dtype=np.uint64), [*map(len, rows)])
+    return np.array([*chain.from_iterable(rows)], np.int64), owners << np.uint64(32)
 
 
 def _gram_keys(texts: list[str]) -> tuple[Array, Array]:
@@ -187,26 +173,18 @@ class _WordTable(dict[str, int]):
     def __init__(self) -> None:
         super().__init__({"\0": 0})
         self._rows = array("Q", [0] * _COLUMNS)
-        self._written: list[tuple[str, ...]] = [()]
+        self.written: list[tuple[str, ...]] = [()]  # how the word of a row is remembered
 
     def __missing__(self, word: str) -> int:
         letters = fold_accents(word[:MAX_WORD])
         self._rows.append(word_dimension(stem_letters(letters)))
         first = edge(letters)
         self._rows.append(edge_dimension(first) if first else 0)
-        if not _is_kept(word):
-            self._written.append(())
-        elif word.isascii():
-            self._written.append((word,))
-        else:  # people leave accents out when they search
-            spellings = {word, fold_accents(word)}
-            self._written.append(tuple(filter(_is_kept, spellings)))
+        # People leave accents out when they search.
+        spellings = {word, fold_accents(word)} if _is_kept(word) else ()
+        self.written.append(tuple(filter(_is_kept, spellings)))
         self[word] = row = len(self)
         return row
-
-    def written(self, row: int) -> tuple[str, ...]:
-        """Return how the word of a row is remembered, with and without accents."""
-        return self._written[row]
 
     def lookup(self, rows: Array) -> Array:
         # The view must be gone before the array can grow again; what is taken from it is a copy.
@@ -216,4 +194,4 @@ class _WordTable(dict[str, int]):
         if len(self) > _MAX_WORDS:
             self.clear()
             self["\0"] = 0
-            del self._rows[_COLUMNS:], self._written[1:]
+            del self._rows[_COLUMNS:], self.written[1:]
