@@ -139,7 +139,7 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
         own = [f"word{at}" for at in range(start, start + 50)]
         assert encoder.encode([" ".join(own)]).words == sorted(own)
         assert len(encoder._table) <= 151
-        assert len(encoder._table._written) == len(encoder._table)
+        assert len(encoder._table.written) == len(encoder._table)
         assert len(encoder._table._rows) == 2 * len(encoder._table)
 
 

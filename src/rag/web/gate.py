@@ -11,25 +11,19 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
+from asyncio import FIRST_COMPLETED
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from socket import gethostname
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.exceptions import RAGError
 from rag.web.access import Access
 from rag.web.answers import RequestError, error_response
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST_BODY = 4 << 20
 _OPEN_TO_ALL = ("/health", "/open")  # a link of `/open` is checked by itself
@@ -67,7 +61,7 @@ class Gate:
     """
 
     def __init__(
-        self, app: App, access: Access, host: str, cookie: str, limits: Limits | None = None
+        self, app: ASGIApp, access: Access, host: str, cookie: str, limits: Limits | None = None
     ) -> None:
         self._app, self._access, self._cookie = app, access, cookie
         self._limits = limits or Limits()
@@ -114,13 +108,10 @@ class Gate:
         gone = asyncio.ensure_future(_wait_until_gone(receive))
         work = asyncio.ensure_future(self._app(scope, _given(body, gone), answer))
         try:
-            done, _ = await asyncio.wait(
-                {work, gone}, timeout=seconds, return_when="FIRST_COMPLETED"
-            )
+            done, _ = await asyncio.wait({work, gone}, timeout=seconds, return_when=FIRST_COMPLETED)
             if work in done:
                 work.result()
-                return
-            if not done:
+            elif not done:
                 hint = "Ask for less: a shorter query, or fewer results."
                 raise RequestError(504, "timeout", "the answer took too long", hint)
         finally:
@@ -129,10 +120,7 @@ class Gate:
             await asyncio.wait({work, gone}, timeout=1)
 
     def _check_source(self, headers: Headers) -> None:
-        """Make sure that a request was meant for this server, and comes from a page of it.
-
-        :raises RequestError: where not.
-        """
+        """Refuse what was not meant for this server, or comes from another site's page."""
         hosts, host = headers.getlist("host"), headers.get("host", "")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         name = name.strip("[]").lower()
@@ -147,10 +135,7 @@ class Gate:
             raise RequestError(403, "refused", "requests of other sites are not answered", hint)
 
     def _check_access(self, headers: Headers) -> None:
-        """Make sure that a request brings the token, or the cookie.
-
-        :raises RequestError: where not.
-        """
+        """Refuse what brings neither the token nor the cookie."""
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._access.is_token(token.strip()):
             return
@@ -165,10 +150,8 @@ class Gate:
         raise RequestError(401, "unauthorized", message, hint)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
-        """Return the body of a request; `None` where the client went away.
-
-        :raises RequestError: for one that is too large, or comes too slowly.
-        """
+        """Return the body of a request; `None` where the client went away. One that is too large,
+        or comes too slowly, is refused."""
         hint = "Send several smaller requests, such as fewer notes in each."
         too_large = RequestError(413, "usage", "the body is larger than 4 MiB", hint)
         length = headers.get("content-length", "0")
@@ -177,16 +160,14 @@ class Gate:
         parts, size = [], 0
         try:
             async with asyncio.timeout(self._limits.body):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return None
+                while (message := await receive())["type"] != "http.disconnect":
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > LARGEST_BODY:
                         raise too_large
                     if not message.get("more_body"):
                         return b"".join(parts)
+                return None
         except TimeoutError:
             hint = "Send the request again, its body at once."
             raise RequestError(408, "timeout", "the body came too slowly", hint) from None
@@ -212,10 +193,8 @@ class _Answer:
 
 
 def _check_head(scope: Scope, headers: Headers) -> None:
-    """Refuse a POST of another kind than JSON: a form of another site can send none.
-
-    :raises RequestError: for another kind, and for a path that is no text.
-    """
+    """Refuse a POST of another kind than JSON, since a form of another site can send none, and a
+    path that is no text."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if scope["method"] == "POST" and kind != "application/json":
         hint = "Send JSON, with the header `Content-Type: application/json`."

@@ -272,18 +272,16 @@ class _Markdown(MarkdownIt):
         return not scheme or scheme in _OUTSIDE
 
 
-def _make() -> MarkdownIt:
-    made = _Markdown("commonmark", {"html": False}, renderer_cls=_Renderer)
-    made.enable(["table", "strikethrough"])
-    made.inline.ruler.before("link", "wiki_link", _rule(_WIKI, _wiki_link))
-    made.inline.ruler.before("escape", "math", _rule(_MATH, _math))
-    made.inline.ruler.before("emphasis", "mark", _rule(_BETWEEN, _mark))
-    made.inline.ruler.before("emphasis", "tag", _rule(_TAG, _tag))
-    made.core.ruler.push("callouts", _callouts)
-    made.core.ruler.push("lines", _number_lines)
-    for character in "=%#":  # where text ends, so that a rule may begin
-        made.inline.add_terminator_char(character)
-    return made
-
-
-_MARKDOWN = _make()
+_MARKDOWN = _Markdown("commonmark", {"html": False}, renderer_cls=_Renderer)
+_MARKDOWN.enable(["table", "strikethrough"])
+for _behind, _pattern, _write in (
+    ("link", _WIKI, _wiki_link),
+    ("escape", _MATH, _math),
+    ("emphasis", _BETWEEN, _mark),
+    ("emphasis", _TAG, _tag),
+):
+    _MARKDOWN.inline.ruler.before(_behind, _write.__name__, _rule(_pattern, _write))
+_MARKDOWN.core.ruler.push("callouts", _callouts)
+_MARKDOWN.core.ruler.push("lines", _number_lines)
+for _character in "=%#":  # where text ends, so that a rule may begin
+    _MARKDOWN.inline.add_terminator_char(_character)

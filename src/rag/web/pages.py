@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from unicodedata import normalize
 
 from jinja2 import Environment, FunctionLoader
@@ -122,21 +122,17 @@ class _Pages:
     async def filters(self, request: Request) -> Response:
         """Return the vaults, tags and times that can be chosen."""
 
-        def make(workspace: Workspace, parts: Any) -> str:
-            vaults, tags = workspace.count_notes("vaults"), workspace.count_notes("tags")
-            return str(parts.filters([*vaults], [*tags]))
-
-        return await self._part(request, make)
+        fields = ("vaults", "tags")
+        return await self._part(
+            request, lambda one, parts: parts.filters(*([*one.count_notes(f)] for f in fields))
+        )
 
     async def status(self, request: Request) -> Response:
         """Return the state of the index."""
         return await self._part(request, lambda one, parts: parts.status(read_status(one.config)))
 
     async def _part(self, request: Request, make: Part) -> Response:
-        """Return a part of the page, made in a thread, in the language of the browser.
-
-        :param make: is given the macros of `parts.html`.
-        """
+        """Return a part of the page, made in a thread of the macros of `parts.html`."""
         parts = _parts(_language(request))
         return HTMLResponse(await self._api.read(lambda one: make(one, parts)))
 
@@ -156,10 +152,7 @@ class _Pages:
 
     def _picture(self, root: Path, folder: Path, name: str) -> tuple[bytes, str]:
         """Return a picture of a vault, and its kind: by its path from the note or from the vault,
-        or by its name, as Obsidian finds it.
-
-        :raises NotFoundError: for anything else.
-        """
+        or by its name, as Obsidian finds it."""
         missing = NotFoundError("the vault has no such picture")
         names = self._names(root)
         wanted = (os.path.normpath(folder / name), os.path.normpath(name), Path(name).name)
@@ -214,8 +207,7 @@ def _read(name: str) -> str:
 
 @cache
 def _texts() -> dict[str, dict[str, str]]:
-    texts: dict[str, dict[str, str]] = json.loads(_read("texts.json"))
-    return texts
+    return cast("dict[str, dict[str, str]]", json.loads(_read("texts.json")))
 
 
 def _language(request: Request) -> str:
@@ -235,9 +227,7 @@ def _templates() -> Environment:
     )
     made.globals["address"] = note_address
     made.filters |= {
-        "coded": lambda text: Markup(
-            re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(visible(text))))
-        ),
+        "coded": _coded,
         "count": lambda text, count: text.replace("{n}", f"{count:,}"),
         "folders": lambda place: " / ".join([place[0], *Path(place[1]).parts[:-1]]),
         "pairs": lambda names: [(one, one) for one in names],

@@ -30,7 +30,10 @@ from rag.web.pages import page_routes
 
 PORT = 7420
 _MOST = 256  # connections; of more, the one that has waited longest goes
-_LAST_ANSWERS = 3  # seconds that requests have when the server ends
+_SETTINGS: dict[str, Any] = {"ws": "none", "lifespan": "off", "loop": "asyncio"}
+_SETTINGS |= {"log_config": None, "log_level": "critical", "access_log": False}
+_SETTINGS |= {"server_header": False, "proxy_headers": False, "timeout_keep_alive": 30}
+_SETTINGS["timeout_graceful_shutdown"] = 3  # seconds that requests have when the server ends
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,7 @@ class Server:
         api = Api(self.library, self.access, cookie)
         host = "" if address.socket else address.host
         gate = Gate(make_app(api, page_routes(api)), self.access, host, cookie, limits)
-        how: dict[str, Any] = {
-            "http": _Protocol,
-            "ws": "none",
-            "lifespan": "off",
-            "loop": "asyncio",
-        }
-        how |= {"log_config": None, "log_level": "critical", "access_log": False}
-        how |= {"server_header": False, "proxy_headers": False, "timeout_keep_alive": 30}
-        how["timeout_graceful_shutdown"] = _LAST_ANSWERS
-        self._server = _Uvicorn(uvicorn.Config(gate, **how))
+        self._server = _Uvicorn(uvicorn.Config(gate, http=_Protocol, **_SETTINGS))
 
     @property
     def link(self) -> str:
@@ -127,10 +121,6 @@ class Server:
 
 
 def _listen(address: Address) -> socket.socket:
-    """Return a socket that listens.
-
-    :raises UsageError: when that cannot be.
-    """
     try:
         if address.socket is not None:
             return _listen_at(address.socket)
