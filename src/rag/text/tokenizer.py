@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from operator import add
-from typing import NamedTuple
 
 import Stemmer
 
@@ -142,19 +140,6 @@ def cleaned(text: str) -> str:
     return _POSSESSIVE.sub("", text) if "'" in text or "\u2019" in text else text
 
 
-class Token(NamedTuple):
-    """A piece of normalised text: a stemmed word, or a run of an unsegmented script."""
-
-    text: str
-    is_run: bool
-
-
-def tokens(text: str) -> Iterator[Token]:
-    """Yield the words (stemmed) and the unsegmented runs of `text`, in order."""
-    for run, word in TOKEN.findall(cleaned(text)):
-        yield Token(run, True) if run else Token(_stems[word], False)
-
-
 def run_grams(run: str) -> list[str]:
     """Return every character of `run` and every pair of neighbours."""
     return [*run, *map(add, run, run[1:])]
@@ -162,13 +147,8 @@ def run_grams(run: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Return the index terms of `text`: stemmed words, and 1- and 2-grams of runs."""
-    found: list[str] = []
-    for token in tokens(text):
-        if token.is_run:
-            found += run_grams(token.text)
-        else:
-            found.append(token.text)
-    return found
+    pieces = TOKEN.findall(cleaned(text))
+    return [term for run, word in pieces for term in (run_grams(run) if run else [_stems[word]])]
 
 
 def has_words(text: str) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
@@ -135,21 +134,14 @@ def is_remote(folder: Path) -> bool:
         mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
     except OSError:
         return False
-    found, kind = "", ""
-    for place, name in _mounted(mounts):
-        if len(place) >= len(found) and folder.is_relative_to(place):
-            found, kind = place, name
-    return _REMOTE.fullmatch(kind) is not None
-
-
-def _mounted(mounts: str) -> Iterator[tuple[str, str]]:
-    """Yield where each file system is mounted, and its kind; see proc(5)."""
-    for line in mounts.splitlines():
+    nearest, kind = "", ""
+    for line in mounts.splitlines():  # see proc(5)
         fields, _, rest = line.partition(" - ")
-        with suppress(IndexError):
-            place = fields.split(" ")[4]
-            place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place)
-            yield place, rest.split(" ")[0]
+        place = [*fields.split(" "), "", "", "", "", ""][4]
+        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place)
+        if place and len(place) >= len(nearest) and folder.is_relative_to(place):
+            nearest, kind = place, rest.partition(" ")[0]
+    return _REMOTE.fullmatch(kind) is not None
 
 
 def _as_ours(error: Exception) -> OSError:

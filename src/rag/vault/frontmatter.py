@@ -82,30 +82,26 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
     A block that is not valid YAML still gives those of its entries that are, and its plain
     `key: value` lines, and says what is wrong. A block that is no mapping is part of the body.
     """
-    if not lines or not _FENCE.match(lines[0]):
-        return FrontMatter({}, 0, "")
-    end = next((at for at, line in enumerate(lines[1:_MAX_LINES], 1) if _END.match(line)), 0)
+    is_there = lines and _FENCE.match(lines[0])
+    ends = (at for at, line in enumerate(lines[1:_MAX_LINES], 1) if _END.match(line))
+    end = next(ends, 0) if is_there else 0
     if not end:
         return FrontMatter({}, 0, "")
-    if sum(map(len, lines[1:end])) + end > LONGEST_FRONT_MATTER:
-        head = "\n".join(lines[1:end])[:LONGEST_FRONT_MATTER].split("\n")
+    block = "\n".join(lines[1:end])
+    if len(block) >= LONGEST_FRONT_MATTER:
+        head = block[:LONGEST_FRONT_MATTER].split("\n")
         problem = f"front matter: only its first {LONGEST_FRONT_MATTER:,} characters are read"
         return FrontMatter(_salvage(head[:-1] or head), end + 1, problem)
-    block = "\n".join(lines[1:end])
-    if not block.strip():
-        return FrontMatter({}, end + 1, "")
     try:
-        loaded = load_yaml(block)
+        loaded = load_yaml(block) if block.strip() else None
         if isinstance(loaded, dict):
             loaded = {str(key): value for key, value in loaded.items()}
     except Exception as error:  # YAMLError, ValueError (impossible dates), RecursionError, …
         return FrontMatter(_salvage(lines[1:end]), end + 1, f"front matter: {_brief(error)}")
-    if loaded is None:
-        return FrontMatter({}, end + 1, "")
-    if not isinstance(loaded, dict):
+    if loaded is not None and not isinstance(loaded, dict):
         kind = type(loaded).__name__
         return FrontMatter({}, 0, f"front matter: expected `key: value` lines, found a {kind}")
-    return FrontMatter(loaded, end + 1, "")
+    return FrontMatter(loaded or {}, end + 1, "")
 
 
 def _salvage(lines: list[str]) -> dict[str, Any]:
@@ -155,12 +151,8 @@ def as_strings(value: Any, separators: str) -> list[str]:
     if value is None or isinstance(value, dict):
         return []
     items = re.split(separators, value) if isinstance(value, str) else value
-    found: dict[str, None] = {}
-    for item in items if isinstance(items, (list, tuple, set)) else [items]:
-        text = as_text(item)
-        if text:
-            found[text] = None
-    return list(found)
+    items = items if isinstance(items, (list, tuple, set)) else [items]
+    return [*filter(None, dict.fromkeys(map(as_text, items)))]
 
 
 def as_text(value: Any) -> str:
@@ -180,7 +172,10 @@ def as_timestamp(value: Any) -> str:
     A time zone is dropped: "notes from 31 May" means the author's own 31 May.
     """
     if isinstance(value, str):
-        text = _DAY_FIRST.sub(_year_first, value.strip()).replace("/", "-")
+        text = value.strip().replace("/", "-")
+        if day_first := _DAY_FIRST.match(text):
+            day, month, year = day_first.groups()
+            text = f"{year}-{month:0>2}-{day:0>2}{text[day_first.end() :]}"
         try:
             value = date.fromisoformat(text) if len(text) <= 10 else datetime.fromisoformat(text)
         except ValueError:
@@ -188,7 +183,3 @@ def as_timestamp(value: Any) -> str:
     if isinstance(value, datetime):
         return value.replace(tzinfo=None, microsecond=0).isoformat()
     return value.isoformat() if isinstance(value, date) else ""
-
-
-def _year_first(written: re.Match[str]) -> str:
-    return f"{written[3]}-{written[2]:0>2}-{written[1]:0>2}"

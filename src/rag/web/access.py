@@ -15,6 +15,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 
 _FILE = "http-token"
@@ -86,11 +87,7 @@ def read_token(data_folder: Path) -> str:
         if is_ours and not of_file.st_mode & 0o077 and len(token) >= 32:
             return token
     token = secrets.token_urlsafe(32)
-    new = data_folder / f".{_FILE}.{os.getpid()}"
-    opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(opened, "w", encoding="ascii") as stream:
-        stream.write(token + "\n")
-    new.replace(file)
+    replace_durably(file, f"{token}\n".encode())
     return token
 
 
