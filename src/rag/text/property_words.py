@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA
 from rag.text.tokenizer import normalize
 
 _UNSPACED = re.compile(f"[{HAN}{HIRAGANA}{KATAKANA}〆]")
-
-
-class _Group(NamedTuple):
-    """Names of one property in several languages, and other words that ask for it."""
-
-    names: tuple[str, ...]
-    asks: str
 
 
 # A line for each, in English, German and Japanese: its names, and behind the bar what else asks
@@ -58,12 +50,8 @@ website, url, homepage, webseite, サイト, ウェブサイト, リンク | lin
 """
 
 
-def _read(line: str) -> _Group:
-    names, _, asks = line.partition("|")
-    return _Group(tuple(name.strip() for name in names.split(",")), asks.strip())
-
-
-_READ = [*map(_read, re.split(r"\n(?! )", _GROUPS.strip()))]
+_LINES = (line.partition("|") for line in re.split(r"\n(?! )", _GROUPS.strip()))
+_ASKS = [([name.strip() for name in names.split(",")], asks.strip()) for names, _, asks in _LINES]
 
 
 @lru_cache(256)
@@ -76,15 +64,14 @@ def asked_by(name: str) -> str:
     """
     plain = re.sub(r"[_\-]+", " ", normalize(name)).strip()
     words = {normalize(name), plain, *plain.split()}
-    alike = [group for group in _READ if any(_is_name(one, plain, words) for one in group.names)]
-    return " ".join([plain, *(word for group in alike for word in (*group.names, group.asks))])
+    asks = [plain]
+    for names, others in _ASKS:
+        # Its name is one of the words, or stands in what writes no spaces.
+        if any(one in words or (_UNSPACED.match(one) and one in plain) for one in names):
+            asks += [*names, others]
+    return " ".join(asks)
 
 
 def asking(name: str, value: str) -> str:
     """Return a property in one line, with all words that it is asked for by."""
     return f"{asked_by(name)}: {value}"
-
-
-def _is_name(name: str, plain: str, words: set[str]) -> bool:
-    """Return whether a name is one of some words, or stands in what writes no spaces."""
-    return name in words or (_UNSPACED.match(name) is not None and name in plain)

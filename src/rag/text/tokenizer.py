@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from operator import add
 
 import Stemmer
@@ -103,20 +104,9 @@ ASCII_WORD = r"\b[a-z](?:\+\+|#)(?![a-z_])|[a-z0-9]+"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 
 MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
-_MAX_CACHED = 1 << 18
 _stem_english = Stemmer.Stemmer("english", 0).stemWord
 _stem_russian = Stemmer.Stemmer("russian", 0).stemWord
 _CYRILLIC = ("\u0400", "\u0530")
-
-
-class _Stems(dict[str, str]):
-    """Word -> index term, filled on demand; forgets everything when it grows too large."""
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        self[word] = stem = stem_letters(fold_accents(word[:MAX_WORD]))
-        return stem
 
 
 def stem_letters(letters: str) -> str:
@@ -126,12 +116,10 @@ def stem_letters(letters: str) -> str:
     return stem
 
 
-_stems = _Stems()
-
-
+@lru_cache(1 << 18)
 def stem(word: str) -> str:
     """Return the index term of one normalised word."""
-    return _stems[word]
+    return stem_letters(fold_accents(word[:MAX_WORD]))
 
 
 def cleaned(text: str) -> str:
@@ -148,7 +136,7 @@ def run_grams(run: str) -> list[str]:
 def terms(text: str) -> list[str]:
     """Return the index terms of `text`: stemmed words, and 1- and 2-grams of runs."""
     pieces = TOKEN.findall(cleaned(text))
-    return [term for run, word in pieces for term in (run_grams(run) if run else [_stems[word]])]
+    return [term for run, word in pieces for term in (run_grams(run) if run else [stem(word)])]
 
 
 def has_words(text: str) -> bool:
