@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 from haystack.dataclasses import ChatMessage
@@ -19,7 +18,6 @@ from rag.context import (
     OpenAIFormatter,
     SourceType,
 )
-from tables import rows
 
 
 def window(*items: ContextItem) -> ContextWindow:
@@ -56,18 +54,6 @@ ASKED, ANSWERED = said("Why?", "user", 1), said("Because.", "assistant", 2)
 
 
 class TestTheirForms:
-    @rows(
-        "formatter, name",
-        [
-            (AnthropicFormatter(), "anthropic"),
-            (OpenAIFormatter(), "openai"),
-            (GenericTextFormatter(), "generic"),
-            (ChatMessageFormatter(), "chat_messages"),
-        ],
-    )
-    def test_each_has_a_format_type(self, formatter: Any, name: str):
-        assert formatter.format_type == name
-
     def test_anthropic_has_a_system_and_messages(self):
         assert AnthropicFormatter().format(window(RULES, NOTE)) == {
             "system": "Rules.",
@@ -90,18 +76,6 @@ class TestOrder:
         assert form(ANSWERED, NOTE, ASKED, RULES) == [
             ("system", "Rules."),
             ("user", "A note.\n\nWhy?"),
-            ("assistant", "Because."),
-        ]
-
-    @messages
-    def test_the_conversation_is_in_order_of_time(self, form):
-        late, early = said("late", "assistant", 9), said("early", "user", 0)
-        assert form(late, early) == [("user", "early"), ("assistant", "late")]
-
-    @messages
-    def test_messages_of_one_role_become_one(self, form):
-        assert form(said("a", "user", 0), said("b", "user", 1), ANSWERED) == [
-            ("user", "a\n\nb"),
             ("assistant", "Because."),
         ]
 

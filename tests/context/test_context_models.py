@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 from pydantic import ValidationError
 
-from context_parts import contents, item
+from context_parts import item
 from rag.context import (
     ContextItem,
     ContextWindow,
@@ -52,32 +52,3 @@ class TestWindow:
         assert (window.items, window.max_tokens, window.used_tokens) == ([], 8192, 0)
         assert (window.metadata, window.remaining_tokens, window.utilization) == ({}, 8192, 0.0)
         assert len(window) == 0
-
-    def test_it_fills_by_priority_and_then_score(self):
-        window = ContextWindow(max_tokens=100)
-        over = window.add_items_by_priority(
-            [
-                item("low", priority=1, score=1.0),
-                item("worse", score=0.1),
-                item("better", score=0.9),
-                item("top", priority=10),
-            ]
-        )
-        assert contents(window.items) == ["top", "better", "worse", "low"]
-        assert over == []
-
-    def test_a_later_smaller_item_may_still_fit(self):
-        window = ContextWindow(max_tokens=15)
-        large = item("large", priority=9, token_count=20)
-        over = window.add_items_by_priority([large, item("small")])
-        assert (contents(window.items), contents(over)) == (["small"], ["large"])
-
-    def test_the_example_of_the_documentation(self):
-        window = ContextWindow(max_tokens=4096)
-        window.add_items_by_priority(
-            [
-                item("System prompt", "system", priority=10, token_count=20),
-                item("A retrieval result", token_count=100),
-            ]
-        )
-        assert f"{window.utilization:.1%}" == "2.9%"
