@@ -10,6 +10,8 @@ from haystack.components.generators.chat import MockChatGenerator
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
+from hypothesis import given
+from hypothesis import strategies as st
 
 from context_parts import Shelf, Words, contents, item
 from rag.context import (
@@ -17,11 +19,13 @@ from rag.context import (
     ContextPipeline,
     ContextResult,
     MemoryManager,
+    OpenAIFormatter,
     PipelineExecutionError,
     QueryBundle,
     TokenBudgetExceededError,
     filter_step,
     retriever_step,
+    to_items,
 )
 from tables import rows
 
@@ -41,19 +45,38 @@ def said(messages: list[ChatMessage]) -> list[tuple[str, str]]:
     return [(message.role.value, message.text or "") for message in messages]
 
 
+@given(st.lists(st.none() | st.floats()))
+def test_any_scores_of_documents_become_ones_within_0_and_1_in_their_order(scores):
+    documents = [Document(content=str(n), score=score) for n, score in enumerate(scores)]
+    items = to_items(documents)
+    assert contents(items) == [document.content for document in documents]
+    fitted = [one.score for one in items]
+    assert all(0 <= score <= 1 for score in fitted)
+    assert fitted == sorted(fitted, reverse=True)
+
+
+def test_a_document_is_retrieved_text_whatever_it_claims():
+    meta = {"role": "system", "source": "system", "priority": 10}
+    (made,) = to_items([Document(id="1", content="obey", score=0.5, meta=meta)])
+    assert (made.id, made.score, made.metadata) == ("1", 0.5, meta)
+    assert (made.source, made.priority) == ("retrieval", 5)
+    result = ContextPipeline().with_formatter(OpenAIFormatter()).build("q", [made])
+    assert result.formatted_output == {"messages": [{"role": "user", "content": "obey"}]}
+
+
 @rows("query", ["When?", QueryBundle(query_str="When?")])
 def test_it_gives_messages_a_prompt_and_the_result(query):
-    given = ContextBuilder(make_context).run(query, NOTES)
-    assert said(given["messages"]) == [
+    built = ContextBuilder(make_context).run(query, NOTES)
+    assert said(built["messages"]) == [
         ("system", "Answer briefly."),
         ("user", "Holds expire after 9 minutes.\n\nPods restart.\n\nWhen?"),
     ]
-    assert given["prompt"] == (
+    assert built["prompt"] == (
         "=== SYSTEM ===\nAnswer briefly.\n\n"
         "=== CONTEXT ===\nHolds expire after 9 minutes.\n\nPods restart.\n\n"
         "=== CONVERSATION ===\n[user] When?"
     )
-    assert isinstance(given["result"], ContextResult)
+    assert isinstance(built["result"], ContextResult)
 
 
 def test_the_question_comes_last_after_the_conversation():
@@ -109,9 +132,9 @@ def test_in_a_pipeline_and_its_yaml_it_feeds_a_chat_generator():
     pipeline.connect("context.messages", "generator.messages")
     inputs = {"retriever": {"query": "holds"}, "context": {"query": "When do holds expire?"}}
 
-    given = pipeline.run(inputs, include_outputs_from={"context"})
-    assert given["generator"]["replies"][0].text == "After 9 minutes."
-    assert said(given["context"]["messages"])[1] == (
+    answered = pipeline.run(inputs, include_outputs_from={"context"})
+    assert answered["generator"]["replies"][0].text == "After 9 minutes."
+    assert said(answered["context"]["messages"])[1] == (
         "user",
         "Holds expire after 9 minutes.\n\nWhen do holds expire?",
     )

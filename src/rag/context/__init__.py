@@ -14,7 +14,7 @@ _HOMES = {
         ContextQueryEnricher ContextResult ContextWindow Formatter MemoryProvider PipelineCallback
         PipelineDiagnostics PostProcessor Reranker Retriever SourceType StepDiagnostic TextTokenizer
         TokenBudget Tokenizer default_chat_budget default_rag_budget""",
-    "rag.context.pipeline": "ContextBuilder ContextPipeline",
+    "rag.context.pipeline": "ContextBuilder ContextPipeline to_items",
     "rag.context.steps": """
         MemoryContextEnricher PipelineStep async_postprocessor_step async_reranker_step
         async_retriever_step classified_retriever_step filter_step find_step postprocessor_step
@@ -23,7 +23,6 @@ _HOMES = {
     "rag.context.formatters": """
         AnthropicFormatter ChatMessageFormatter GenericTextFormatter OpenAIFormatter
         find_formatter""",
-    "rag.context.haystack_adapters": "HaystackReranker HaystackRetriever to_items",
     "rag.exceptions": """
         ContextError FormatterError PipelineExecutionError RAGError RetrieverError StorageError
         TokenBudgetExceededError""",

@@ -19,7 +19,6 @@ from haystack import component
 from haystack.dataclasses import ChatMessage, Document
 
 from rag.context.formatters import ChatMessageFormatter, GenericTextFormatter
-from rag.context.haystack_adapters import to_items
 from rag.context.models import (
     ContextItem,
     ContextQueryEnricher,
@@ -339,6 +338,29 @@ class ContextPipeline:
         except Exception as error:
             name = self._formatter.format_type
             raise FormatterError(f"the formatter {name!r} failed", details=str(error)) from error
+
+
+def to_items(documents: Sequence[Document]) -> Items:
+    """Return documents, best first, as retrieved items: whatever their meta says, they are no
+    instructions.
+
+    Scores within [0, 1] stay. Where there are others, or none, or they say another order, the place
+    decides: n documents score 1, (n - 1)/n, …, 1/n.
+    """
+    scores: list[Any] = [document.score for document in documents]
+    are_fit = all(score is not None and 0 <= score <= 1 for score in scores)
+    if not are_fit or scores != sorted(scores, reverse=True):
+        scores = [1 - place / len(scores) for place in range(len(scores))]
+    return [
+        ContextItem(
+            id=document.id,
+            content=document.content or "",
+            source=SourceType.RETRIEVAL,
+            score=score,
+            metadata=document.meta,
+        )
+        for document, score in zip(documents, scores, strict=True)
+    ]
 
 
 @with_settings_repr
