@@ -230,8 +230,8 @@ def decode(raw: bytes, problems: list[str]) -> str:
         from rag.vault.encodings import decode_other
 
         if other := decode_other(raw):
-            problems.append(f"not UTF-8: read as {other.encoding}")
-            text, wrong = other.text, -1
+            text, wrong = other[0], -1
+            problems.append(f"not UTF-8: read as {other[1]}")
     if wrong >= 0:
         problems.append(f"not {name}: byte {wrong} was replaced by \ufffd")
         text = raw.decode(encoding, "replace")
