@@ -13,9 +13,8 @@ from typing import Any
 
 from rag.support.unicode_forms import compose
 from rag.vault import limits
-from rag.vault.drawing import OWN_HEADINGS, blank_drawing, is_drawing, name_without_suffix
 from rag.vault.frontmatter import FrontMatter, as_strings, as_text, as_timestamp, split_front_matter
-from rag.vault.markdown import INVISIBLE, Heading, Outline, outline
+from rag.vault.markdown import INVISIBLE, MARKDOWN, Heading, Outline, outline
 
 CREATED = ("created", "date", "created_at", "date created", "作成日")
 MODIFIED = ("modified", "updated", "updated_at", "date modified", "更新日")
@@ -145,18 +144,16 @@ def make_note(
         problems.append(limits.too_many("lines", limits.MOST_LINES))
         del lines[limits.MOST_LINES :]
     head = front or FrontMatter({}, 0, "")
-    is_sketch = is_drawing(path, head.fields)
-    if is_sketch:
+    if "excalidraw-plugin" in head.fields or path.lower().endswith(_DRAWINGS):
         blank_drawing(lines, head.body_line)
     found = outline(lines, head)
     problems += found.problems
-    own = [one for one in found.headings if not (is_sketch and one.text in OWN_HEADINGS)]
     fields = {key.lower(): value for key, value in head.fields.items()}
     tags = as_strings(fields.get("tags", fields.get("tag")), r"[,\s、]+")
     return Note(
         vault=vault,
         path=path,
-        title=_title(fields.get("title"), own if front else [], path, problems),
+        title=_title(fields.get("title"), found.headings if front else [], path, problems),
         lines=lines,
         outline=found,
         aliases=_aliases(fields.get("aliases", fields.get("alias")), problems),
@@ -251,7 +248,8 @@ def _title(value: Any, headings: list[Heading], path: str, problems: list[str]) 
     for heading in headings:
         if heading.level == 1 and heading.text:
             return heading.text
-    return name_without_suffix(path)
+    stem = PurePosixPath(path).stem
+    return stem[: -len(_MARK)] or stem if path.lower().endswith(_DRAWINGS) else stem
 
 
 def _aliases(value: Any, problems: list[str]) -> list[str]:
@@ -262,3 +260,37 @@ def _aliases(value: Any, problems: list[str]) -> list[str]:
     if len(kept) > limits.MOST_ALIASES:
         problems.append(limits.too_many("aliases", limits.MOST_ALIASES))
     return kept[: limits.MOST_ALIASES]
+
+
+# -- drawings of the Excalidraw plugin: text of the user, then parts of the plugin ---------
+
+_MARK = ".excalidraw"
+_DRAWINGS = tuple(_MARK + suffix for suffix in MARKDOWN)
+_TEXTS, _DRAWING = "Text Elements", "Drawing"
+_FIRST = ("Excalidraw Data", _TEXTS)  # of which one begins the plugin's parts; no note is called so
+_PARTS = (*_FIRST, "Element Links", "Embedded Files", _DRAWING)
+_HEADING = re.compile(r"#{1,6}[ \t]+(\S.*)$")
+_DATA = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*(?:compressed-json|json)[ \t]*$")
+_NOTICE = re.compile(r"==\s*\u26a0.*EXCALIDRAW VIEW")
+
+
+def blank_drawing(lines: list[str], first: int) -> None:
+    """Empty the lines of a drawing that its user did not write: the plugin's notice and all of its
+    parts but for the text elements. No line gets another number.
+
+    :param first: the first line of the body.
+    """
+    part, above = "", first  # the plugin's part that a line is in; the last line that is not empty
+    for number in range(first, len(lines)):
+        line, below = lines[number], filter(str.strip, lines[number + 1 : number + 4])
+        heading = _HEADING.match(line)
+        name = heading[1].rstrip("# \t") if heading else ""
+        is_data = name == _DRAWING and _DATA.match(next(below, "")) is not None
+        if name in (_PARTS if part else _FIRST) or is_data:
+            if not part and lines[above].strip() == "%%":
+                lines[above] = ""  # it makes a comment of the plugin's parts
+            part, lines[number] = name, ""
+        elif _NOTICE.match(line) or (part and (part != _TEXTS or line.strip() == "%%")):
+            lines[number] = ""
+        elif line.strip():
+            above = number

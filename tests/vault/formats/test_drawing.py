@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.vault import Note, chunk_note, read_note
-from rag.vault.drawing import blank_drawing
+from rag.vault.note import blank_drawing
 from tables import rows
 
 TODAY = """---
