@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag.vault import Scan, obsidian_ignore, scan_folder
+from rag.vault import Scan, discovery, scan_folder
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_what_makes_no_sense_hides_nothing_and_is_told(vault: Path, held: Any, w
 
 @pytest.mark.parametrize("pattern", ["/^(a|a)*$/", "/^(a|aa)+$/"])
 def test_a_pattern_that_takes_too_long_is_stopped(vault: Path, pattern: str, monkeypatch) -> None:
-    monkeypatch.setattr(obsidian_ignore, "_PATIENCE", 0.05)
+    monkeypatch.setattr(discovery, "_PATIENCE", 0.05)
     (vault / ("a" * 60 + "!.md")).write_text("x")
     found = filters(vault, pattern, "Private")
     assert "Private/p.md" not in left(found) and "a.md" in left(found)

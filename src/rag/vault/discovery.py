@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
@@ -140,13 +143,12 @@ class _Walk:
         rules: list[_Verdict] = []
         paths = {entry.name: entry.path for entry in entries if entry.name in _RULE_FILES}
         if self._respect_obsidian and FOLDER in paths:
-            from rag.vault.obsidian_ignore import ObsidianRules
 
             def report(name: str, why: str) -> None:
                 notices, file = self.scan.notices, _name(f"{folder}{FOLDER}/{name}")
                 notices[file] = f"{notices[file]}; {why}" if file in notices else why
 
-            rules.append(ObsidianRules(paths[FOLDER], report).verdict)
+            rules.append(_ObsidianRules(paths[FOLDER], report).verdict)
         for name in _IGNORE_FILES:  # in this order: what `.ragignore` says counts more
             if name not in paths:
                 continue
@@ -200,3 +202,120 @@ def _ignored(file: str, rules: _Rules) -> bool:
 
 def _why(error: OSError) -> str:
     return error.strerror or type(error).__name__
+
+
+# What Obsidian excludes.
+_APP, _FILTERS = "app.json", "userIgnoreFilters"
+_TEMPLATES = {
+    "templates.json": "folder",
+    "plugins/templater-obsidian/data.json": "templates_folder",
+}
+_LARGEST = 1_000_000  # bytes of a file
+_MOST_FILTERS = 1_000
+_MOST_PATTERNS = 30
+_LONGEST = 500  # characters of a pattern
+_MOST_REPEATED = 1_000  # parts of a pattern with counts: they are written out to compile it
+_COUNT = re.compile(r"\{(\d+)")
+_PATIENCE = 1.0  # seconds that the patterns may take for all files of a vault
+
+
+class _ObsidianRules:
+    """The paths that one `.obsidian` folder excludes, relative to the folder it lies in: excluded
+    files, and the folders of templates. Its files came with the vault, and are read as far as they
+    make sense.
+
+    :param report: is told the name of a file in it and what is wrong there.
+    """
+
+    def __init__(self, folder: str, report: Callable[[str, str], None]) -> None:
+        self._report = report
+        self._patterns: list[Callable[..., Any]] = []  # of compiled ones: what searches
+        self._left = _PATIENCE
+        filters = self._setting(folder, _APP, _FILTERS, list)
+        starts = [*filter(None, map(self._prefix, filters[:_MOST_FILTERS]))]
+        for name, key in _TEMPLATES.items():
+            if (path := self._setting(folder, name, key, str).strip("/ ")) and path != ".":
+                starts.append(f"{nfc(path)}/")
+        self._starts = tuple(starts)
+
+    def verdict(self, path: str) -> bool | None:
+        """Return whether a path is excluded, `None` where nothing is said of it.
+
+        :param path: that of a folder ends with `/`; patterns are matched with files alone.
+        """
+        if path.startswith(self._starts):
+            return True
+        if path.endswith("/") or not self._patterns:
+            return None
+        began = time.perf_counter()
+        try:
+            if self._left > 0:
+                found = (search(path, timeout=self._left) for search in self._patterns)
+                return any(match is not None for match in found) or None
+        except TimeoutError:
+            self._left = 0
+        finally:
+            self._left -= time.perf_counter() - began
+        self._patterns = []
+        self._report(_APP, f"{_FILTERS}: the patterns take too long, and are left out")
+        return None
+
+    def _setting(self, folder: str, name: str, key: str, kind: type) -> Any:
+        """Return what a file of the folder says of a key; an empty value where it says nothing."""
+        why = ""
+        try:
+            with open_file(f"{folder}/{name}") as file:
+                raw = file.read(_LARGEST + 1)
+            settings = json.loads(raw.decode("utf-8-sig")) if raw.strip() else {}
+            if isinstance(settings, dict):
+                value = settings.get(key)
+                if isinstance(value, kind):
+                    return value
+                if value is not None:
+                    why = f"{key}: not a {'list' if kind is list else 'text'}"
+            else:
+                why = "not a table of settings"
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            why = f"cannot be read: {_why(error)}"
+        except (ValueError, RecursionError):
+            is_large = len(raw) > _LARGEST
+            why = f"larger than {_LARGEST // 1_000_000} MB: not read" if is_large else "not JSON"
+        if why:
+            self._report(name, why)
+        return kind()
+
+    def _prefix(self, item: Any) -> str:
+        """Return what excluded paths begin with; a filter that is a pattern is kept for itself."""
+        if not isinstance(item, str):
+            self._report(_APP, f"{_FILTERS}: not a text: {str(item)[:100]}")
+            return ""
+        if len(item) > 2 and item.startswith("/") and item.endswith("/"):
+            self._add_pattern(nfc(item[1:-1]))
+            return ""
+        return nfc(item) if item.strip("/ ") else ""
+
+    def _add_pattern(self, text: str) -> None:
+        repeated = prod(max(1, int(count[:9])) for count in _COUNT.findall(text))
+        if len(self._patterns) == _MOST_PATTERNS:
+            self._report(_APP, f"{_FILTERS}: only {_MOST_PATTERNS} patterns count")
+        elif len(text) > _LONGEST or repeated > _MOST_REPEATED:
+            self._report(_APP, f"{_FILTERS}: too large, and left out: {text[:100]}")
+        elif search := _pattern(text):
+            self._patterns.append(search)
+        else:
+            self._report(_APP, f"{_FILTERS}: not a pattern: {text[:100]}")
+
+
+def _pattern(text: str) -> Callable[..., Any] | None:
+    """Compile a pattern by a library that can stop it; `None` where it is none."""
+    import regex
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what other versions will take for something else
+        try:
+            search: Callable[..., Any] = regex.compile(text).search
+            return search
+        except (regex.error, ValueError, OverflowError, RecursionError, KeyError, IndexError):
+            return None
