@@ -60,9 +60,7 @@ _HASH_MASK = (1 << 29) - 1
 EDGES, GRAMS, PROPERTIES, ADDRESSES = (field << 29 for field in (1, 2, 3, 4))
 EDGE_LENGTH = 6
 
-MOST_STATED = (
-    8  # words of a query that may be what a field of front matter says; a question has more
-)
+MOST_STATED = 8  # words of a query that may be what front matter says; a question has more
 MOST_TERMS = 1_024  # of a query; a page of text has as many
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-FEATURES = ("word", "letter", "kana", "ideograph", "digit", "mark", "other", "line")
+# Of Latin words and their letters, kana, ideographs, digits, punctuation, all other characters, and
+# line ends.
 WEIGHTS = (0.85, 0.048, 0.6, 0.96, 1.18, 1.01, 1.58, 0.58)
 
 # Classes of characters, each as first and last of its ranges; a later class takes what it
@@ -40,13 +41,6 @@ def count_tokens(text: str) -> int:
 
     :returns: at least 1 for a text that is not empty.
     """
-    tokens: float = sum(map(mul, WEIGHTS, features(text)))
-    return max(1, round(tokens)) if text else 0
-
-
-def features(text: str) -> tuple[int, ...]:
-    """Count what `FEATURES` names: Latin words and their letters, kana, ideographs, digits,
-    punctuation, all other characters, and line ends."""
     import numpy as np
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -56,7 +50,7 @@ def features(text: str) -> tuple[int, ...]:
     # Bytes count themselves faster than numpy does where there are as few as in a note.
     size = classes.tobytes().count
     runs = (classes[:1].tobytes() + starts.tobytes()).count
-    return (
+    counts = (
         runs(_LATIN),
         size(_LATIN),
         size(_KANA),
@@ -66,6 +60,8 @@ def features(text: str) -> tuple[int, ...]:
         size(_OTHER),
         runs(_LINE),
     )
+    tokens: float = sum(map(mul, WEIGHTS, counts))
+    return max(1, round(tokens)) if text else 0
 
 
 @cache

@@ -22,10 +22,7 @@ from rag.text.ngrams import UNSEGMENTED
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 # Some ligatures stand for whole words, two of Arabic for phrases of many letters; no text consists
 # of them. What grows to more than so many times its length, and some characters more, is cut.
-_PHRASES = "\ufdfa\ufdfb"
-_LONGEST_PHRASE = 18
-_MOST_GROWTH = 2
-_GRACE = 200
+_MOST_GROWTH, _GRACE = 2, 200
 # Letters that are written in two ways, and have no marks that could be taken off: Swiss German has
 # no ß, Russian mostly leaves the dots of ё out.
 _OTHER_SPELLINGS = str.maketrans(
@@ -45,10 +42,7 @@ def normalize(text: str) -> str:
     if text.isascii():
         return text.lower()
     longest = _MOST_GROWTH * len(text) + _GRACE
-    text = _INVISIBLE.sub("", text)
-    if _LONGEST_PHRASE * sum(map(text.count, _PHRASES)) > longest:
-        text = text.translate(dict.fromkeys(map(ord, _PHRASES), " "))
-    lower = compose(text, "NFKC")[:longest].lower()
+    lower = compose(_INVISIBLE.sub("", text), "NFKC")[:longest].lower()
     # A few letters have a composed form in lower case only (T̈ stays two characters, ẗ does not).
     return unicodedata.normalize("NFC", lower)
 
