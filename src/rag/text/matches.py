@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -101,42 +100,6 @@ def _head(word: str) -> str:
     return word[:2].replace("y", "i")
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """The terms of a query: stems and pairs of characters, the words as they are written, those by
-    their first letters, and which follow each other. `heads` are what all words of the query begin
-    with, from `_head`. `known` are words that were looked up."""
-
-    terms: frozenset[str]
-    pairs: frozenset[str]
-    exact: frozenset[str]
-    beginning: dict[str, list[tuple[str, str]]]
-    neighbours: frozenset[tuple[str, str]]
-    heads: frozenset[str]
-    known: dict[str, _Word] = field(default_factory=dict)
-
-    def look_up(self, word: str) -> _Word:
-        """Return what a word is, and remember it."""
-        if len(self.known) >= _MOST_KNOWN:
-            self.known.clear()
-        is_other = word.isascii() and _head(word) not in self.heads  # most words of a text are
-        self.known[word] = found = _OTHER if is_other else self._find(word)
-        return found
-
-    def _find(self, word: str) -> _Word:
-        normal = normalize(word)
-        token = TOKEN.match(normal)  # half-width kana are a run only once they are normal
-        if token and token[1]:
-            return _Word("", is_run=True)
-        term, bare = stem(normal), fold_accents(normal)
-        if term in self.terms:
-            return _Word(term, EXACT if bare in self.exact else STEMMED)
-        for written, other in self.beginning.get(bare[:_HEAD], ()):
-            if bare.isalpha() and _is_inflected(bare, written):
-                return _Word(other, INFLECTED)
-        return _Word(term)
-
-
 def _is_inflected(word: str, written: str) -> bool:
     """Return whether two words begin alike so far that one may be a form of the other."""
     shorter, longer = sorted((len(word), len(written)))
@@ -144,19 +107,45 @@ def _is_inflected(word: str, written: str) -> bool:
     return next((n for n, (a, b) in pairs if a != b), shorter) >= _SHARE * longer
 
 
-@lru_cache(4)  # the texts of all results are looked at for one query
-def _wanted(query: str) -> _Wanted:
-    terms = frozenset(content_terms(query))
-    written = [fold_accents(word) for word in content_words(query)]
-    beginning: dict[str, list[tuple[str, str]]] = {}
-    for word in written:
-        if len(word) >= _HEAD:
-            beginning.setdefault(word[:_HEAD], []).append((word, stem(word)))
-    order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
-    pairs = frozenset(term for term in terms if len(term) == 2)
-    heads = frozenset(map(_head, (*written, *order, *terms)))
-    neighbours = frozenset(pairwise(order))
-    return _Wanted(terms, pairs, frozenset(written), beginning, neighbours, heads)
+class _Wanted(dict[str, _Word]):
+    """What words are to a query, each looked up once. `terms` are its stems and `pairs` of
+    characters, `neighbours` those that follow each other."""
+
+    def __init__(self, query: str) -> None:
+        self.terms = frozenset(content_terms(query))
+        self.pairs = frozenset(term for term in self.terms if len(term) == 2)
+        written = [fold_accents(word) for word in content_words(query)]
+        self._exact = frozenset(written)
+        self._beginning: dict[str, list[tuple[str, str]]] = {}  # words by their first letters
+        for word in written:
+            if len(word) >= _HEAD:
+                self._beginning.setdefault(word[:_HEAD], []).append((word, stem(word)))
+        order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
+        self.neighbours = frozenset(pairwise(order))
+        self._heads = frozenset(map(_head, (*written, *order, *self.terms)))
+
+    def __missing__(self, word: str) -> _Word:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        is_other = word.isascii() and _head(word) not in self._heads  # most words of a text are
+        self[word] = known = _OTHER if is_other else self._look_up(word)
+        return known
+
+    def _look_up(self, word: str) -> _Word:
+        normal = normalize(word)
+        token = TOKEN.match(normal)  # half-width kana are a run only once they are normal
+        if token and token[1]:
+            return _Word("", is_run=True)
+        term, bare = stem(normal), fold_accents(normal)
+        if term in self.terms:
+            return _Word(term, EXACT if bare in self._exact else STEMMED)
+        for written, other in self._beginning.get(bare[:_HEAD], ()):
+            if bare.isalpha() and _is_inflected(bare, written):
+                return _Word(other, INFLECTED)
+        return _Word(term)
+
+
+_wanted = lru_cache(4)(_Wanted)  # the texts of all results are looked at for one query
 
 
 def find_matches(text: str, query: str) -> list[Match]:
@@ -172,7 +161,7 @@ def find_matches(text: str, query: str) -> list[Match]:
     words = _ASCII if text.isascii() else TOKEN
     for token in words.finditer(lower if len(lower) == len(text) else text):
         word = token[0]
-        known = wanted.known.get(word) or wanted.look_up(word)
+        known = wanted[word]
         if known.form:
             start, end = token.span()
             in_a_row = (before, known.term) in wanted.neighbours
