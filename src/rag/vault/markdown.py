@@ -132,10 +132,12 @@ class Comments:
 
     def __init__(self, lines: list[str], kinds: list[Kind]) -> None:
         self._lines = lines
-        self._kinds = kinds  # the fences must be marked already
         self._closing = ""
-        # Marks known not to occur again: looking for them twice would cost a square.
-        self._exhausted: set[str] = set()
+        outside = [n for n, kind in enumerate(kinds) if kind != Kind.CODE]  # fences are marked
+        self._last = {
+            mark: next((n for n in reversed(outside) if mark in lines[n]), -1)
+            for mark in ("%%", "-->")
+        }
 
     def strip(self, number: int) -> str:
         """Return what of a line stands outside comments; lines must come in order."""
@@ -157,21 +159,12 @@ class Comments:
                 kept.append(line[begin:])
                 break
             closing = "%%" if mark[0] == "%%" else "-->"
-            if line.find(closing, mark.end()) < 0 and not self._closed_below(closing, number):
+            if line.find(closing, mark.end()) < 0 and self._last[closing] <= number:
                 kept.append(line[begin:])
                 break
             kept.append(line[begin : mark.start()])
             self._closing, at = closing, mark.end()
         return "".join(kept)
-
-    def _closed_below(self, closing: str, number: int) -> bool:
-        if closing in self._exhausted:
-            return False
-        for at in range(number + 1, len(self._lines)):
-            if closing in self._lines[at] and self._kinds[at] != Kind.CODE:
-                return True
-        self._exhausted.add(closing)
-        return False
 
 
 def outline(lines: list[str], front: FrontMatter) -> Outline:
@@ -191,11 +184,13 @@ def outline(lines: list[str], front: FrontMatter) -> Outline:
     return result
 
 
+@dataclass
 class _LineReader:
     """Reads lines outside of fences into an outline; `first` is the first line of the body."""
 
-    def __init__(self, lines: list[str], first: int, outline: Outline) -> None:
-        self.lines, self.first, self.outline = lines, first, outline
+    lines: list[str]
+    first: int
+    outline: Outline
 
     def read(self, number: int, text: str) -> None:
         """Read a line, of which `text` stands outside of comments."""
