@@ -143,12 +143,6 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
         assert len(encoder._table._rows) == 2 * len(encoder._table)
 
 
-# ---- the words worth remembering
-
-
-# ---- katakana words
-
-
 # ---- threads
 
 
