@@ -60,7 +60,7 @@ def test_without_an_embedding_a_chunk_gains_more_the_more_of_the_words_it_holds(
 def test_the_fewer_chunks_have_an_embedding_the_less_meaning_counts():
     whole, half = Nearness(SAMPLE, 10.0), Nearness(SAMPLE, 10.0, 0.5)
     assert half.gain(0.4) == pytest.approx(whole.gain(0.4) / 4)
-    assert half.expected_gain(3.0) == pytest.approx(whole.expected_gain(3.0) / 4)
+    assert half.gain(None, 3.0) == pytest.approx(whole.gain(None, 3.0) / 4)
 
 
 def test_meaning_counts_up_to_elevenfold_where_no_text_holds_much_of_the_query():

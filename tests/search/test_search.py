@@ -71,7 +71,7 @@ class TestErrors:
             def fail(*_: object, **__: object) -> None:
                 raise RuntimeError("the engine coughed")
 
-            monkeypatch.setattr(store, "find_candidates", fail)
+            monkeypatch.setattr(store, "find_lists", fail)
             with pytest.raises(QueryError) as raised:
                 search(pipeline, "backup")
         assert "the engine coughed" in raised.value.details

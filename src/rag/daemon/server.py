@@ -272,10 +272,8 @@ def preload() -> None:
     from rag.cli.app import program
     from rag.cli.framework.lazy_group import build_checks
     from rag.clients.factory import load_models
-    from rag.search.components.query_embedder import share as share_query_vectors
 
     load_models()
-    share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     program()
     build_checks()

@@ -14,7 +14,7 @@ from rag.answers.quotation.evidence import Passage
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import choose
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
-from rag.search.components.note_ranker import OverStore
+from rag.search.components import OverStore
 from rag.search.query import Retrieval
 from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore

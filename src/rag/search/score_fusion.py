@@ -39,15 +39,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from statistics import fmean, pstdev
-from typing import Any, NamedTuple
 
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
-
-from rag.search.query_variants import WEIGHTS, Variant, Variants, blended_vector, blended_words
-from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidate, Query
+from rag.search.query_variants import WEIGHTS
+from rag.stores.base.scored_chunk import Candidate
 
 _MOSTLY = 0.7  # of a query; a text that holds so much is told by its words
 _ALIKE = 1e-6  # cosines that differ by less do so by rounding
@@ -70,23 +65,24 @@ class Nearness:
         self._unit = WEIGHTS.meaning * (1.0 + WEIGHTS.unsaid * unsaid**2) * share**2
         self._mean = fmean(sample) if sample else 0.0
         self._deviation = pstdev(sample, self._mean) if sample else 0.0
+        # Where all cosines are alike, or none is known, nothing tells chunks apart.
+        self._tells = self._deviation > _ALIKE
 
     def of(self, cosine: float) -> float:
         """Return how near a chunk of that cosine is, more than 0, in standard deviations."""
-        # Where all cosines are alike, or none is known, nothing tells chunks apart.
-        is_told = self._deviation > _ALIKE
-        return _softplus((cosine - self._mean) / self._deviation - 1.0 if is_told else -1.0)
+        z = (cosine - self._mean) / self._deviation - 1.0 if self._tells else -1.0
+        return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
 
-    def gain(self, cosine: float) -> float:
-        """Return what a chunk of that cosine gains, more than 0."""
-        return self._unit * self._full * self.of(cosine)
+    def gain(self, cosine: float | None, words: float = 0.0) -> float:
+        """Return what a chunk gains, more than 0.
 
-    def expected_gain(self, words: float) -> float:
-        """Return what a chunk without an embedding gains that scores so much by words."""
-        if self._deviation <= _ALIKE:
-            return self.gain(self._mean)
-        least, rise = WEIGHTS.expected
-        return self._unit * (least * self._full + rise * words)
+        :param cosine: its own; of one without an embedding, `None`.
+        :param words: what such a one scores by words.
+        """
+        if cosine is None and self._tells:
+            least, rise = WEIGHTS.expected
+            return self._unit * (least * self._full + rise * words)
+        return self._unit * self._full * self.of(self._mean if cosine is None else cosine)
 
 
 def fuse(
@@ -97,33 +93,14 @@ def fuse(
     :param candidates: with what they score by words.
     :param cosines: by id, of those that have an embedding.
     """
-
-    def fused(candidate: Candidate) -> Candidate:
+    fused = []
+    for candidate in candidates:
         words, cosine = candidate.score, cosines.get(candidate.id)
-        if cosine is None:
-            gain = nearness.expected_gain(words)
-            return candidate._replace(score=words + gain, meaning=gain)
-        gain = nearness.gain(cosine)
-        return candidate._replace(score=words + gain, meaning=gain, cosine=cosine)
-
-    return list(map(fused, candidates))
-
-
-def _softplus(z: float) -> float:
-    return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
-
-
-def _gains(nearest: Sequence[Candidate], weight: float, depth: int) -> dict[str, float]:
-    if not nearest:
-        return {}
-    top = nearest[0].score
-    floor = nearest[-1].score if len(nearest) >= depth else 0.0
-    if top <= floor:  # all alike: nothing tells them apart
-        return {candidate.id: 0.0 for candidate in nearest}
-    return {
-        candidate.id: weight * max(0.0, candidate.score - floor) / (top - floor)
-        for candidate in nearest
-    }
+        gain = nearness.gain(cosine, words)
+        fused.append(
+            candidate._replace(score=words + gain, meaning=gain, cosine=cosine or candidate.cosine)
+        )
+    return fused
 
 
 def widen(
@@ -143,7 +120,15 @@ def widen(
     :param depth: how many each of them might hold: of a shorter list, which is all there is, the
         floor is 0.
     """
-    words, meaning = (_gains(found, worth, depth) for found, worth in (by_words, by_meaning))
+
+    def gains_of(found: Sequence[Candidate], worth: float) -> dict[str, float]:
+        top = found[0].score if found else 0.0
+        floor = found[-1].score if len(found) >= depth else 0.0
+        # All alike: nothing tells them apart.
+        unit = worth / (top - floor) if top > floor else 0.0
+        return {c.id: unit * max(0.0, c.score - floor) for c in found}
+
+    words, meaning = gains_of(*by_words), gains_of(*by_meaning)
 
     def with_gains(candidate: Candidate) -> Candidate:
         gains = words.get(candidate.id, 0.0), meaning.get(candidate.id, 0.0)
@@ -152,70 +137,3 @@ def widen(
     # Its own meaning alone finds nothing here.
     new = (c for c in map(with_gains, others) if c.score > c.meaning)
     return [*map(with_gains, plain), *new]
-
-
-class Lists(NamedTuple):
-    """What a store found, best first: by the query's words and by the nearest sentence, and by its
-    variants' words and meaning."""
-
-    words: list[Candidate]
-    nearest: list[Candidate]
-    wider_words: list[Candidate]
-    wider_meaning: list[Candidate]
-
-    def beside(self, known: Sequence[Candidate]) -> list[Candidate]:
-        """Return what is in none of the known ones, each once."""
-        seen = {candidate.id for candidate in known}
-        rest = chain(self.nearest, self.wider_words, self.wider_meaning)
-        return list({c.id: c for c in rest if c.id not in seen}.values())
-
-
-def find_lists(
-    store: BaseDocumentStore,
-    query: SparseEmbedding,
-    embedding: list[float] | None,
-    variants: Sequence[Variant],
-    filters: dict[str, Any] | None,
-    top_k: int,
-) -> Lists:
-    """Ask a store for the `top_k` chunks of each list, in one batch.
-
-    :param embedding: without one nothing is searched semantically.
-    """
-    if embedding is None and not variants:
-        return Lists(store.find_candidates(query, filters, top_k), [], [], [])
-    near: list[Query] = [] if embedding is None else [embedding]
-    wider: list[Query] = [blended_words(variants)] if variants else []
-    if variants and embedding is not None and (vector := blended_vector(variants)) is not None:
-        wider.append(vector)
-    depth = wider_depth(top_k)
-    asked = [*((one, top_k) for one in (query, *near)), *((one, depth) for one in wider)]
-    words, *found = store.find_lists(asked, filters)
-    nearest = found[0] if near else []
-    wider_words, wider_meaning = [*found[len(near) :], [], []][:2]
-    return Lists(words, nearest, wider_words, wider_meaning)
-
-
-def wider_depth(top_k: int) -> int:
-    """Return how many chunks the variants may find of each kind; they weigh less."""
-    return max(1, top_k // 2)
-
-
-def widened(
-    plain: Sequence[Candidate],
-    others: Sequence[Candidate],
-    lists: Lists,
-    variants: Variants,
-    weight: float,
-    depth: int,
-) -> list[Candidate]:
-    """Add what the variants found to what the query found.
-
-    :param others: what only its variants found, with what each scores by the query.
-    :param weight: what the nearest to the variants gains; and what the best find of their words is
-        measured against, where the query finds nothing lexically.
-    """
-    best = lists.words[0].score if lists.words else weight
-    by_words = lists.wider_words, best * sum(v.weight for v in variants if v.words)
-    by_meaning = lists.wider_meaning, weight * sum(v.weight for v in variants if v.is_embedded)
-    return widen(plain, others, by_words, by_meaning, wider_depth(depth))

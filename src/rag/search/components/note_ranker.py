@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.answers.notices import tongue
+from rag.search.components import OverStore
 from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
 from rag.search.query import CHUNKS_PER_NOTE, Hit, Part, Query, Retrieval
-from rag.search.query_variants import WEIGHTS, Variants
+from rag.search.query_variants import WEIGHTS, Variants, blended_vector, blended_words
 from rag.search.results import SearchMode
-from rag.search.score_fusion import Nearness, find_lists, fuse, widened
+from rag.search.score_fusion import Nearness, fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
-from rag.stores.base.scored_chunk import Query as QueryVector
-from rag.stores.edge.retrievers import with_store
 from rag.text.token_estimate import count_tokens
 from rag.text.tokenizer import terms
 from rag.vault.markdown import plain
@@ -31,31 +30,13 @@ from rag.vault.markdown import plain
 # (Jaccard). Only results whose lengths and scores are as near as this are compared: texts that
 # say the same score the same.
 _SAME_TERMS = 0.9
-_SAME_PIECES = 0.5  # of what stands between spaces; marks and other forms part those of equal terms
-_LONG_WORD = 12  # characters between spaces; where there are more, words are not spaced
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
 _TIED = 3  # decimals of a score that tell hits apart; they are shown with fewer
 _WEIGHED = 2  # hits that are needed to say by how much one is ahead
-
-
-class OverStore:
-    """What components that read a store share: their arguments, and their serialised form."""
-
-    def __init__(self, document_store: BaseDocumentStore, top_k: int = 10) -> None:
-        self.document_store = document_store
-        self.top_k = top_k
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its store."""
-        return default_to_dict(self, document_store=self.document_store.to_dict(), top_k=self.top_k)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        return default_from_dict(cls, with_store(data))
+_NOTHING = SparseEmbedding([], [])  # a query that finds nothing
 
 
 def first_chunks(
@@ -90,62 +71,62 @@ class ChunkRetriever(OverStore):
             variants = Variants(variant._replace(words=False) for variant in variants)
         if embedding is not None and query.background is not None:
             embedding = query.background.leveled(embedding)
-        lists = find_lists(store, query.lexical, embedding, variants, query.filters, limit)
-        full = query.full or query.weight
-        covered = 1.0  # by meaning alone words leave nothing open
-        candidates: list[Candidate] = []
-        lexical = SparseEmbedding([], [])
-        if by_words:
-            covered = max((c.score for c in lists.words), default=0.0) / full
-            lexical = query.lexical
-            candidates = lists.words + self._of_notes(query, lists.words)
-        beside = lists.beside(candidates)
-        scores, cosines = self._scores(lexical, embedding, candidates, beside)
+        lexical, near, depth = query.lexical if by_words else _NOTHING, embedding or _NOTHING, limit
+        wider = blended_vector(variants) if embedding is not None else None
+        depth = max(1, limit // 2)  # variants weigh less
+        by_query, nearest, wider_words, wider_near = store.find_lists(
+            [
+                *((lexical, limit), (near, limit)),
+                *((blended_words(variants), depth), (wider or _NOTHING, depth)),
+            ],
+            query.filters,
+        )
+        candidates = by_query + self._of_notes(query, by_query) if by_words else []
+        ids = {candidate.id for candidate in candidates}
+        others = (c for c in (*nearest, *wider_words, *wider_near) if c.id not in ids)
+        beside = list({c.id: c for c in others}.values())
+        unscored, sample = [c.id for c in beside], store.sample_ids() if embedding else []
+        scores, cosines = store.score_each(
+            [(lexical, unscored), (near, [*unscored, *ids, *sample] if embedding else [])]
+        )
         beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
-        near: set[str] = set()
+        full, found_near = query.full or query.weight, set[str]()
         if embedding is not None:
-            sample = [cosines[key] for key in store.sample_ids() if key in cosines]
-            nearness = Nearness(sample, full, query.share, covered)
+            # By meaning alone words leave nothing open.
+            best = max((c.score for c in by_query), default=0.0)
+            cosines_of_sample = [cosines[key] for key in sample if key in cosines]
+            covered = best / full if by_words else 1.0
+            nearness = Nearness(cosines_of_sample, full, query.share, covered)
             candidates, beside = (fuse(some, cosines, nearness) for some in (candidates, beside))
-            near = {c.id for c in lists.nearest if c.score > 0}  # others are turned away from it
-        candidates = candidates + [c for c in beside if c.id in near]
+            # Those of no positive cosine are turned away from the query.
+            found_near = {c.id for c in nearest if c.score > 0}
+        candidates = candidates + [c for c in beside if c.id in found_near]
         plain: list[Candidate] = []
         if variants:
-            others = [c for c in beside if c.id not in near]
-            plain = candidates
-            candidates = widened(plain, others, lists, variants, query.weight, limit)
+            plain, weight = candidates, query.weight
+            top = by_query[0].score if by_query else weight
+            candidates = widen(
+                plain,
+                [c for c in beside if c.id not in found_near],
+                (wider_words, top * sum(v.weight for v in variants if v.words)),
+                (wider_near, weight * sum(v.weight for v in variants if v.is_embedded)),
+                depth,
+            )
         return {"retrieval": with_exact_words(store, Retrieval(query, candidates, plain))}
 
     def _of_notes(self, query: Query, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the best chunks of the notes that must be among the candidates and are not."""
-        required = {*query.named}
-        if len(candidates) < query.chunk_limit:
-            required.update(query.matched[: query.chunk_limit])
+        required, limit = {*query.named}, query.chunk_limit
+        if len(candidates) < limit:
+            required.update(query.matched[:limit])
         notes = sorted(required - {candidate.note for candidate in candidates})
         if not notes:
             return []
-        wanted, limit = all_of([query.filters, one_of("file_id", notes)]), query.chunk_limit
+        wanted = all_of([query.filters, one_of("file_id", notes)])
         best = self.document_store.find_candidates(query.lexical, wanted, limit)
         # Its file name may be all that a note has of the query.
         unseen = sorted({*notes} - {candidate.note for candidate in best})
         return best + first_chunks(self.document_store, query.filters, unseen)
-
-    def _scores(
-        self,
-        lexical: SparseEmbedding,
-        embedding: list[float] | None,
-        candidates: Sequence[Candidate],
-        beside: Sequence[Candidate],
-    ) -> tuple[dict[str, float], dict[str, float]]:
-        """Return by id what chunks beside the candidates score by words, and the cosines of all of
-        them and of a sample of the index, as far as there are any."""
-        unscored = [candidate.id for candidate in beside]
-        asked: list[tuple[QueryVector, list[str]]] = [(lexical, unscored)]
-        if embedding is not None:
-            ids = unscored + [c.id for c in candidates] + self.document_store.sample_ids()
-            asked.append((embedding, ids))
-        scores, cosines = [*self.document_store.score_each(asked), {}][:2]
-        return scores, cosines
 
 
 @component
@@ -177,55 +158,39 @@ class NoteRanker:
         hits = self._ranked(retrieval.candidates, query)
         if retrieval.plain:
             best = self._ranked(retrieval.plain, query)[0]
-            hits = _keep(hits, best, query.chunks, min(query.top_k, WEIGHTS.kept))
+            keys = [hit.id if query.chunks else hit.note for hit in hits]
+            at = keys.index(best.id if query.chunks else best.note)
+            first = min(at, min(query.top_k, WEIGHTS.kept) - 1)
+            hits.insert(first, hits.pop(at)._replace(kept=True))
         return {"retrieval": replace(retrieval, hits=hits)}
 
     def _ranked(self, candidates: Sequence[Candidate], query: Query) -> list[Hit]:
-        ranked = sorted(candidates, key=lambda c: (-c.score, c.id))
         groups: dict[str, list[Candidate]] = {}
-        for candidate in ranked:
+        for candidate in sorted(candidates, key=lambda c: (-c.score, c.id)):
             key = candidate.id if query.chunks else candidate.note
             groups.setdefault(key, []).append(candidate)
-        hits = [self._merge(group) for group in groups.values()]
+        hits = []
+        for group in groups.values():
+            sections: dict[int, Candidate] = {}
+            for candidate in group:
+                sections.setdefault(candidate.section, candidate)
+            first, *others = sections.values()
+            parts = [Part(first.id, self.weights[0], first.score, *first[4:])]
+            # The very words of the query count once for a note, however many of its sections hold
+            # them; and so does meaning, or long notes would come first.
+            for weight, c in zip(self.weights[1:], others, strict=False):
+                by_words = c.score - c.forms - c.meaning
+                if by_words > _ROUNDING:  # it may have been near in meaning alone
+                    parts.append(Part(c.id, weight, by_words, cosine=c.cosine, gains=c.gains))
+            score = sum(part.weight * part.score for part in parts)
+            hits.append(Hit(first.id, first.note, score, tuple(parts)))
         # Above whatever else was found, even where its name is all that a note has of the query.
-        bonus = 1.0 + max((hit.score for hit in hits), default=0.0)
-        first = {*query.named}
+        bonus, named = 1.0 + max((hit.score for hit in hits), default=0.0), {*query.named}
         hits = [
-            hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in first else hit
+            hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in named else hit
             for hit in hits
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))
-
-    def _merge(self, ranked: list[Candidate]) -> Hit:
-        sections: dict[int, Candidate] = {}
-        for candidate in ranked:
-            sections.setdefault(candidate.section, candidate)
-        first, *others = sections.values()
-        # The very words of the query count once for a note, however many of its sections hold them;
-        # and so does meaning, or long notes would come first.
-        best = [first, *map(_by_words, others[: len(self.weights) - 1])]
-        parts = tuple(
-            Part(c.id, weight, c.score, c.meaning, c.cosine, c.gains, c.forms)
-            for weight, c in zip(self.weights, best, strict=False)
-            if c is first or c.score > _ROUNDING  # others may have been near in meaning alone
-        )
-        score = sum(part.weight * part.score for part in parts)
-        return Hit(ranked[0].id, ranked[0].note, score, parts)
-
-
-def _by_words(candidate: Candidate) -> Candidate:
-    """Return a chunk with what its indexed words score, and its variants gain, alone."""
-    rest = candidate.score - candidate.forms - candidate.meaning
-    return candidate._replace(score=rest, forms=0.0, meaning=0.0)
-
-
-def _keep(hits: list[Hit], best: Hit, chunks: bool, first: int) -> list[Hit]:
-    """Mark the hit of a note (or chunk), and move it up when it is not among the first."""
-    at = next(
-        i for i, hit in enumerate(hits) if (hit.id == best.id if chunks else hit.note == best.note)
-    )
-    hits.insert(min(at, first - 1), hits.pop(at)._replace(kept=True))
-    return hits
 
 
 def list_notes(store: BaseDocumentStore, query: Query) -> list[Hit]:
@@ -273,100 +238,59 @@ class DocumentLoader(OverStore):
         Of hits that score the same, those in the language of the query go first.
         """
         query, store = retrieval.query, self.document_store
+        wanted, shown = max(query.top_k, query.depth), list[Hit]()
+        limit, texts = max(wanted, _WEIGHED), {**retrieval.read}
+        hits, language = retrieval.hits, tongue(query.meant)
         if query.listed:
-            hits = list_notes(store, query)
-            documents = {d.id: d for d in store.get_documents([hit.id for hit in hits])}
-            hits = [hit._replace(document=documents[hit.id]) for hit in hits if hit.id in documents]
-            return _loaded(replace(retrieval, hits=hits))
-        wanted = max(query.top_k, query.depth)
-        limit = max(wanted, _WEIGHED)
-        shown: list[_Shown] = []
-        known, language = {**retrieval.read}, tongue(query.meant)
-        for start in range(0, len(retrieval.hits), limit):
+            hits, limit = list_notes(store, query), query.top_k
+        for start in range(0, len(hits), limit):
+            batch = hits[start : start + limit]
             if len(shown) == limit:
                 break
-            batch = retrieval.hits[start : start + limit]
-            new = [hit.id for hit in batch if hit.id not in known]
-            known |= {d.id: d for d in (store.get_documents(new) if new else ())}
-            for hit in _ties_by_language(batch, known, language):
-                if hit.id in known:
-                    _place(shown, hit, replace(known[hit.id], score=hit.score), limit)
-        hits = [one.loaded() for one in shown]
-        return _loaded(replace(retrieval, hits=hits[:wanted], beyond=hits[wanted:]))
+            new = [hit.id for hit in batch if hit.id not in texts]
+            texts |= {d.id: d for d in (store.get_documents(new) if new else ())}
+            loaded = [
+                hit._replace(document=replace(texts[hit.id], score=hit.score or None))
+                for hit in batch
+                if hit.id in texts
+            ]
+            for hit in loaded if query.listed else _ties_by_language(loaded, language):
+                # A note of that very name is what was asked for, whatever else says the same.
+                stays = query.listed or hit.bonus or hit.kept
+                same = (at for at, other in enumerate(shown) if _say_the_same(other, hit))
+                if not stays and (at := next(same, None)) is not None:
+                    duplicates = (*shown[at].duplicates, hit.document)
+                    shown[at] = shown[at]._replace(duplicates=duplicates)
+                elif len(shown) < limit:
+                    shown.append(hit)
+        retrieval = replace(retrieval, hits=shown[:wanted], beyond=shown[wanted:])
+        return {"documents": retrieval.documents, "retrieval": retrieval}
 
 
-def _loaded(retrieval: Retrieval) -> dict[str, Any]:
-    return {"documents": retrieval.documents, "retrieval": retrieval}
+def _say_the_same(first: Hit, second: Hit) -> bool:
+    """Return whether two results are near-duplicates; the cheap signs are examined first."""
+    mine, theirs = first.score - first.bonus, second.score - second.bonus
+    if first.note == second.note or abs(mine - theirs) > _SAME_SCORE * mine:
+        return False
+    texts = [hit.document.content or "" for hit in (first, second) if hit.document]
+    shorter, longer = sorted(map(len, texts))
+    if shorter < longer * _SAME_LENGTH:
+        return False
+    own, others = map(_terms, texts)
+    return len(own & others) >= _SAME_TERMS * len(own | others) > 0
 
 
-class _Shown:
-    """A result, and what it stands for."""
-
-    def __init__(self, hit: Hit, document: Document) -> None:
-        self.hit = hit
-        self.document = document
-        self.duplicates: list[Document] = []
-        self._terms: frozenset[str] | None = None
-
-    def loaded(self) -> Hit:
-        """Return the hit with its document and those of its duplicates."""
-        return self.hit._replace(document=self.document, duplicates=tuple(self.duplicates))
-
-    def says_the_same(self, other: _Shown) -> bool:
-        """Return whether two results are near-duplicates; the cheap signs are examined first."""
-        mine, theirs = self.hit.score - self.hit.bonus, other.hit.score - other.hit.bonus
-        if self.hit.note == other.hit.note or abs(mine - theirs) > _SAME_SCORE * mine:
-            return False
-        sizes = sorted((len(self.document.content or ""), len(other.document.content or "")))
-        if sizes[0] < sizes[1] * _SAME_LENGTH:
-            return False
-        if not _may_be_same(self.pieces, other.pieces):
-            return False
-        common = self.terms() & other.terms()
-        return len(common) >= _SAME_TERMS * len(self.terms() | other.terms()) > 0
-
-    @cached_property
-    def pieces(self) -> frozenset[str]:
-        """What stands between spaces, or single characters where there are few."""
-        text = self.document.content or ""
-        words = text.split()
-        return frozenset(words if len(words) * _LONG_WORD > len(text) else text)
-
-    def terms(self) -> frozenset[str]:
-        """Return the terms of the text; none when it is too short to compare."""
-        if self._terms is None:
-            text = plain(self.document.content or "")
-            is_long = count_tokens(text) >= _MIN_TOKENS
-            self._terms = frozenset(terms(text) if is_long else ())
-        return self._terms
+@lru_cache(64)
+def _terms(text: str) -> frozenset[str]:
+    """Return the terms of a text; none when it is too short to compare."""
+    text = plain(text)
+    return frozenset(terms(text) if count_tokens(text) >= _MIN_TOKENS else ())
 
 
-def _may_be_same(mine: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Return whether so much is common that the terms are worth comparing: to find those takes ten
-    times as long."""
-    return len(mine & theirs) >= _SAME_PIECES * len(mine | theirs)
-
-
-def _ties_by_language(
-    hits: Sequence[Hit], documents: Mapping[str, Document], language: str
-) -> Iterator[Hit]:
+def _ties_by_language(hits: Sequence[Hit], language: str) -> Iterator[Hit]:
     """Yield hits in their order, but of those that score the same the ones in a language first."""
     for _, tied in groupby(hits, lambda hit: round(hit.score, _TIED)):
         group = [*tied]
         if language and len(group) > 1:
-            read = (documents.get(hit.id) for hit in group)
-            content = {document.id: document.content or "" for document in read if document}
-            group.sort(key=lambda hit: tongue(content.get(hit.id, "")) != language)
+            group.sort(key=lambda h: tongue((h.document and h.document.content) or "") != language)
         yield from group
-
-
-def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> None:
-    """Add a result to those shown, or to the one that says the same."""
-    fresh = _Shown(hit, document)
-    # A note of that very name is what was asked for, whatever else says the same.
-    stays = hit.bonus or hit.kept
-    same = None if stays else next((one for one in shown if one.says_the_same(fresh)), None)
-    if same:
-        same.duplicates.append(document)
-    elif len(shown) < limit:
-        shown.append(fresh)
