@@ -21,14 +21,10 @@ from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.syntax import not_text, parse_query
 from rag.search.components.query_analyzer import check_top_k
-from rag.search.explanation import trace
-from rag.search.matching_line import point_at_matches
 from rag.search.pipeline import ANALYZER, LOADER
-from rag.search.query import Retrieval
-from rag.search.relaxation import Attempt, attempts, in_a_mode
+from rag.search.relaxation import Attempt, attempts, run_attempts
 from rag.search.results import QueryFilters, SearchResponse
-from rag.search.run import chosen, open_store, to_response
-from rag.stores.base.scored_chunk import cosines_of
+from rag.search.run import chosen, open_store, place_results, to_response
 from rag.support.pipeline_parts import component_of, own_errors, takes
 from rag.text.messages import brief
 
@@ -120,23 +116,18 @@ def ask(
 
         def run(attempt: Attempt) -> dict[str, Any]:
             asked = parse_query(question).text if intent else ""
-            given = {**attempt.inputs(), "top_k": top_k, "question": asked}
+            given = {**attempt.inputs, "top_k": top_k, "question": asked}
             return _run(
                 pipeline, {ANALYZER: {**given, "relaxed": attempt.relaxed}, **writing}, stream
             )
 
-        for attempt in attempts(question, filters, mode, keep_mode, intent):
-            output, notices = in_a_mode(attempt, run)
-            retrieval: Retrieval = output[LOADER]["retrieval"]
-            if retrieval.hits:
-                break
-        results = output[ANSWER]["results"]
-        response = to_response(retrieval.query, attempt, question, results, notices)
-        embedding, ids = retrieval.query.embedding, [result.chunk for result in results]
-        vectors = store.embeddings_of(ids) if embedding else {}
-        point_at_matches(store, response, cosines_of(vectors, embedding or ()))
-        for result, finders in zip(results, trace(store, retrieval), strict=True):
-            result.found_by = finders.by
+        tries = attempts(question, filters, mode, keep_mode, intent)
+        outcome = run_attempts(store, tries, run)
+        output, retrieval = outcome.outputs, outcome.retrieval
+        response = to_response(outcome, question, output[ANSWER]["results"])
+        ids = [result.chunk for result in response.results]
+        vectors = store.embeddings_of(ids) if retrieval.query.embedding else {}
+        place_results(store, response, retrieval, vectors)
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]
         told.update(response.notices)

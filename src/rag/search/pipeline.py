@@ -14,6 +14,8 @@ from rag.search.components.llm_ranker import DEPTH, ModelReranker
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
 from rag.search.components.query_analyzer import QueryAnalyzer
 from rag.search.components.query_embedder import QueryEmbedder
+from rag.search.relaxation import LOADER as LOADER
+from rag.search.relaxation import RERANKER as RERANKER
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 
 # What fails is raised; Haystack's log would add on stderr which of the inputs its snapshot of the
@@ -21,7 +23,6 @@ from rag.stores.base.document_store import BaseDocumentStore, own_store
 logging.getLogger("haystack").addHandler(logging.NullHandler())
 
 ANALYZER, ROUTER, EXPANDER = "query_analyzer", "router", "expander"
-LOADER, RERANKER = "loader", "reranker"
 
 
 def create_search_pipeline(

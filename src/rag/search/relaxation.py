@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
 from rag.index.searchable_text import lexical_parts
 from rag.query.planner.words import may_filter
 from rag.query.syntax import MAX_LENGTH, condition_spans
-from rag.search.query_variants import Variants
-from rag.search.results import QueryFilters, SearchMode
+from rag.search.results import NearWord, QueryFilters, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_parts import own_errors
 from rag.text.bm25 import content_terms
@@ -21,9 +20,9 @@ from rag.text.tokenizer import normalize
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
-    from rag.search.query import Hit
+    from rag.search.query import Hit, Retrieval
 
-T = TypeVar("T")
+LOADER, RERANKER = "loader", "reranker"  # components that give the retrieval
 
 _NOTICES = {
     "listed": "nothing fits what was understood: the newest notes without those filters",
@@ -37,39 +36,33 @@ _NOTICES = {
 class Attempt(NamedTuple):
     """One way to search a query.
 
-    :param query: the words, and conditions in the query syntax.
-    :param lists: list the notes that the filters select, the newest first, and rank none.
-    :param variants: what to search for besides.
-    :param rerank: what `--rerank` orders by; empty: the query.
+    :param inputs: what the analyzer of a pipeline is run with.
     :param otherwise: the mode to search in when there are no embeddings to search semantically.
     :param notice: what there is to say if this way is taken.
     :param relaxed: whether filters that were understood are dropped.
-    :param whole: take this way only where a note holds all words of the query; see `holds_all`.
+    :param whole: take this way only where a note holds all words of the query; see `_holds_all`.
     """
 
-    query: str
-    filters: QueryFilters | None = None
-    mode: str = SearchMode.AUTO
-    keep_mode: bool = False
-    lists: bool = False
-    variants: Variants = Variants()
-    rerank: str = ""
+    inputs: dict[str, Any]
     otherwise: str = ""
     notice: str = ""
     relaxed: bool = False
     whole: bool = False
 
-    def inputs(self) -> dict[str, Any]:
-        """Return what the analyzer of a pipeline is run with for it."""
-        return {
-            "text": self.query,
-            "filters": self.filters,
-            "mode": self.mode,
-            "keep_mode": self.keep_mode,
-            "variants": self.variants,
-            "rerank": self.rerank,
-            "lists": self.lists,
-        }
+
+class Outcome(NamedTuple):
+    """What the first attempt that found something found, or the last one.
+
+    :param outputs: of the pipeline.
+    :param notices: why it was not searched in the mode of the attempt.
+    :param missing: words that no note holds, of the last attempt that was no list.
+    """
+
+    outputs: dict[str, Any]
+    retrieval: Retrieval
+    attempt: Attempt
+    notices: list[str]
+    missing: dict[str, NearWord | None]
 
 
 def wants_plan(
@@ -154,71 +147,86 @@ def attempts(
     :param lists_time: list the notes of a time of which none holds the words, unless a note holds
         these and the words of that time: "beatles yesterday" may name a song.
     """
+    inputs = {"text": query, "filters": filters, "mode": mode, "keep_mode": keep_mode}
     if intent is None:
-        yield Attempt(query, filters, mode, keep_mode)
+        yield Attempt(inputs)
         return
     by_meaning = intent.by_meaning and not keep_mode
-    first = Attempt(
-        query=intent.text,
-        filters=intent.filters,
-        mode=SearchMode.DENSE if by_meaning else mode,
-        keep_mode=keep_mode or by_meaning,
-        lists=intent.lists,
-        variants=intent.variants,
-        rerank=intent.plan.hyde.rerank_query,
-        otherwise=mode if by_meaning else "",
-    )
-    yield first
-    again = first._replace(filters=intent.flags, lists=not intent.has_words, relaxed=True)
+    first = inputs | {
+        "text": intent.text,
+        "filters": intent.filters,
+        "mode": SearchMode.DENSE if by_meaning else mode,
+        "keep_mode": keep_mode or by_meaning,
+        "lists": intent.lists,
+        "variants": intent.variants,
+        "rerank": intent.plan.hyde.rerank_query,
+    }
+    otherwise = mode if by_meaning else ""
+    yield Attempt(first, otherwise)
+    again = first | {"filters": intent.flags, "lists": not intent.has_words}
+    as_typed = again | {"text": intent.typed}
     if lists_time and intent.has_words and intent.names_time:
-        notice = _NOTICES["as_typed"]
-        yield again._replace(query=intent.typed, notice=notice, whole=True)
+        yield Attempt(as_typed, otherwise, _NOTICES["as_typed"], relaxed=True, whole=True)
         conditions = " ".join(intent.text[start:end] for start, end in condition_spans(intent.text))
-        yield first._replace(
-            query=conditions,
-            mode=mode,
-            lists=True,
-            variants=Variants(),
-            otherwise="",
-            notice=_NOTICES["of_then"],
-        )
-    if intent.narrows:
-        if again.lists:  # words that only lead to filters are none to search for
-            yield again._replace(notice=_NOTICES["listed"])
-        else:
-            yield again._replace(query=intent.typed, notice=_NOTICES["searched"])
+        of_then = {"text": conditions, "mode": mode, "lists": True, "variants": None}
+        yield Attempt(first | of_then, notice=_NOTICES["of_then"])
+    if intent.narrows and intent.has_words:
+        yield Attempt(as_typed, otherwise, _NOTICES["searched"], relaxed=True)
+    elif intent.narrows:  # words that only lead to filters are none to search for
+        yield Attempt(again, otherwise, _NOTICES["listed"], relaxed=True)
 
 
-def holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool:
+def run_attempts(
+    store: BaseDocumentStore,
+    attempts: Iterable[Attempt],
+    run: Callable[[Attempt], dict[str, Any]],
+) -> Outcome:
+    """Run attempts, one after the other, until one finds something.
+
+    Where meaning alone was only understood and cannot be searched, the usual mode is.
+
+    :param run: runs a pipeline, and returns the outputs of its loader or reranker, and others.
+    """
+    missing: dict[str, NearWord | None] = {}
+    for attempt in attempts:
+        notices: list[str] = []
+        try:
+            with own_errors(QueryError, "the search failed"):
+                outputs = run(attempt)
+        except (ConfigError, ConnectionError, IndexUnavailableError) as error:
+            if not attempt.otherwise:
+                raise
+            notices = [_NOTICES["otherwise"].format(error)]
+            usual = attempt.inputs | {"mode": attempt.otherwise, "keep_mode": False}
+            outputs = run(attempt._replace(inputs=usual))
+        retrieval: Retrieval = (outputs.get(RERANKER) or outputs[LOADER])["retrieval"]
+        query, hits = retrieval.query, retrieval.hits
+        outcome = Outcome(outputs, retrieval, attempt, notices, missing)
+        if attempt.whole:
+            is_whole = not (query.missing or query.corrections)
+            if not (is_whole and _holds_all(store, hits, query.text)):
+                continue
+        missing = missing if attempt.inputs.get("lists") else query.missing
+        outcome = outcome._replace(missing=missing)
+        if hits:
+            break
+    return outcome
+
+
+def _holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool:
     """Return whether any of the notes that were found holds all words of a query, question words
     aside, in any form that the index joins.
 
     :param query: its words, without conditions.
     """
-    wanted = content_terms(query)
-
-    def is_whole(hit: Hit) -> bool:
+    terms = content_terms(query)
+    for hit in hits:
         documents = store.get_documents([part.id for part in hit.parts])
-        held = [part for d in documents for part in lexical_parts(d.meta, d.content)]
-        text = normalize("\n".join(held))
-        found = {match.term for match in find_matches(text, query) if match.form >= STEMMED}
+        parts = [part for d in documents for part in lexical_parts(d.meta, d.content)]
+        text = normalize("\n".join(parts))
+        held = {match.term for match in find_matches(text, query) if match.form >= STEMMED}
         # Of a run of ideographs, pairs are matched; those that stand alone are looked for.
-        return all(term in found or (is_alone(term) and term in text) for term in wanted)
-
-    def is_alone(term: str) -> bool:
-        return len(term) == 1 and not term.isascii()
-
-    return any(map(is_whole, hits))
-
-
-def in_a_mode(attempt: Attempt, run: Callable[[Attempt], T]) -> tuple[T, list[str]]:
-    """Return what a run gives: in the mode of an attempt, or in the usual one where meaning alone
-    was only understood and cannot be searched; and what there is to say of that."""
-    if not attempt.otherwise:
-        return run(attempt), []
-    try:
-        with own_errors(QueryError, "the search failed"):
-            return run(attempt), []
-    except (ConfigError, ConnectionError, IndexUnavailableError) as error:
-        notice = _NOTICES["otherwise"].format(error)
-    return run(attempt._replace(mode=attempt.otherwise, keep_mode=False)), [notice]
+        held |= {term for term in terms if len(term) == 1 and not term.isascii() and term in text}
+        if held.issuperset(terms):
+            return True
+    return False

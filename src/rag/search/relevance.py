@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.search.components.query_embedder import embedded_in
+from rag.index.embedding_space import read_embedded
 from rag.search.exact_words import full_gain
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import query_terms
@@ -60,7 +60,8 @@ _PRESENT = {
     (True, True): _Weights(-2.1, 0.5, 70.0),
     (False, True): _Weights(-2.8, 0.0, 64.0),  # D is .044 or more
 }
-# The best of few chunks is less near by chance than that of as many as the weights are fitted to.
+# The best of few chunks is less near by chance than that of as many as the weights are fitted to:
+# the largest of n is about √(2·ln n) standard deviations above their mean.
 _MANY, _DEVIATION = 300, 0.017
 _SUREST = 4.6  # a score of .99: more was never measured
 _TAIL = 1.0  # of the odds of the whole list a note may have less
@@ -82,32 +83,27 @@ class Evidence(NamedTuple):
 
     def score(self) -> float:
         """Return the probability that the note is what was asked for."""
-        odds = min(self._odds(_SCORE[self._kind]), _SUREST)
-        return 1.0 / (1.0 + math.exp(-odds))
+        return 1.0 / (1.0 + math.exp(-min(self._odds(_SCORE), _SUREST)))
 
     def presence(self) -> float:
         """Return the logarithm of the odds that the index holds what was asked for, above 0 where
         it should be shown."""
         if self.is_named or self.excess is None:  # words alone find only what holds one
             return math.inf
-        return self._odds(_PRESENT[self._kind])
+        return self._odds(_PRESENT)
 
     @property
     def has_words(self) -> bool:
         """Whether it shares a word with the query, as the index counts them."""
         return (self.words or 0.0) > _ROUNDING
 
-    @property
-    def _kind(self) -> tuple[bool, bool]:
-        return self.words is not None, self.excess is not None
-
-    def _odds(self, weights: _Weights) -> float:
-        margin = max(-_MOST_MARGIN, min(_MOST_MARGIN, self.margin))
+    def _odds(self, table: dict[tuple[bool, bool], _Weights]) -> float:
+        weights = table[self.words is not None, self.excess is not None]
         return (
             weights.constant
             + weights.words * math.log((self.words or 0.0) + _LEAST_COVERED)
             + weights.excess * (self.excess or 0.0)
-            + weights.margin * margin
+            + weights.margin * max(-_MOST_MARGIN, min(_MOST_MARGIN, self.margin))
             + weights.named * self.is_named
         )
 
@@ -139,21 +135,15 @@ def weigh(
     """
     every = [(hit.score - hit.bonus) / (full or 1.0) for hit in (*hits, *beyond)]
     first, second = [*sorted(every, reverse=True), 0.0, 0.0][:2]
-
-    def words_of(hit: Hit) -> float:
+    evidence = []
+    for hit, score in zip(hits, every, strict=False):
         meaning = sum(part.weight * part.meaning for part in hit.parts)
         words = max(0.0, hit.score - hit.bonus - meaning)
-        return min(words / full, _MOST_COVERED)
-
-    return [
-        Evidence(
-            words_of(hit) if by_words and full else None,
-            None if excess is None else excess.get(hit.id),
-            score - (second if score == first else first),
-            bool(hit.bonus),
-        )
-        for hit, score in zip(hits, every, strict=False)
-    ]
+        covered = min(words / full, _MOST_COVERED) if by_words and full else None
+        near = None if excess is None else excess.get(hit.id)
+        margin = score - (second if score == first else first)
+        evidence.append(Evidence(covered, near, margin, bool(hit.bonus)))
+    return evidence
 
 
 def are_borne(evidence: Sequence[Evidence]) -> list[bool]:
@@ -185,21 +175,11 @@ def excess_of(
     :param vectors: of the sentences of each.
     :param embedding: of the query, where it is searched by meaning.
     """
-    embedded = embedded_in(store)
+    manifest = store.manifest()
+    embedded = read_embedded(manifest) if manifest else None
     if background is None or embedding is None or embedded is None:
         return None
-    largest = _largest_of(embedded.embedded)
-    ease = _DEVIATION * max(0.0, _largest_of(_MANY) - largest)
+    many, few = (math.sqrt(2.0 * math.log(max(1, n))) for n in (_MANY, embedded.embedded))
+    ease = _DEVIATION * max(0.0, many - few)
     texts = {document.id: document.content or "" for document in documents}
     return {k: background.excess(embedding, rows, texts[k]) + ease for k, rows in vectors.items()}
-
-
-def _largest_of(count: int) -> float:
-    """Return about how many standard deviations the largest of so many is above their mean."""
-    return math.sqrt(2.0 * math.log(max(1, count)))
-
-
-def in_order(scores: Sequence[float]) -> list[float]:
-    """Return the scores of ranked results so that none exceeds one before it."""
-    least = 1.0
-    return [least := min(least, score) for score in scores]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from haystack import Pipeline
 
 from rag.exceptions import QueryError
 from rag.search.components.query_analyzer import check_top_k, readable
-from rag.search.explanation import explain, trace
+from rag.search.explanation import Finders, explain, trace
 from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
-from rag.search.pipeline import ANALYZER, LOADER, RERANKER
-from rag.search.query import Hit, Query, Retrieval
+from rag.search.pipeline import ANALYZER
+from rag.search.query import Hit, Retrieval
 from rag.search.query_variants import told
-from rag.search.relaxation import Attempt, attempts, holds_all, in_a_mode
-from rag.search.relevance import are_borne, excess_of, in_order, weigh
-from rag.search.results import NearWord, QueryFilters, SearchMode, SearchResponse, SearchResult
+from rag.search.relaxation import Attempt, Outcome, attempts, run_attempts
+from rag.search.relevance import are_borne, excess_of, weigh
+from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import cosines_of
 from rag.support.pipeline_parts import component_of, own_errors, store_of
@@ -65,55 +66,60 @@ def search(
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
-    store = open_store(pipeline)
-    top_k, mode = chosen(pipeline, top_k, mode)
+    store, mode = open_store(pipeline), chosen(pipeline, top_k, mode)[1]
     check_order(order)
     is_blank = isinstance(query, str) and not query.strip()
-    is_filtered = is_blank and filters not in (None, QueryFilters())
+    lists = is_blank and filters not in (None, QueryFilters())
     given = {"top_k": top_k, "chunks": chunks, "order": order}
 
-    def run(attempt: Attempt) -> Retrieval:
-        inputs = {**given, **attempt.inputs(), "lists": attempt.lists or is_filtered}
-        outputs: dict[str, Any] = pipeline.run({ANALYZER: inputs})
-        retrieval: Retrieval = (outputs.get(RERANKER) or outputs[LOADER])["retrieval"]
-        return retrieval
+    def run(attempt: Attempt) -> dict[str, Any]:
+        inputs = {**given, **attempt.inputs}
+        outputs: dict[str, Any] = pipeline.run(
+            {ANALYZER: inputs | {"lists": inputs.get("lists") or lists}}
+        )
+        return outputs
 
     with store.pinned(), own_errors(QueryError, "the search failed"):
-        missing: dict[str, NearWord | None] = {}
-        for attempt in attempts(query, filters, mode, keep_mode, intent, lists_time=True):
-            retrieval, notices = in_a_mode(attempt, run)
-            searched = retrieval.query
-            if attempt.whole and (searched.missing or searched.corrections):
-                continue
-            if attempt.whole and not holds_all(store, retrieval.hits, searched.text):
-                continue
-            missing = missing if attempt.lists else searched.missing
-            if retrieval.hits:
-                break
+        tries = attempts(query, filters, mode, keep_mode, intent, lists_time=True)
+        outcome = run_attempts(store, tries, run)
+        retrieval, searched = outcome.retrieval, outcome.retrieval.query
         embedding = searched.embedding
         vectors = store.embeddings_of([hit.id for hit in retrieval.hits]) if embedding else {}
+        by_words = searched.mode != SearchMode.DENSE  # otherwise they count nothing
         results = to_results(
             retrieval,
             excess_of(store, retrieval.documents, vectors, embedding, searched.background),
-            searched.mode != SearchMode.DENSE,
+            by_words,
         )
-        response = to_response(searched, attempt, query, results, notices)
-        response.missing = missing
-        # numpy takes longer to import than a search by words runs.
-        cosines = cosines_of(vectors, embedding) if embedding else {}
-        point_at_matches(store, response, cosines)
-        finders = trace(store, retrieval)
-        for result, one in zip(response.results, finders, strict=True):
-            result.found_by = one.by
+        response = to_response(outcome, query, results)
+        finders = place_results(store, response, retrieval, vectors)
         if explained:
-            is_dense = response.mode == SearchMode.DENSE  # words count nothing then
-            terms = [] if is_dense else query_terms(searched.text, searched.also)
-            text = "" if is_dense else searched.known
+            terms = query_terms(searched.text, searched.also) if by_words else []
+            text = searched.known if by_words else ""
             explanations = explain(store, terms, retrieval.hits, finders, text)
-            for result, why in zip(response.results, explanations, strict=True):
-                result.explanation = why
-        response.results = ordered_results(store.manifest(), response.results, order)
+            for result, explanation in zip(results, explanations, strict=True):
+                result.explanation = explanation
+        response.results = ordered_results(store.manifest(), results, order)
     return response
+
+
+def place_results(
+    store: BaseDocumentStore,
+    response: SearchResponse,
+    retrieval: Retrieval,
+    vectors: Mapping[str, list[list[float]]],
+) -> list[Finders]:
+    """Set the `line` of each result and by which searches it was found; return the latter.
+
+    :param vectors: the embeddings of the sentences of the results, by the ids of their chunks.
+    """
+    # numpy takes longer to import than a search by words runs.
+    cosines = cosines_of(vectors, retrieval.query.embedding or ()) if vectors else {}
+    point_at_matches(store, response, cosines)
+    finders = trace(store, retrieval)
+    for result, one in zip(response.results, finders, strict=True):
+        result.found_by = one.by
+    return finders
 
 
 def chosen(pipeline: Pipeline, top_k: int | None, mode: str | None) -> tuple[int, str]:
@@ -139,26 +145,24 @@ def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
     return readable(store_of(pipeline, ANALYZER))
 
 
-def to_response(
-    searched: Query, attempt: Attempt, query: str, results: list[SearchResult], notices: list[str]
-) -> SearchResponse:
+def to_response(outcome: Outcome, query: str, results: list[SearchResult]) -> SearchResponse:
     """Return what was found, and what there is to tell of it.
 
-    :param searched: the query as it was searched, in an attempt that had `notices`.
     :param query: as it was typed.
     :param results: from `to_results`.
     """
+    attempt, searched = outcome.attempt, outcome.retrieval.query
     before = [attempt.notice] if attempt.notice and results else []
     return SearchResponse(
         query=query,
         results=results,
         total=len(results),
         mode=searched.mode,
-        notices=[*before, *notices, *searched.notices],
+        notices=[*before, *outcome.notices, *searched.notices],
         relaxed=attempt.relaxed and bool(results),
         searched=searched.searched,
         corrections=searched.corrections,
-        missing=searched.missing,
+        missing=outcome.missing,
         tags=searched.tags,
         route=searched.route,
         variants=[told(variant) for variant in searched.variants],
@@ -185,7 +189,8 @@ def to_results(
         results.append(result)
     # A reranker may have changed the order.
     ranked = [r for _, r in sorted(zip(hits, results, strict=True), key=lambda h: -h[0].score)]
-    for result, score in zip(ranked, in_order([r.score for r in ranked]), strict=True):
+    # None is shown with a higher score than one before it.
+    for result, score in zip(ranked, accumulate((r.score for r in ranked), min), strict=True):
         result.score = 0.0 if is_listed else score
     return results
 
