@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage, Document
 
-from rag.clients.factory import chat_provider, with_config
+from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import RAGError
 from rag.index.searchable_text import embedded_text
+from rag.search.components import SearchComponent
 from rag.search.query import Retrieval
 from rag.text.token_estimate import count_tokens
 
@@ -34,7 +35,7 @@ _RULES = (
 
 
 @component
-class ModelReranker:
+class ModelReranker(SearchComponent):
     """Let a model order the best results again: the cross-encoder at `rerank.path`, or without one
     the chat model.
 
@@ -43,6 +44,8 @@ class ModelReranker:
     :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param chat: who runs chat models, in the place of the one whom the settings ask for.
     """
+
+    kept = ("config",)
 
     def __init__(
         self,
@@ -71,15 +74,6 @@ class ModelReranker:
         ranked = [hits[at]._replace(rank=at + 1) for at in order[: query.top_k]]
         reranked = replace(retrieval, hits=ranked, query=query.noting(notice))
         return {"documents": reranked.documents, "retrieval": reranked}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its settings."""
-        return default_to_dict(self, config=asdict(self.config))
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        return default_from_dict(cls, with_config(data))
 
     def _order(self, query: str, documents: list[Document]) -> list[int]:
         """Return the positions of all documents, best first.

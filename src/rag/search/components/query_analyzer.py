@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
+from rag.search.components import SearchComponent
 from rag.search.filters import all_of
 from rag.search.query import Query
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters, SearchMode
 from rag.search.understanding.query_understanding import understand
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.edge.retrievers import with_store
 
 
 @component
-class QueryAnalyzer:
+class QueryAnalyzer(SearchComponent):
     """Read a query with the index at hand.
 
     :param document_store: the index that is searched.
@@ -27,6 +27,8 @@ class QueryAnalyzer:
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     :param depth: how many results are loaded at least, for a reranker to choose from.
     """
+
+    kept = ("document_store", "top_k", "mode", "depth")
 
     def __init__(
         self,
@@ -72,8 +74,9 @@ class QueryAnalyzer:
         query = self.read(text, filters, top_k, mode, lists)
         if not query.text:
             return {"query": replace(query, mode=str(SearchMode.LEXICAL), listed=True, order=order)}
-        query = replace(query, chunks=chunks, keep_mode=keep_mode, depth=self.depth, order=order)
-        return {"query": replace(query, variants=variants or Variants(), rerank=rerank)}
+        variants = variants or Variants()
+        given = {"chunks": chunks, "keep_mode": keep_mode, "depth": self.depth, "order": order}
+        return {"query": replace(query, variants=variants, rerank=rerank, **given)}
 
     def read(
         self,
@@ -84,28 +87,17 @@ class QueryAnalyzer:
         lists: bool,
     ) -> Query:
         """Return the query without what a search wants besides."""
+        if not isinstance(filters, QueryFilters | dict | None):
+            kind = type(filters).__name__
+            raise QueryError(f"filters must be QueryFilters or a dict, not of type {kind}")
         top_k, mode = self.top_k if top_k is None else top_k, check_mode(mode or self.mode)
         check_top_k(top_k)
         given = filters if isinstance(filters, dict) else None
-        query = understand(readable(self.document_store), text, _ours(filters), lists)
-        filters = all_of([query.filters, given])
+        ours = filters if isinstance(filters, QueryFilters) else None
+        query = understand(readable(self.document_store), text, ours, lists)
         named = [] if mode == SearchMode.DENSE else query.named
-        return replace(query, filters=filters, named=named, top_k=top_k, mode=mode)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its store."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store.to_dict(),
-            top_k=self.top_k,
-            mode=self.mode,
-            depth=self.depth,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        return default_from_dict(cls, with_store(data))
+        where = all_of([query.filters, given]) if given else query.filters
+        return replace(query, filters=where, named=named, top_k=top_k, mode=mode)
 
 
 def check_mode(mode: str) -> str:
@@ -137,13 +129,3 @@ def readable(store: BaseDocumentStore) -> BaseDocumentStore:
     if not store.is_readable:
         raise IndexUnavailableError(NO_INDEX, store.path, hint=NO_INDEX_HINT)
     return store
-
-
-def _ours(filters: QueryFilters | dict[str, Any] | None) -> QueryFilters | None:
-    if filters is None or isinstance(filters, QueryFilters):
-        return filters
-    if isinstance(filters, dict):
-        return None
-    raise QueryError(
-        f"filters must be QueryFilters or a dict, not of type {type(filters).__name__}"
-    )

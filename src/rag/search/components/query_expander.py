@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
-from rag.clients.factory import chat_provider, with_config
+from rag.clients.factory import chat_provider
 from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
+from rag.search.components import SearchComponent
 from rag.search.query import Query
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
 from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.edge.retrievers import with_store
 from rag.text.tokenizer import has_words, normalize
 
 if TYPE_CHECKING:
@@ -86,53 +85,45 @@ class VariantMaker:
         names = [name for name in names if dense or name != HYDE]
         bound = [name for name in names if needs_model(name)]
         lacking = self._lacking_model() if bound else ""
-        without = bound if lacking else []
-        found: dict[tuple[str, bool], Variant] = {}
-        with self._generator(lacking) as generator:
+        variants: dict[tuple[str, bool], Variant] = {}
+        generator = None
+        if not lacking and self.chat.is_configured:  # no server is asked before it runs
+            generator = self.chat.generator(self._model, self.config.transform_timeout)
+        with closing(generator) if generator else nullcontext():
             for name in names:
-                if name in without:
-                    continue
                 left = round(until - time.monotonic(), 1)
-                if left <= 0:
-                    why = "no time was left (ollama.transform_timeout)"
-                    notices.append(f"searched without {name}: {why}")
+                if lacking and name in bound:
                     continue
-                variants, said = _transformed(name, text, generator, left)
-                notices += said
-                for variant in variants:
-                    found.setdefault((normalize(variant.text), variant.words), variant)
-        if without:
-            takes = "it takes" if len(without) == 1 else "they take"
-            why = f"searched without {', '.join(without)}: {takes} a chat model, and "
-            notices.append(why + lacking)
-        return weighed([*found.values()][:_MOST]), notices
+                if left <= 0:
+                    reason = "no time was left (ollama.transform_timeout)"
+                    notices.append(f"searched without {name}: {reason}")
+                    continue
+                made, more = _transformed(name, text, generator, left)
+                notices += more
+                for variant in made:
+                    variants.setdefault((normalize(variant.text), variant.words), variant)
+        if lacking:
+            takes = "it takes" if len(bound) == 1 else "they take"
+            notices.append(
+                f"searched without {', '.join(bound)}: {takes} a chat model, and {lacking}"
+            )
+        return weighed([*variants.values()][:_MOST]), notices
 
     def _lacking_model(self) -> str:
         """Return why there is no chat model, and what mends it; empty when there is one."""
-        if self._model:
-            return ""
         seconds = min(self.config.query_timeout, self.config.transform_timeout)
         try:
-            self._model = self.chat.find_chat_model(seconds)
+            self._model = self._model or self.chat.find_chat_model(seconds)
         except RAGError as error:
             return error.as_notice()
         return ""
-
-    @contextmanager
-    def _generator(self, lacking: str) -> Iterator[Any]:
-        """Give one generator for all transforms of a query; no server is asked before it runs."""
-        if lacking or not self.chat.is_configured:
-            yield None
-            return
-        seconds = self.config.transform_timeout
-        with closing(self.chat.generator(self._model, seconds)) as generator:
-            yield generator
 
 
 def _transformed(
     name: str, text: str, generator: Any, seconds: float
 ) -> tuple[list[Variant], list[str]]:
-    """Return what one transform made of a query, and what there is to tell of it."""
+    """Return what one transform made of a query, but the query itself, as yet without weights; and
+    what there is to tell of it."""
     from rag.query.llm import TimeoutExpired, within
     from rag.query.models import QueryBundle
 
@@ -144,33 +135,32 @@ def _transformed(
         generator.timeout = seconds  # for plug-ins, which wait as long as it does
     try:
         made = within(seconds + _GRACE, transform)
-        reasons = dict.fromkeys(str(one.metadata.get("fallback") or "") for one in made)
-        return list(_variants(name, text, made)), [f"{name}: {why}" for why in reasons if why]
+        same = normalize(text)
+        others = [q for q in made if has_words(q.query_str) and normalize(q.query_str) != same]
+        variants = [
+            Variant(
+                label=name if len(others) == 1 else f"{name} {number}",
+                transform=name,
+                text=shown(query.query_str),
+                weight=0.0,
+                words=query.metadata.get("transform") != HYDE,
+                fallback=str(query.metadata.get("fallback") or ""),
+            )
+            for number, query in enumerate(others, 1)
+        ]
+        reasons = dict.fromkeys(str(query.metadata.get("fallback") or "") for query in made)
+        return variants, [f"{name}: {reason}" for reason in reasons if reason]
     except RAGError as error:
-        return [], [f"searched without {name}: {error}"]
+        reason = str(error)
     except TimeoutExpired:
-        return [], [f"searched without {name}: it took longer than {seconds:g} s"]
+        reason = f"it took longer than {seconds:g} s"
     except (Exception, SystemExit) as error:  # a plug-in's
-        return [], [f"searched without {name}: it failed ({error!r})"]
-
-
-def _variants(name: str, query: str, made: Sequence[QueryBundle]) -> Iterator[Variant]:
-    """Yield what a transform made of a query, but the query itself, as yet without weights."""
-    same = normalize(query)
-    texts = [q for q in made if has_words(q.query_str) and normalize(q.query_str) != same]
-    for number, one in enumerate(texts, 1):
-        yield Variant(
-            label=name if len(texts) == 1 else f"{name} {number}",
-            transform=name,
-            text=shown(one.query_str),
-            weight=0.0,
-            words=one.metadata.get("transform") != HYDE,
-            fallback=str(one.metadata.get("fallback") or ""),
-        )
+        reason = f"it failed ({error!r})"
+    return [], [f"searched without {name}: {reason}"]
 
 
 @component
-class QueryExpander:
+class QueryExpander(SearchComponent):
     """Make the variants of a query.
 
     :param document_store: the index that is searched: whether it has embeddings.
@@ -178,6 +168,8 @@ class QueryExpander:
     :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :raises UsageError: for a name that no transform has.
     """
+
+    kept = ("document_store", "transforms", "config")
 
     def __init__(
         self,
@@ -210,17 +202,3 @@ class QueryExpander:
             variants = weighed([*query.variants, *variants][:_MOST])
         timings = {"transforms": milliseconds} if milliseconds else {}
         return {"query": query.noting(*notices, variants=variants, timings=timings)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its store and settings."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store.to_dict(),
-            transforms=self.transforms,
-            config=asdict(self.config),
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        return default_from_dict(cls, with_config(with_store(data)))

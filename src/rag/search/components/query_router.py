@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_from_dict
 
 from rag.clients.factory import chat_provider, with_config
 from rag.clients.protocols import EmbeddingProvider
@@ -15,8 +14,9 @@ from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
-from rag.query.models import QueryBundle, QueryClassifier
+from rag.query.models import QueryBundle
 from rag.query.registry import classifier_names, create_classifier
+from rag.search.components import SearchComponent
 from rag.search.components.query_embedder import embeddings_for
 from rag.search.components.query_expander import configured_transforms
 from rag.search.filters import all_of, build_qdrant_filters
@@ -32,7 +32,7 @@ _MOST_EXAMPLES = 10_000
 
 
 @component
-class QueryRouter:
+class QueryRouter(SearchComponent):
     """Choose a query's route.
 
     What the user chose wins over the route, and the route over the configured defaults.
@@ -44,6 +44,8 @@ class QueryRouter:
     :param keep_transforms: let no route change the transforms.
     :raises ConfigError: for a classifier, or a transform of a route, that does not exist.
     """
+
+    kept = ("document_store", "routes", "config", "keep_transforms")
 
     def __init__(
         self,
@@ -101,23 +103,13 @@ class QueryRouter:
         if self._generator is not None:
             self._generator.close()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its store and settings."""
-        return default_to_dict(
-            self,
-            document_store=self.document_store.to_dict(),
-            routes=asdict(self.routes),
-            config=asdict(self.config),
-            keep_transforms=self.keep_transforms,
-        )
-
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data = with_config(with_store(data))
         given = data["init_parameters"]
-        given["routes"] = RoutesConfig(**given["routes"])
-        return default_from_dict(cls, data)
+        routes = RoutesConfig(**given["routes"])
+        data = {**data, "init_parameters": {**given, "routes": routes}}
+        return default_from_dict(cls, with_config(with_store(data)))
 
     def _check_vaults(self) -> None:
         if manifest := self.document_store.manifest():
@@ -132,20 +124,16 @@ class QueryRouter:
         routes = self.routes
         if routes.classifier == EMBEDDING:
             return self._by_meaning(text)
-        if self._classifier is None:
+        if self._classifier is None and routes.classifier == KEYWORD:
             rules = {label: rule.get("keywords", []) for label, rule in routes.rules.items()}
-            if routes.classifier == KEYWORD:
-                self._classifier = KeywordClassifier(rules, routes.default)
-            else:
-                self._classifier = self._from_plugin(routes.classifier)
+            self._classifier = KeywordClassifier(rules, routes.default)
+        elif self._classifier is None:
+            chat = chat_provider(self.config)
+            if self._generator is None and chat.is_configured:
+                self._generator = chat.generator(seconds=self.config.ollama.transform_timeout)
+            self._classifier = create_classifier(routes.classifier, self._generator)
         label: str = self._classifier.classify(QueryBundle(query_str=text))
         return (label if label in routes.rules else routes.default), None
-
-    def _from_plugin(self, name: str) -> QueryClassifier:
-        chat = chat_provider(self.config)
-        if self._generator is None and chat.is_configured:
-            self._generator = chat.generator(seconds=self.config.ollama.transform_timeout)
-        return create_classifier(name, self._generator)
 
     def _by_meaning(self, text: str) -> tuple[str, list[float]]:
         self.embeddings.check_listening()
@@ -169,26 +157,21 @@ class QueryRouter:
             if rule.get("examples")
         }
         texts = list(dict.fromkeys(text for some in examples.values() for text in some))
-        space = self._space()
+        made = self.embeddings.identity()
+        space = f"{made.model} {made.digest} {made.query_prefix}"
         with VectorCache(Path(self.document_store.path).parent / EXAMPLES) as cache:
             vectors = cache.get(space, texts)
             if missing := [text for text in texts if text not in vectors]:
-                made = zip(missing, self.embeddings.embed_query(missing), strict=True)
-                fresh = {text: vector for text, vector in made if vector}
+                embedded = zip(missing, self.embeddings.embed_query(missing), strict=True)
+                fresh = {text: vector for text, vector in embedded if vector}
                 cache.put(space, fresh)
                 cache.trim(space, _MOST_EXAMPLES)
                 vectors |= cache.get(space, fresh)
-        found = {}
-        for label, some in examples.items():
-            known = [vectors[text] for text in some if text in vectors]
-            if known:
-                found[label] = np.mean(known, axis=0).tolist()
-        return found
-
-    def _space(self) -> str:
-        """Return what tells the vectors of the present model from those of others."""
-        made = self.embeddings.identity()
-        return f"{made.model} {made.digest} {made.query_prefix}"
+        known = {
+            label: [vectors[text] for text in some if text in vectors]
+            for label, some in examples.items()
+        }
+        return {label: np.mean(rows, axis=0).tolist() for label, rows in known.items() if rows}
 
 
 def check_routes(routes: RoutesConfig) -> None:
