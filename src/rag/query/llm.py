@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from haystack.dataclasses import ChatMessage
 from pydantic_core import from_json
@@ -147,51 +147,31 @@ _THOUGHTS = re.compile(
     r"\A.*</(?:think|thinking|reasoning)>|^[ \t]*<(?:think|thinking|reasoning)>.*",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-_FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_KEYS = (
-    *("queries", "variations", "questions", "sub_questions", "items", "results"),
-    *("query", "question", "document", "passage", "text", "content", "answer", "value"),
-)
-_DOCUMENT_JSON = re.compile(r'\{\s*"(?:document|passage|text|content|answer)"\s*:')
-_MARKER = re.compile(
-    r"\s*(?:[-*+–—]\s+|[•・‣▪○●◦]\s*|[(（]?\d{1,2}(?:[.)]\s+|[．）]\s*)|[①-⑳]\s*|[a-z][.)]\s+)",
-)
-_LABEL = re.compile(
-    r"(?:(?:search |rewritten |sub-?|step-?back |alternative )?(?:query|question|variation)"
-    r"|document|passage|検索文|質問|クエリ|言い換え|文書)\s*\d{0,2}(?::\s+|：\s*)",
-    re.IGNORECASE,
-)
-_CHATTER = re.compile(
-    r"(?:sure|certainly|of course|okay|here (?:are|is))\b|以下|はい[、。]", re.IGNORECASE
-)
+_FENCE = re.compile(r"```[^\n`]*(?:\n|\Z)|```")
+_MARKER = re.compile(r"\s*(?:[-*+–—]\s+|[•・]\s*|\(?\d{1,2}[.)]\s+)")
 _EXCUSE = re.compile(
     r"(?:i['’]?m|i am) (?:sorry|unable)|sorry[,.]|as an ai\b|申し訳|すみません|お答えできません"
     r"|i can(?:no|['’])t (?:help|assist|do|answer|provide|comply|fulfil|create|generate|write)"
     r"|(?:null|none|n/a|なし)\W*$",
     re.IGNORECASE,
 )
-_PAIRS = ("「」", "『』", "“”", "‘’", "«»", '""', "''", "``", "**", "__")
-_BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
+_PAIRS = ("「」", "『』", "“”", '""', "''", "``", "**")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
-_ENDLESS_WORD = re.compile(r"[a-z0-9\u00c0-\u024f]{101}", re.IGNORECASE)
-_FEW_LETTERS, _LONG = 5, 100  # different letters in a text of so many characters are no language
 
 
 def texts_in(
     reply: str, count: int, *, without: str = "", longest: int = LONGEST_QUERY
 ) -> list[str]:
-    """Return at most `count` different texts of one line each: those of JSON in any shape, else
-    of a list or of lines.
+    """Return at most `count` different texts of one line each: those of the first JSON that holds
+    some, else the items of a list, or lines.
 
     :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
     :param longest: characters of a text; longer ones are left out.
     """
     body = _body(reply, without)
-    found = next(_json_texts(body), []) or _lines(_unfenced(body))
-    if len(found) == 1 and "\n" in found[0].strip():  # a list within a string
-        found = _lines(found[0])
-    lines = (line for text in found if (line := line_in(text, longest)))
-    return list({_key(line): line for line in reversed([*lines])}.values())[::-1][: max(count, 0)]
+    texts = next(filter(None, map(_strings, _json_values(body))), None) or _lines(body)
+    lines = [line for text in texts if (line := line_in(text, longest))]
+    return list({_key(line): line for line in lines[::-1]}.values())[::-1][: max(count, 0)]
 
 
 def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMENT) -> str:
@@ -202,12 +182,9 @@ def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMEN
     :param longest: characters of the text.
     """
     body = _body(reply, without)
-    lines = _unfenced(body).strip().splitlines()
-    if lines and (lines[0].startswith(("{", "[")) or _DOCUMENT_JSON.search(body)):
-        lines = next(_json_texts(body, unfinished=True), [])
-    elif len(lines) > 1 and _is_preface(lines[0]):
-        lines = lines[1:]
-    text = line_in("\n".join(lines), _LONGEST_REPLY)
+    values = _json_values(body, "trailing-strings")
+    texts = next(filter(None, map(_strings, values)), None) or _lines(body)
+    text = line_in("\n".join(texts), _LONGEST_REPLY)
     if len(text) <= longest:
         return text
     ends = [match.end() for match in _SENTENCE_END.finditer(text[:longest])]
@@ -219,23 +196,28 @@ def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
 
     :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
     """
-    for value in _json_values(_body(reply, without), unfinished=True):
+    for value in _json_values(_body(reply, without), "trailing-strings"):
         items = value if isinstance(value, list) else [value]
         for item in items[:_MOST_STARTS]:
-            if isinstance(item, dict) and item and not _is_schema(item):
+            if isinstance(item, dict) and item and not ("type" in item and "properties" in item):
                 return item
     return {}
 
 
 def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
-    """Return a text of decoded JSON on one line, empty when it is none, too long, an excuse, or
-    what no model means: without a letter, with an endless word, or of the same few letters."""
-    text = _cleaned(value[: 4 * longest]) if isinstance(value, str) else ""
-    letters = {char for char in text if char.isalpha()}
-    is_junk = not letters or (len(text) >= _LONG and len(letters) <= _FEW_LETTERS)
-    if is_junk or len(text) > longest or _EXCUSE.match(text) or _ENDLESS_WORD.search(text):
+    """Return a text of decoded JSON on one line, without what lists and quotations put around it;
+    empty when it is none, too long, an excuse, or without a letter."""
+    if not isinstance(value, str):
         return ""
-    return text if has_words(text) else ""
+    text, before = " ".join(without_controls(without_halves(value[: 4 * longest])).split()), ""
+    while text != before:
+        before, text = text, _MARKER.sub("", text, count=1) if _MARKER.match(text) else text
+        text = text.strip().rstrip(",、;")
+        for pair in _PAIRS:
+            if text[:1] + text[-1:] == pair and pair[1] not in text[1:-1].strip("*"):
+                text = text[1:-1].strip().strip("*" if pair == "**" else "")
+    is_text = len(text) <= longest and any(map(str.isalpha, text)) and not _EXCUSE.match(text)
+    return text if is_text and has_words(text) else ""
 
 
 def same_text(first: str, second: str) -> bool:
@@ -253,24 +235,12 @@ def _body(reply: str, without: str) -> str:
     return "" if without and without in text else text
 
 
-def _unfenced(text: str) -> str:
-    fenced = _FENCED.search(text)
-    return fenced[1] if fenced and fenced[1].strip() else text.replace("```", " ")
-
-
-def _json_texts(text: str, unfinished: bool = False) -> Iterator[list[str]]:
-    """Yield the texts of each piece of JSON that holds some."""
-    return filter(None, (_strings(value, _DEEPEST) for value in _json_values(text, unfinished)))
-
-
-def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
+def _json_values(text: str, partial: Literal[True, "trailing-strings"] = True) -> Iterator[Any]:
     """Yield each piece of JSON in a text, and what is whole of one that is cut off.
 
-    :param unfinished: whether the beginning of a text without its end is one.
+    :param partial: whether the beginning of a text without its end is one.
     """
-    decoder = json.JSONDecoder(strict=False)
-    mode: Any = "trailing-strings" if unfinished else True
-    end = 0
+    decoder, end = json.JSONDecoder(strict=False), 0
     for start in [match.start() for match in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
         if start < end:
             continue
@@ -278,62 +248,28 @@ def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             try:
-                value = from_json(text[start:], allow_partial=mode)
+                value = from_json(text[start:], allow_partial=partial)
             except ValueError:
                 continue
         yield value
 
 
-def _is_schema(value: dict[str, Any]) -> bool:
-    return "type" in value and ("properties" in value or "items" in value)
-
-
-def _strings(value: Any, depth: int) -> list[str]:
-    """Return the texts of decoded JSON; of an object in a list one, and of a schema none."""
+def _strings(value: Any, depth: int = _DEEPEST) -> list[str]:
+    """Return the texts of decoded JSON: of an object those of a list in it, else the first."""
     if isinstance(value, str):
         return [value]
-    if not depth or not isinstance(value, (dict, list)):
-        return []
-    if isinstance(value, list):
-        found = [_strings(item, depth - 1) for item in value]
-        return [text for texts in found for text in texts[: 1 if len(value) > 1 else None]]
-    if _is_schema(value):
-        return []
-    keyed = [value[key] for key in _KEYS if key in value]
-    lists = [inner for inner in value.values() if isinstance(inner, list)]
-    for inner in (*keyed, *lists):
-        if texts := _strings(inner, depth - 1):
-            return texts
-    return [text for inner in value.values() for text in _strings(inner, depth - 1)]
+    if isinstance(value, list) and depth:
+        return [text for item in value for text in _strings(item, depth - 1)[:1]]
+    if isinstance(value, dict) and depth and not ("type" in value and "properties" in value):
+        lists_first = sorted(value.values(), key=lambda inner: not isinstance(inner, list))
+        return next(filter(None, (_strings(inner, depth - 1) for inner in lists_first)), [])
+    return []
 
 
 def _lines(text: str) -> list[str]:
-    """Return the items of a list, else the lines that are not about the others; none of JSON."""
-    if text.lstrip().startswith(("{", "[")):
+    """Return the items of a list, else all lines; none of JSON."""
+    lines = [line for line in _FENCE.sub("", text).splitlines() if line.strip()]
+    if not lines or lines[0].lstrip().startswith(("{", "[")):
         return []
-    lines = [line for line in text.splitlines() if line.strip()]
     marked = [line for line in lines if _MARKER.match(line)]
-    return marked or [line for line in lines if not _is_preface(line)]
-
-
-def _is_preface(line: str) -> bool:
-    line = line.strip()
-    return line.endswith((":", "：")) or line.startswith("# ") or bool(_CHATTER.match(line))
-
-
-def _cleaned(text: str) -> str:
-    """Return a text on one line, without what lists and quotations put around it."""
-    text = without_controls(without_halves(text))
-    text = _BOLD.sub(r"\1", " ".join(text.split()))
-    before = None
-    while text != before:
-        before = text
-        for prefix in (_MARKER, _LABEL):
-            if match := prefix.match(text):
-                text = text[match.end() :]
-        text = text.strip().rstrip(",、;")
-        for pair in _PAIRS:
-            inner = text[1:-1]
-            if text[:1] + text[-1:] == pair and pair[1] not in inner.strip("*_"):
-                text = inner.strip()
-    return text
+    return marked or [line for line in lines if not line.rstrip().endswith((":", "："))]

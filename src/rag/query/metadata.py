@@ -49,7 +49,7 @@ from rag.query.router import IntentRouter
 from rag.query.serialization import QueryComponent, with_callables
 from rag.query.syntax import parse_query, plain_words
 from rag.support.settings_repr import with_settings_repr
-from rag.text.messages import brief, plural, without_halves
+from rag.text.messages import brief, without_halves
 from rag.text.tokenizer import has_words, name_key
 
 _MOST_UNITS = 4
@@ -106,18 +106,27 @@ class MetadataTransformer(QueryComponent):
         except RAGError:
             raise
         except Exception as error:  # better a search without filters than none
-            why = brief(f"metadata: the rules failed: {error or type(error)}")
             plan.text, plan.confidence, failed = plan.query, 0.0, True
-            plan.fallbacks = [*plan.fallbacks, why]
+            plan.fallbacks.append(brief(f"metadata: the rules failed: {error or type(error)}"))
         plan = allow(merge_flags(plan, flags), resolver, flags)
         plan = in_time_window(plan, config.time_window, today)
         required = [*flags.tags, *flags.all_tags]
-        plan = _searchable(cap_tags(plan, config.tag_cap, config.tag_keep, required))
-        self._route(plan, bundle)
-        read, words = plan.metadata, wanted_words(plan.query)
+        plan = cap_tags(plan, config.tag_cap, config.tag_keep, required)
+        parsed, read = parse_query(plan.text), plan.metadata
+        if not (has_words(parsed.text) or parsed.has_filters):
+            # What neither filters nor ranks is ranked by itself; what only filters, by nothing.
+            plan.text = "" if read.filters_anything else plan.query
+        rerank = plan.hyde.rerank_query or plain_words(plan.text)
+        plan.hyde = plan.hyde.model_copy(update={"rerank_query": rerank})
+        left = Extraction(metadata=read, text=plan.text)
+        plan.intent = intent = self.router.classify(bundle, left, self.asker)
+        if intent.by == "default" and intent.reason:
+            plan.fallbacks.append(f"route: {intent.reason}")
+        if intent.by == "model":
+            plan.models["route"] = self.asker.trace.responses[-1].model
         expansions = near([*read.all_tags, *read.tags])
         plan.expansions = [tag for tag in expansions if tag not in read.excluded_tags]
-        columns = mentioned_fields(resolver, words, config.fields)
+        columns = mentioned_fields(resolver, wanted_words(plan.query), config.fields)
         plan.mapped_physical_columns = _once([*read.fields, *read.values, *columns])
         is_ranked = plan.intent.primary_route != Route.METADATA_ONLY
         if full and is_ranked and config.extractor != "rules":
@@ -177,23 +186,24 @@ class MetadataTransformer(QueryComponent):
                 asker=self.asker,
             )
             failed = bool(answer.fallback)
-            whys = [*answer.metadata.get("unusable_tools", ()), answer.fallback]
-            plan.fallbacks += [f"metadata: {why}" for why in whys if why]
+            reasons = [*answer.metadata.get("unusable_tools", ()), answer.fallback]
+            plan.fallbacks += [f"metadata: {reason}" for reason in reasons if reason]
             if not failed:
                 meant = _fillings(read.open, answer.matches, resolver)
                 window = answer.time_window if read.time_slot else None
                 if meant or window:
                     # The rules know best what such words stand for, such as a tag that is not
                     # wanted, and which words go with them.
-                    read = read_again(meant=list(meant.values()), time=window)
-                if useless := len(answer.matches) - len(meant):
-                    names = plural(useless, "name")
-                    plan.fallbacks.append(f"metadata: {names} of the model filled no open slot")
+                    read = read_again(meant=meant, time=window)
                 metadata = read.metadata
                 metadata.event_keyword = answer.event_keyword or metadata.event_keyword
                 metadata.logical_reasoning = answer.reasoning or metadata.logical_reasoning
-                texts = [answer.transformed_query, *(unit.query for unit in answer.units)]
-                plan.units = _units(texts, (plan.query, read.text))
+                units = map(
+                    plain_words, [answer.transformed_query, *(u.query for u in answer.units)]
+                )
+                for text in filter(has_words, map(plain_words, texts)):
+                    if not any(same_text(text, o) for o in (plan.query, read.text, *plan.units)):
+                        plan.units = [*plan.units, text][:_MOST_UNITS]
                 plan.hyde = HyDEGeneration(rerank_query=plain_words(answer.rerank_query))
                 plan.confidence = answer.confidence
                 plan.models["metadata"] = answer.metadata["model"]
@@ -202,14 +212,6 @@ class MetadataTransformer(QueryComponent):
         plan.text = " ".join(filter(None, [read.text, *read.unwanted]))
         plan.metadata, plan.in_scope, plan.out_of_scope = read.metadata, read.found, read.open
         return failed
-
-    def _route(self, plan: FullTransformationResult, query: QueryBundle) -> None:
-        left = Extraction(metadata=plan.metadata, text=plan.text)
-        plan.intent = intent = self.router.classify(query, left, self.asker)
-        if intent.by == "default" and intent.reason:
-            plan.fallbacks.append(f"route: {intent.reason}")
-        if intent.by == "model":
-            plan.models["route"] = self.asker.trace.responses[-1].model
 
 
 def near_tags(
@@ -231,38 +233,15 @@ def _once(items: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 
-def _fillings(
-    slots: Sequence[Named], matches: Sequence[Named], resolver: Resolver
-) -> dict[int, Named]:
-    """Return the open slots for which a model names something that the index has, by the places of
-    the matches that name it."""
+def _fillings(slots: Sequence[Named], matches: Sequence[Named], resolver: Resolver) -> list[Named]:
+    """Return the open slots for which a model names something that the index has."""
     find = {"vault": resolver.vault, "tag": resolver.tag, "title": resolver.title}
-    fillings: dict[int, Named] = {}
+    filled = []
     for slot in slots:
         words = name_key(slot.words).strip(_MARKS)
-        for at, match in enumerate(matches):
+        for match in matches:
             is_same = match.kind == slot.kind and name_key(match.words).strip(_MARKS) == words
             if name := find[slot.kind](match.name, alike=False) if is_same else "":
-                fillings[at] = slot.model_copy(update={"name": name})
+                filled.append(slot.model_copy(update={"name": name}))
                 break
-    return fillings
-
-
-def _units(texts: Sequence[str], unlike: Sequence[str]) -> list[str]:
-    units: list[str] = []
-    for text in map(plain_words, texts):
-        if has_words(text) and not any(same_text(text, other) for other in (*unlike, *units)):
-            units.append(text)
-    return units[:_MOST_UNITS]
-
-
-def _searchable(plan: FullTransformationResult) -> FullTransformationResult:
-    """Give a plan that would neither filter nor rank the query itself to rank by, and one that
-    only filters nothing."""
-    parsed = parse_query(plan.text)
-    text = plan.text
-    if not (has_words(parsed.text) or parsed.has_filters):
-        text = "" if plan.metadata.filters_anything else plan.query
-    rerank = plan.hyde.rerank_query or plain_words(text)
-    hyde = plan.hyde.model_copy(update={"rerank_query": rerank})
-    return plan.model_copy(update={"text": text, "hyde": hyde})
+    return filled

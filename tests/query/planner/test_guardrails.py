@@ -50,13 +50,6 @@ class TestFlagsComeFirst:
     def merged(self, flags: dict[str, Any], **read: Any) -> FullTransformationResult:
         return merge_flags(plan(**read), MetadataExtraction(**flags))
 
-    def test_where_any_of_either_would_do_the_flags_count_and_that_is_told(self):
-        flags = {"tags": ["a", "b"], "tag_match": "any"}
-        made = self.merged(flags, tags=["b", "c"], tag_match="any")
-        assert (made.metadata.tags, made.metadata.all_tags) == (["a", "b"], [])
-        assert (made.dropped, made.text) == ([], "rollbacks c")
-        assert made.fallbacks == ["flags: searched for as words: c"]
-
     def test_values_of_flags_count_more(self):
         made = self.merged(
             {"values": {"status": "done"}, "fields": ["due"]},

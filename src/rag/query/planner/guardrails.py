@@ -47,35 +47,22 @@ def merge_flags(
     """Put what the command line says into a plan, before anything is checked.
 
     Vaults, titles and time replace what the query says; tags and values are added to it, tags in
-    front. Where any of the query's tags would do, those of the flags must be there besides. Only
-    where any of either would do, which no search can tell, the query's become words to rank by.
+    front. Where any of the query's tags would do, those of the flags must be there besides.
     """
-    read, dropped = plan.metadata, list[str]()
-    every, any_of = [*flags.all_tags, *read.all_tags], list[str]()
-    for side in (flags, read):
-        if side.tag_match != "any" or len(side.tags) < 2:
-            every += side.tags
-        elif any_of:
-            dropped = [tag for tag in side.tags if tag not in any_of]
-        else:
-            any_of = side.tags
-    merged = _with(
+    read, required = plan.metadata, _once([*flags.all_tags, *flags.tags, *plan.metadata.all_tags])
+    any_of = read.tag_match == "any" and len(read.tags) > 1
+    return _with(
         plan,
         vaults=flags.vaults or read.vaults,
-        tags=any_of or _once(every),
+        tags=read.tags if any_of else _once([*required, *read.tags]),
         tag_match="any" if any_of else "all",
-        all_tags=_once(every) if any_of else [],
+        all_tags=required if any_of else [],
         excluded_tags=_once([*flags.excluded_tags, *read.excluded_tags]),
         titles=flags.titles or read.titles,
         fields=_once([*flags.fields, *read.fields]),
         values={**read.values, **flags.values},
         time_window=read.time_window if flags.time_window.is_open else flags.time_window,
     )
-    if dropped:
-        merged.text = " ".join(filter(None, [plan.text, *dropped]))
-        fallback = f"flags: searched for as words: {', '.join(dropped)}"
-        merged.fallbacks = [*plan.fallbacks, fallback]
-    return merged
 
 
 def allow(
@@ -92,19 +79,16 @@ def allow(
         "title": resolver.title,
         "field": resolver.field,
     }
-    scope: list[Named] = []
-    for named in plan.in_scope:
-        is_held = find[named.kind](named.name) == named.name
-        scope.append(named if is_held else named.model_copy(update={"name": ""}))
+    scope = [*plan.in_scope]
 
     def names(kind: Kind, wanted: Sequence[str], required: Sequence[str]) -> list[str]:
         kept = []
         for name in wanted:
-            known = find[kind](name)
-            if kind in ("tag", "vault") and name in required and name_key(known) != name_key(name):
-                known = ""
-            scope.append(Named(kind=kind, words=name, name=known))
-            kept += [known or name] if known or name in required else []
+            held, is_flag = find[kind](name), name in required
+            if is_flag and kind in ("tag", "vault") and name_key(held) != name_key(name):
+                held = ""
+            scope.append(Named(kind=kind, words=name, name=held))
+            kept += [held or name] if held or is_flag else []
         return _once(kept)
 
     read, required = plan.metadata, [*flags.tags, *flags.all_tags]
@@ -120,17 +104,16 @@ def allow(
     for field, value in read.values.items():
         name = resolver.field(field)
         held = resolver.catalogue.values(name) if name else ()
-        same = next((one for one in held if name_key(one) == name_key(value)), None)
+        same = next((other for other in held if name_key(other) == name_key(value)), None)
         scope.append(Named(kind="field", words=f"{field}: {value}", name=name if same else ""))
         if same is not None or field in flags.values:
             values[name if same else field] = same or value
-    allowed = _with(plan, **lists, values=values)
     first: dict[tuple[str, str], Named] = {}
     for named in scope:
-        if named.name:
-            first.setdefault((named.kind, named.name), named)
-    allowed.in_scope = list(first.values())
-    allowed.out_of_scope = _once([*plan.out_of_scope, *(n for n in scope if not n.name)])
+        first.setdefault((named.kind, named.name or f"? {named.words}"), named)
+    allowed = _with(plan, **lists, values=values)
+    allowed.in_scope = [named for named in first.values() if named.name]
+    allowed.out_of_scope = _once([*plan.out_of_scope, *(n for n in first.values() if not n.name)])
     return allowed
 
 

@@ -259,7 +259,7 @@ class DocumentLoader(OverStore):
                 stays = query.listed or hit.bonus or hit.kept
                 same = (at for at, other in enumerate(shown) if _say_the_same(other, hit))
                 if not stays and (at := next(same, None)) is not None:
-                    duplicates = (*shown[at].duplicates, hit.document)
+                    duplicates = (*shown[at].duplicates, texts[hit.id])
                     shown[at] = shown[at]._replace(duplicates=duplicates)
                 elif len(shown) < limit:
                     shown.append(hit)

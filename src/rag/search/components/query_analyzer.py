@@ -74,9 +74,8 @@ class QueryAnalyzer(SearchComponent):
         query = self.read(text, filters, top_k, mode, lists)
         if not query.text:
             return {"query": replace(query, mode=str(SearchMode.LEXICAL), listed=True, order=order)}
-        variants = variants or Variants()
-        given = {"chunks": chunks, "keep_mode": keep_mode, "depth": self.depth, "order": order}
-        return {"query": replace(query, variants=variants, rerank=rerank, **given)}
+        query = replace(query, chunks=chunks, keep_mode=keep_mode, depth=self.depth, order=order)
+        return {"query": replace(query, variants=variants or Variants(), rerank=rerank)}
 
     def read(
         self,
