@@ -198,9 +198,7 @@ class MetadataTransformer(QueryComponent):
                 metadata = read.metadata
                 metadata.event_keyword = answer.event_keyword or metadata.event_keyword
                 metadata.logical_reasoning = answer.reasoning or metadata.logical_reasoning
-                units = map(
-                    plain_words, [answer.transformed_query, *(u.query for u in answer.units)]
-                )
+                texts = [answer.transformed_query, *(unit.query for unit in answer.units)]
                 for text in filter(has_words, map(plain_words, texts)):
                     if not any(same_text(text, o) for o in (plan.query, read.text, *plan.units)):
                         plan.units = [*plan.units, text][:_MOST_UNITS]
