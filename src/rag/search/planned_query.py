@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -67,41 +67,35 @@ class PlannerModels(LiveAsker):
             self._until = time.monotonic() + self._seconds
         return bool(self._names[stage] and self._is_there)
 
-    def model_of(self, stage: Stage) -> str:
-        """Return the name of the stage's configured model."""
-        return self._names[stage]
-
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Ask the stage's model."""
-        name, left = self._names[stage], self._left()
-        if self.has(stage) and left <= 0:
-            failure = "no time was left (ollama.transform_timeout)"
-            response = RawResponse(stage=stage, model=name, failure=failure)
-            self.trace.responses.append(response)
-            return Asked("", name, failure)
-        self._timeout = left
-        self._generators[stage] = self._generator(name, left)
+        if self.has(stage):
+            self._timeout = left = round(self._until - time.monotonic(), 1)
+            if left <= 0:
+                name, failure = self._names[stage], "no time was left (ollama.transform_timeout)"
+                response = RawResponse(stage=stage, model=name, failure=failure)
+                self.trace.responses.append(response)
+                return Asked("", name, failure)
+            self._generators[stage] = self._generator(stage, left)
         return super().ask(stage, prompt, schema)
 
     def call(self, use: Callable[[float], Outcome]) -> Outcome:
         """Use a tool, within the time that is left."""
-        self._timeout = max(self._left(), 0.0)
+        self._timeout = max(round(self._until - time.monotonic(), 1), 0.0)
         return super().call(use)
 
     def generator_of(self, stage: Stage) -> Any | None:
         """Return the chat generator of a stage, for plug-ins; `None` where none is configured."""
-        name = self._names[stage]
-        return self._generator(name, self._seconds) if name and not self._chat.is_off else None
+        is_configured = self._names[stage] and not self._chat.is_off
+        return self._generator(stage, self._seconds) if is_configured else None
 
     def close(self) -> None:
         """Close all connections."""
         for generator in self._by_name.values():
             generator.close()
 
-    def _left(self) -> float:
-        return round(self._until - time.monotonic(), 1)
-
-    def _generator(self, name: str, seconds: float) -> Any:
+    def _generator(self, stage: Stage, seconds: float) -> Any:
+        name = self._names[stage]
         if name not in self._by_name:
             self._by_name[name] = self._chat.generator(name, seconds)
         self._by_name[name].timeout = seconds
@@ -136,8 +130,9 @@ class Intent:
         read, given = self.plan.metadata, extraction_of(self.flags)
         kinds = ("vaults", "tags", "all_tags", "excluded_tags", "titles", "values")
         more = any(getattr(read, kind) != getattr(given, kind) for kind in kinds)
-        days = [(one.first, one.last) for one in (read.time_window, given.time_window)]
-        return more or days[0] != days[1] or self.typed != self.plan.query
+        read_days, given_days = read.time_window, given.time_window
+        is_timed = (read_days.first, read_days.last) != (given_days.first, given_days.last)
+        return more or is_timed or self.typed != self.plan.query
 
     @property
     def is_plain(self) -> bool:
@@ -201,7 +196,11 @@ def find_intent(
     query = with_few_marks(without_halves(query))
     flags, today = flags or QueryFilters(), today or date.today()
     models = PlannerModels(config)
-    router = _router(config, models)
+    name = config.planner.router
+    if name not in ROUTERS and canonical(name) not in (names := classifier_names()):
+        error = unknown_name("router", name, [*ROUTERS, *names])
+        raise ConfigError(f"planner.router: {error.message}", hint=error.hint)
+    router = IntentRouter(name, None if name in ROUTERS else models.generator_of("route"))
     try:
         with store.pinned():
             manifest = store.manifest()
@@ -238,31 +237,11 @@ def find_intent(
         models.close()
 
 
-def _router(config: RAGConfig, models: PlannerModels) -> IntentRouter:
-    """Make the router.
-
-    :raises ConfigError: for one that does not exist.
-    """
-    name = config.planner.router
-    if name in ROUTERS:
-        return IntentRouter(name)
-    known = classifier_names()
-    if canonical(name) not in known:
-        error = unknown_name("router", name, [*ROUTERS, *known])
-        raise ConfigError(f"planner.router: {error.message}", hint=error.hint)
-    return IntentRouter(name, models.generator_of("route"))
-
-
 def extraction_of(flags: QueryFilters) -> MetadataExtraction:
     """Return filters in the words of a plan; paths and `any_tags` beside others have none."""
-    window = TimeWindow()
-    if flags.date_from or flags.date_to:
-        window = TimeWindow(
-            name=WindowName.DATES,
-            first=flags.date_from,
-            last=flags.date_to,
-            field=flags.date_field,
-        )
+    window, (first, last) = TimeWindow(), (flags.date_from, flags.date_to)
+    if first or last:
+        window = TimeWindow(name=WindowName.DATES, first=first, last=last, field=flags.date_field)
     return MetadataExtraction(
         vaults=flags.vaults or [],
         tags=plain_tags(flags.tags),
@@ -294,17 +273,15 @@ def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
 
 def _variants(plan: FullTransformationResult, dense: bool) -> Variants:
     """Return what a model wrote to search for besides the query, of each text the first."""
-    found: dict[str, Variant] = {}
-    for variant in _written(plan, dense):
-        found.setdefault(normalize(variant.text), variant)
-    same = (normalize(plan.query), normalize(plan.text))
-    return weighed([variant for key, variant in found.items() if key not in same])
-
-
-def _written(plan: FullTransformationResult, dense: bool) -> Iterator[Variant]:
-    for number, unit in enumerate(plan.units, 1):
-        if has_words(unit):
-            label = _PLAN if len(plan.units) == 1 else f"{_PLAN} {number}"
-            yield Variant(label, _PLAN, shown(unit), 0.0)
+    variants = [
+        Variant(_PLAN if len(plan.units) == 1 else f"{_PLAN} {at}", _PLAN, shown(unit), 0.0)
+        for at, unit in enumerate(plan.units, 1)
+        if has_words(unit)
+    ]
     if dense and has_words(plan.hyde.hyde_paragraph):
-        yield Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False)
+        variants.append(Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False))
+    known = {normalize(plan.query), normalize(plan.text)}
+    by_text = {normalize(v.text): v for v in variants[::-1]}
+    return weighed(
+        [v for v in variants if by_text[normalize(v.text)] is v and normalize(v.text) not in known]
+    )

@@ -15,7 +15,6 @@ from rag.query.llm import (
     build_prompt,
     document_in,
     line_in,
-    name_of,
     object_in,
     same_text,
 )
@@ -95,20 +94,15 @@ class LiveAsker(QueryComponent):
         """Return whether there is a model for a stage."""
         return stage in self._generators
 
-    def model_of(self, stage: Stage) -> str:
-        """Return the name of a stage's model, empty without one; no server is asked."""
-        return name_of(self._generators[stage]) if self.has(stage) else ""
-
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Return the reply to a prompt, or why there is none; nothing is raised."""
         if not self.has(stage):
             return Asked("", "", NO_MODEL)
         asked = ask(self._generators[stage], prompt, schema, self._timeout)
         text = asked.reply if self.trace.raw else ""
-        code = prompt.code if prompt.code in text else ""
-        self.trace.responses.append(
-            RawResponse(stage=stage, model=asked.model, text=text, failure=asked.failure, code=code)
-        )
+        response = RawResponse(stage=stage, model=asked.model, text=text, failure=asked.failure)
+        response.code = prompt.code if prompt.code in text else ""
+        self.trace.responses.append(response)
         return asked
 
     def call(self, use: Callable[[float], Outcome]) -> Outcome:
@@ -125,15 +119,11 @@ class ReplayAsker(LiveAsker):
     def __init__(self, trace: Trace) -> None:
         super().__init__({})
         self._responses, self._calls = list(trace.responses), list(trace.tools)
-        self._models = {response.stage: response.model for response in trace.responses}
+        self._stages = {response.stage for response in trace.responses}
 
     def has(self, stage: Stage) -> bool:
         """Return whether the stage's model was asked."""
-        return stage in self._models
-
-    def model_of(self, stage: Stage) -> str:
-        """Return the name of the model that was asked."""
-        return self._models.get(stage, "")
+        return stage in self._stages
 
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Return the next response of the stage."""
@@ -143,9 +133,8 @@ class ReplayAsker(LiveAsker):
             return Asked("", "", missing if self.has(stage) else NO_MODEL)
         self._responses.remove(response)
         self.trace.responses.append(response.model_copy())
-        text = response.text
-        if response.code:  # each prompt has a code of its own
-            text = text.replace(response.code, prompt.code)
+        code = response.code or prompt.code  # each prompt has a code of its own
+        text = response.text.replace(code, prompt.code)
         return Asked(text, response.model, response.failure)
 
     def call(self, use: Callable[[float], Outcome]) -> Outcome:
@@ -166,27 +155,23 @@ _HYDE: dict[str, Any] = {
 def hypothesis(plan: FullTransformationResult, asker: LiveAsker) -> FullTransformationResult:
     """Return the plan with the note and the query to order results by that the model of the stage
     `hyde` wrote; `fallbacks` says why there is nothing of it."""
-
-    def without(why: str) -> FullTransformationResult:
-        return plan.model_copy(update={"fallbacks": [*plan.fallbacks, f"hyde: {why}"]})
-
     if not has_words(plan.query):
         return plan
-    if not asker.has("hyde"):
-        return without(NO_MODEL)
     fields = ", ".join(plan.mapped_physical_columns) or "-"
     prompt = build_prompt("hyde", plan.query, text=plan.text, fields=fields)
     asked = asker.ask("hyde", prompt, _HYDE)
-    if asked.failure:
-        return without(asked.failure)
-    reply = object_in(asked.reply, without=prompt.code)
-    paragraph = reply.get("hyde_paragraph", asked.reply)
-    paragraph = paragraph if isinstance(paragraph, str) else ""
-    text = document_in(paragraph, without=prompt.code)
-    line = line_in(reply.get("rerank_query"))
-    asker.trace.keep({"hyde_paragraph": text, "rerank_query": line} if text else {})
-    if not text or same_text(text, plan.query) or same_text(text, plan.text):
-        return without(f"{asked.model} wrote no passage")
+    reason, text, line = asked.failure, "", ""
+    if not reason:
+        reply = object_in(asked.reply, without=prompt.code)
+        paragraph = reply.get("hyde_paragraph", asked.reply)
+        paragraph = paragraph if isinstance(paragraph, str) else ""
+        text = document_in(paragraph, without=prompt.code)
+        line = line_in(reply.get("rerank_query"))
+        asker.trace.keep({"hyde_paragraph": text, "rerank_query": line} if text else {})
+        if not text or same_text(text, plan.query) or same_text(text, plan.text):
+            reason = f"{asked.model} wrote no passage"
+    if reason:
+        return plan.model_copy(update={"fallbacks": [*plan.fallbacks, f"hyde: {reason}"]})
     rerank = plain_words(line) or plan.hyde.rerank_query
     hyde = HyDEGeneration(hyde_paragraph=text, rerank_query=rerank, by=asked.model)
     return plan.model_copy(update={"hyde": hyde, "models": {**plan.models, "hyde": asked.model}})
