@@ -37,7 +37,7 @@ TABLE = {
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
-    " answers clients indexing vector_digest",
+    " answers clients indexing",
     "ask backups": f"{ANSWER} {APP} runtime_folder",
     "plan backups": f"{ENGINE} {APP} answers indexing pipeline_errors plugins query"
     " rapidfuzz search settings_repr",

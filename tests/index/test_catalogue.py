@@ -7,7 +7,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ManifestCatalogue
-from rag.query.planner.catalog import Catalogue, StaticCatalogue
+from rag.query.planner.names import Catalogue, StaticCatalogue
 
 NOTES = {
     "a.md": "---\ntags: [Kubernetes, ops/backup]\naliases: [K8s]\nstatus: Open\n---\n# Clusters\n",

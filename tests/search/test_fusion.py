@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag.search.query_variants import WEIGHTS
+from rag.search.query import WEIGHTS
 from rag.search.score_fusion import Nearness, fuse
 from rag.stores.base.scored_chunk import Candidate
 from tables import rows

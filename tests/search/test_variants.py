@@ -25,8 +25,7 @@ from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search
 from rag.query.models import QueryBundle
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker
-from rag.search.query import Query
-from rag.search.query_variants import WEIGHTS, Variant, Variants
+from rag.search.query import WEIGHTS, Query, Variant, Variants
 from rag.search.results import QueryFilters
 from rag.stores import get_document_store
 from tables import rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any, NamedTuple
 
-from rag.query.planner.catalog import StaticCatalogue
+from rag.query.planner.names import StaticCatalogue
 
 TODAY = date(2026, 11, 21)  # a Saturday
 

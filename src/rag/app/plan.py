@@ -22,7 +22,7 @@ from rag.search.components.query_expander import (
 )
 from rag.search.components.query_router import QueryRouter
 from rag.search.planned_query import find_intent
-from rag.search.query_variants import told
+from rag.search.query import told
 from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant, SearchMode
 from rag.search.understanding.query_understanding import understand

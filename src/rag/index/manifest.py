@@ -455,7 +455,7 @@ def _connect_written(path: Path, is_synced: bool) -> sqlite3.Connection:
 
 
 class ManifestCatalogue:
-    """A `rag.query.planner.catalog.Catalogue` over one snapshot of an index: what a query may name.
+    """A `rag.query.planner.names.Catalogue` over one snapshot of an index: what a query may name.
 
     Only `tags` and `titles` read much, and only when they are first asked for.
 

@@ -18,12 +18,11 @@ from rag.qa.answer import Answer
 from rag.qa.pipeline import GENERATOR
 from rag.qa.run import ask
 from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
-from rag.query.callbacks import rewriting_prompt, schema_of
 from rag.query.llm import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.planner.words import may_ask_of_notes
 from rag.query.syntax import bounded
-from rag.query.transformers import ConversationRewriter, GeneratedText
+from rag.query.transformers import ConversationRewriter, GeneratedText, rewriting_prompt, schema_of
 from rag.search.results import QueryFilters, SearchResult
 from rag.support.pipeline_parts import component_of
 

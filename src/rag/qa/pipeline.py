@@ -17,8 +17,7 @@ from rag.query.syntax import not_text
 from rag.search.components.note_ranker import newest_notes
 from rag.search.components.query_analyzer import QueryAnalyzer
 from rag.search.pipeline import LOADER, search_with
-from rag.search.query import Query
-from rag.search.query_variants import Variants
+from rag.search.query import Query, Variants
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore, own_store
 from rag.support.pipeline_parts import component_of

@@ -8,15 +8,13 @@ from __future__ import annotations
 from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.query.callbacks": "HypotheticalDocuments QueryVariations RewrittenQuestions"
-    " StepBackQuestions SubQuestions",
     "rag.query.classifiers": "CallbackClassifier EmbeddingClassifier KeywordClassifier",
     "rag.query.values": "DateRange parse_date_range",
     "rag.query.metadata": "MetadataTransformer",
     "rag.query.models": "AsyncQueryTransformer ConversationTurn QueryBundle QueryClassifier"
     " QueryTransformer",
     "rag.query.planner.stages": "LiveAsker ReplayAsker Trace",
-    "rag.query.planner.catalog": "Catalogue StaticCatalogue",
+    "rag.query.planner.names": "Catalogue StaticCatalogue",
     "rag.query.planner.llm_planner": "QueryPurpose QueryTransformationResult"
     " QueryTransformationUnit QueryTransformerFactory QueryType",
     "rag.query.planner.plan": "Extraction FullTransformationResult HyDEGeneration"
@@ -27,7 +25,8 @@ _HOMES = {
     "rag.query.router": "IntentRouter",
     "rag.query.transformers": "ContextualQueryTransformer ConversationRewriter"
     " DecompositionTransformer GeneratedText GeneratedTexts HyDETransformer MultiQueryTransformer"
-    " QueryTransformPipeline StepBackTransformer",
+    " QueryTransformPipeline StepBackTransformer HypotheticalDocuments QueryVariations"
+    " RewrittenQuestions StepBackQuestions SubQuestions",
 }
 __all__, __getattr__, __dir__ = lazy_names(
     __name__, {home: names.split() for home, names in _HOMES.items()}

@@ -79,10 +79,10 @@ def create_transformer(
             hint="Set chat.url, or ollama.chat_model and ollama.enabled = true;"
             " `rag doctor` checks them.",
         )
-    from rag.query import callbacks, transformers
+    from rag.query import transformers
 
     kind, callback = _BUILT_IN[name]
-    generate = getattr(callbacks, callback)(generator, timeout or callbacks.TIMEOUT)
+    generate = getattr(transformers, callback)(generator, timeout or transformers.TIMEOUT)
     return cast("QueryTransformer", getattr(transformers, kind)(generate))
 
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from haystack.dataclasses import Document
 
 from rag.index.searchable_text import file_name, lexical_parts, names_of
-from rag.search.query import Retrieval
-from rag.search.query_variants import WEIGHTS
+from rag.search.query import WEIGHTS, Retrieval
 from rag.search.results import SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate

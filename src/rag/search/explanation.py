@@ -17,8 +17,7 @@ from rag.search.exact_words import (
     pair_weights,
     searched,
 )
-from rag.search.query import Hit, Part, Retrieval
-from rag.search.query_variants import ORIGINAL, lexical_vector
+from rag.search.query import ORIGINAL, Hit, Part, Retrieval, lexical_vector
 from rag.search.results import ChunkScore, Explanation, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import FIELDS, QueryTerm

@@ -29,7 +29,7 @@ from rag.query.registry import classifier_names
 from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
 from rag.search.filters import plain_tags
-from rag.search.query_variants import HYDE, Variant, Variants, shown, weighed
+from rag.search.query import HYDE, Variant, Variants, shown, weighed
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.plugins import canonical, unknown_name

@@ -14,8 +14,7 @@ from rag.search.explanation import Finders, explain, trace
 from rag.search.filters import check_order, ordered_results
 from rag.search.matching_line import point_at_matches
 from rag.search.pipeline import ANALYZER
-from rag.search.query import Hit, Retrieval
-from rag.search.query_variants import told
+from rag.search.query import Hit, Retrieval, told
 from rag.search.relaxation import Attempt, Outcome, attempts, run_attempts
 from rag.search.relevance import are_borne, excess_of, weigh
 from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult

@@ -41,7 +41,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, pstdev
 
-from rag.search.query_variants import WEIGHTS
+from rag.search.query import WEIGHTS
 from rag.stores.base.scored_chunk import Candidate
 
 _MOSTLY = 0.7  # of a query; a text that holds so much is told by its words

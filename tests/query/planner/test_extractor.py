@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from plan_table import CATALOGUE, ROWS, TODAY, Row
 from property_examples import examples
-from rag.query.planner.catalog import StaticCatalogue
+from rag.query.planner.names import StaticCatalogue
 from rag.query.planner.plan import Extraction, MetadataExtraction
 from rag.query.planner.rules import extract
 from rag.query.syntax import parse_query

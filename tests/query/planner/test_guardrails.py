@@ -16,7 +16,7 @@ from rag.query import (
     StaticCatalogue,
     TimeWindow,
 )
-from rag.query.planner.guardrails import (
+from rag.query.metadata import (
     allow,
     cap_tags,
     in_time_window,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rag.query.planner.catalog import StaticCatalogue
-from rag.query.planner.names import Resolver
+from rag.query.planner.names import Resolver, StaticCatalogue
 from tables import rows
 
 INDEX = StaticCatalogue(

@@ -14,7 +14,7 @@ from haystack.dataclasses import ChatMessage
 from plan_table import CATALOGUE, ROWS, TODAY
 from rag.config import PlannerConfig
 from rag.query import FullTransformationResult, LiveAsker, MetadataTransformer
-from rag.query.planner.guardrails import is_short
+from rag.query.metadata import is_short
 from rag.query.planner.plan import Named
 
 WELL = {

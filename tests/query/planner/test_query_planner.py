@@ -24,7 +24,7 @@ from rag.query import (
     StaticCatalogue,
     metadata,
 )
-from rag.query.planner.guardrails import is_short
+from rag.query.metadata import is_short
 from rag.query.planner.plan import Extraction
 from tables import rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.query import StaticCatalogue
 from rag.query.metadata import near_tags
 from rag.query.planner.names import Resolver
-from rag.query.planner.slots import mentioned_fields
+from rag.query.planner.rules import mentioned_fields
 from tables import rows
 
 CATALOGUE = StaticCatalogue(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from rag.query.metadata import MetadataTransformer
-from rag.query.planner.catalog import StaticCatalogue
+from rag.query.planner.names import StaticCatalogue
 from rag.query.planner.query_text import without_unwanted
 from rag.query.planner.rules import extract
 from rag.query.syntax import parse_query

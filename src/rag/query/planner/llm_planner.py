@@ -26,7 +26,7 @@ from pydantic import BaseModel, Field
 from rag.config import PLANNER_MODES, PlannerConfig
 from rag.query.llm import build_prompt, line_in, object_in
 from rag.query.models import QueryBundle, as_bundle
-from rag.query.planner.catalog import Catalogue, StaticCatalogue, best_matches, names_by_kind
+from rag.query.planner.names import Catalogue, StaticCatalogue, best_matches, names_by_kind
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
 from rag.query.planner.stages import NO_MODEL, LiveAsker
 from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool

@@ -16,7 +16,7 @@ from haystack.tools.tool import Tool
 
 from rag.exceptions import RAGError
 from rag.query.llm import TimeoutExpired, within
-from rag.query.planner.catalog import ENGINE, SCORERS, Catalogue, best_matches, names_by_kind
+from rag.query.planner.names import ENGINE, SCORERS, Catalogue, best_matches, names_by_kind
 from rag.query.planner.stages import Outcome, ToolCall
 from rag.support.plugins import TOOLS, make_plugin, plugin_names
 from rag.text.messages import brief, without_halves

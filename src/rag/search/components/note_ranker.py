@@ -16,8 +16,17 @@ from rag.answers.notices import tongue
 from rag.search.components import OverStore
 from rag.search.exact_words import with_exact_words
 from rag.search.filters import MODIFIED, TITLE, Filter, all_of, one_of, ordered_notes
-from rag.search.query import CHUNKS_PER_NOTE, Hit, Part, Query, Retrieval
-from rag.search.query_variants import WEIGHTS, Variants, blended_vector, blended_words
+from rag.search.query import (
+    CHUNKS_PER_NOTE,
+    WEIGHTS,
+    Hit,
+    Part,
+    Query,
+    Retrieval,
+    Variants,
+    blended_vector,
+    blended_words,
+)
 from rag.search.results import SearchMode
 from rag.search.score_fusion import Nearness, fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore

@@ -11,8 +11,7 @@ from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
 from rag.search.components import SearchComponent
 from rag.search.filters import all_of
-from rag.search.query import Query
-from rag.search.query_variants import Variants
+from rag.search.query import Query, Variants
 from rag.search.results import QueryFilters, SearchMode
 from rag.search.understanding.query_understanding import understand
 from rag.stores.base.document_store import BaseDocumentStore

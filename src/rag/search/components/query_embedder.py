@@ -21,8 +21,7 @@ from rag.exceptions import (
 from rag.index.background import read_background
 from rag.index.embedding_space import Embedded, Space, maker, other_model, read_embedded
 from rag.search.components import SearchComponent
-from rag.search.query import Query
-from rag.search.query_variants import HYDE_IDLE, Variants
+from rag.search.query import HYDE_IDLE, Query, Variants
 from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.vector_digest import has_sample, may_be_same

@@ -15,8 +15,7 @@ from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.components import SearchComponent
-from rag.search.query import Query
-from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
+from rag.search.query import HYDE, HYDE_IDLE, Query, Variant, Variants, shown, weighed
 from rag.search.results import SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.tokenizer import has_words, normalize
