@@ -16,12 +16,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from functools import partial
-from typing import Any, NamedTuple, Self, get_args
+from typing import Annotated, Any, NamedTuple, Self, get_args
 
 from haystack import component, default_from_dict
 from haystack.tools import deserialize_tools_or_toolset_inplace, serialize_tools_or_toolset
 from haystack.tools.tool import Tool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from rag.config import PLANNER_MODES, PlannerConfig
 from rag.query.llm import build_prompt, line_in, object_in
@@ -85,17 +85,62 @@ class QueryPurpose(_Label):
     UNKNOWN = "unknown", "anything else", "それ以外"
 
 
+def confidence_of(reply: Any) -> float:
+    """Return a confidence from 0 to 1 out of what a model calls so: .8, "80 %", 80; 0 for anything
+    else."""
+    text = str(reply)[:20].strip()
+    number = text.rstrip("%％ ")
+    try:
+        value = float(number)
+    except ValueError:
+        return 0.0
+    value = value / 100 if number != text or value > 1 else value
+    return value if 0 <= value <= 1 else 0.0
+
+
+def _sentence(reply: Any) -> str:
+    return brief(reply[:_LONGEST_TEXT], 300) if isinstance(reply, str) else ""
+
+
+def _as_list(reply: Any) -> list[Any]:
+    return reply if isinstance(reply, list) else [reply] if reply else []
+
+
+def _units(reply: Any) -> list[Any]:
+    items = [i if isinstance(i, dict | BaseModel) else {"query": i} for i in _as_list(reply)]
+    units = [QueryTransformationUnit.model_validate(item) for item in items]
+    return list({unit.query: unit for unit in units if unit.query}.values())[:_MOST_UNITS]
+
+
+def _matches(reply: Any) -> list[Named]:
+    matches = []
+    for item in _as_list(reply):
+        fields = vars(item) if isinstance(item, Named) else item
+        if isinstance(fields, dict) and fields.get("kind") in get_args(Kind):
+            words, name = (_sentence(fields.get(key))[:_LONGEST_NAME] for key in ("words", "name"))
+            if words and name:
+                matches.append(Named(kind=fields["kind"], words=words, name=name))
+    return matches[:_MOST_MATCHES]
+
+
+Line = Annotated[str, BeforeValidator(line_in)]
+Confidence = Annotated[float, BeforeValidator(confidence_of), Field(ge=0, le=1)]
+Type = Annotated[QueryType, BeforeValidator(QueryType.of)]
+Purpose = Annotated[QueryPurpose, BeforeValidator(QueryPurpose.of)]
+
+
 class QueryTransformationUnit(BaseModel):
     """One thing that a query asks for; confidence from 0 to 1."""
 
-    query: str
-    query_type: QueryType = QueryType.UNKNOWN
-    intent: QueryPurpose = QueryPurpose.UNKNOWN
-    confidence: float = Field(default=0.0, ge=0, le=1)
+    query: Line = ""
+    query_type: Type = QueryType.UNKNOWN
+    intent: Purpose = QueryPurpose.UNKNOWN
+    confidence: Confidence = 0.0
 
 
 class QueryTransformationResult(BaseModel):
-    """What a model made of a query; the query itself where it made nothing, or was not sure.
+    """What a model made of a query; the query itself where it made nothing, or was not sure. What
+    of a reply cannot be understood counts as not said.
 
     :param confidence: the model's, from 0 to 1; 0 without an answer.
     :param units: the things that the query asks for, if it asks for several.
@@ -108,14 +153,14 @@ class QueryTransformationResult(BaseModel):
 
     original_query: str
     transformed_query: str
-    confidence: float = Field(default=0.0, ge=0, le=1)
-    units: list[QueryTransformationUnit] = Field(default_factory=list)
-    query_type: QueryType = QueryType.UNKNOWN
-    intent: QueryPurpose = QueryPurpose.UNKNOWN
-    reasoning: str = ""
-    event_keyword: str = ""
-    rerank_query: str = ""
-    matches: list[Named] = Field(default_factory=list)
+    confidence: Confidence = 0.0
+    units: Annotated[list[QueryTransformationUnit], BeforeValidator(_units)] = []
+    query_type: Type = QueryType.UNKNOWN
+    intent: Purpose = QueryPurpose.UNKNOWN
+    reasoning: Annotated[str, BeforeValidator(_sentence)] = ""
+    event_keyword: Annotated[str, BeforeValidator(lambda v: line_in(v, _LONGEST_NAME))] = ""
+    rerank_query: Line = ""
+    matches: Annotated[list[Named], BeforeValidator(_matches)] = []
     time_window: TimeWindow | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
@@ -159,60 +204,9 @@ def result_of(
     transformed = line_in(wanted, max(_LONGEST_TEXT, 2 * len(query)))
     if not transformed:
         return None
-    return QueryTransformationResult(
-        original_query=query,
-        transformed_query=transformed,
-        confidence=confidence_of(reply.get("confidence")),
-        units=_units(reply.get("units")),
-        query_type=QueryType.of(reply.get("query_type")),
-        intent=QueryPurpose.of(reply.get("intent")),
-        reasoning=_sentence(reply.get("reasoning")),
-        event_keyword=line_in(reply.get("event_keyword"), _LONGEST_NAME),
-        rerank_query=line_in(reply.get("rerank_query")),
-        matches=_matches(reply.get("matches")),
-        time_window=window_of(reply.get("time_window"), today),
-    )
-
-
-def confidence_of(reply: Any) -> float:
-    """Return a confidence from 0 to 1 out of what a model calls so: .8, "80 %", 80; 0 for anything
-    else."""
-    text = str(reply)[:20].strip()
-    number = text.rstrip("%％ ")
-    try:
-        value = float(number)
-    except ValueError:
-        return 0.0
-    value = value / 100 if number != text or value > 1 else value
-    return value if 0 <= value <= 1 else 0.0
-
-
-def _sentence(reply: Any) -> str:
-    return brief(reply[:_LONGEST_TEXT], 300) if isinstance(reply, str) else ""
-
-
-def _units(reply: Any) -> list[QueryTransformationUnit]:
-    units: dict[str, QueryTransformationUnit] = {}
-    for item in reply if isinstance(reply, list) else [reply]:
-        unit = item if isinstance(item, dict) else {"query": item}
-        if text := line_in(unit.get("query")):
-            units[text] = QueryTransformationUnit(
-                query=text,
-                query_type=QueryType.of(unit.get("query_type")),
-                intent=QueryPurpose.of(unit.get("intent")),
-                confidence=confidence_of(unit.get("confidence")),
-            )
-    return list(units.values())[:_MOST_UNITS]
-
-
-def _matches(reply: Any) -> list[Named]:
-    matches = []
-    for item in reply if isinstance(reply, list) else ():
-        if isinstance(item, dict) and item.get("kind") in get_args(Kind):
-            words, name = (_sentence(item.get(key))[:_LONGEST_NAME] for key in ("words", "name"))
-            if words and name:
-                matches.append(Named(kind=item["kind"], words=words, name=name))
-    return matches[:_MOST_MATCHES]
+    own = {"original_query": query, "transformed_query": transformed, "metadata": {}}
+    own["time_window"] = window_of(reply.get("time_window"), today)
+    return QueryTransformationResult.model_validate({**reply, **own})
 
 
 def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
@@ -459,16 +453,14 @@ class QueryTransformerFactory:
         :raises TypeError: for an unknown setting.
         """
         if not isinstance(config, PlannerConfig):
-            items = (config or {}).items()
-            config = PlannerConfig(**{key: value for key, value in items if value is not None})
+            given = {key: value for key, value in (config or {}).items() if value is not None}
+            config = PlannerConfig(**given)
         threshold = config.confidence_threshold
+        names = ("mode", "max_tool_iterations", "max_candidates", "raw_replies")
         return QueryTransformer(
             generator,
-            mode=config.mode,
             confidence_threshold=None if threshold < 0 else threshold,
-            max_tool_iterations=config.max_tool_iterations,
-            max_candidates=config.max_candidates,
             tools=tools,
             timeout=timeout,
-            raw_replies=config.raw_replies,
+            **{name: getattr(config, name) for name in names},
         )
