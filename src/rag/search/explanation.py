@@ -17,7 +17,7 @@ from rag.search.exact_words import (
     pair_weights,
     searched,
 )
-from rag.search.query import ORIGINAL, Hit, Part, Retrieval, lexical_vector
+from rag.search.query import ORIGINAL, Hit, Part, Retrieval, blended_words
 from rag.search.results import ChunkScore, Explanation, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import FIELDS, QueryTerm
@@ -48,7 +48,7 @@ def trace(store: BaseDocumentStore, retrieval: Retrieval) -> list[Finders]:
     ids = [part.id for hit in hits for part in hit.parts if any(part.gains)]
     words = [variant for variant in variants if variant.words]
     near = [variant for variant in variants if variant.is_embedded]
-    queries: list[SparseEmbedding | list[float]] = [lexical_vector(variant) for variant in words]
+    queries: list[SparseEmbedding | list[float]] = [blended_words([variant]) for variant in words]
     queries += [variant.vector for variant in near if variant.vector]
     scores = store.score_among(queries, list(dict.fromkeys(ids)))
     by_words = [(v.label, s) for v, s in zip(words, scores, strict=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from statistics import fmean, pstdev
 from typing import NamedTuple
@@ -57,30 +57,19 @@ def point_at_matches(
     """
     query, results = response.searched, response.results
     weights = weigh_terms(query, store.counts.rarity) if results else {}
-    nearness = _nearness(results, cosines)
-    for result in results:
-        result.line = matching_line(result, query, weights, nearness.get(result.chunk))
-
-
-def _nearness(
-    results: Sequence[SearchResult], known: Mapping[str, Sequence[float]]
-) -> dict[str, dict[int, float]]:
-    """Return, by chunk, how near the sentences that begin in a line are to the query: by how many
-    standard deviations of all that are shown above their mean."""
-    cosines: dict[str, dict[int, float]] = {}
-    for result in results:
-        units, near = sentence_units(result.content), known.get(result.chunk, [])
+    nearness: dict[str, dict[int, float]] = {}
+    for result in results if cosines else ():
+        units, near = sentence_units(result.content), cosines.get(result.chunk, [])
         if len(units) == len(near):
             lines = [unit.line for unit in units]
-            cosines[result.chunk] = dict(zip(reversed(lines), reversed(near), strict=True))
-    every = [cosine for lines in cosines.values() for cosine in lines.values()]
-    if len(every) < 2 or not (deviation := pstdev(every)):
-        return {}
-    mean = fmean(every)
-    return {
-        chunk: {line: (cosine - mean) / deviation for line, cosine in lines.items()}
-        for chunk, lines in cosines.items()
-    }
+            nearness[result.chunk] = dict(zip(reversed(lines), reversed(near), strict=True))
+    every = [cosine for lines in nearness.values() for cosine in lines.values()]
+    mean, deviation = (fmean(every), pstdev(every)) if len(every) > 1 else (0.0, 0.0)
+    for result in results:
+        # By how many standard deviations of all that are shown each is above their mean.
+        lines = nearness.get(result.chunk, {}) if deviation else {}
+        deviations = {line: (cosine - mean) / deviation for line, cosine in lines.items()}
+        result.line = matching_line(result, query, weights, deviations)
 
 
 def matching_line(
@@ -94,121 +83,80 @@ def matching_line(
     :param weights: what each term of the query counts for, from `rag.text.matches.weigh_terms`.
     :param nearness: how near the sentences that begin in a line of the text are in meaning.
     """
-    lines = result.content.split("\n")
+    lines, shift = result.content.split("\n"), result.repeated - result.line_start
     own = range(result.repeated, result.repeated + result.line_end - result.line_start + 1)
     read = [line for line in readable_lines(result.content) if line.number in own]
     raw = [ReadableLine(n, lines[n], Kind.TEXT) for n in own if n < len(lines) and lines[n].strip()]
-    shift = result.repeated - result.line_start
-    first = next(iter([*read, *raw]), None)
-    # A word may stand only in what is not shown: a comment, an address, the mark of a fence.
-    best = _identified(read, raw, query) if weights else None
-    if best is None:
-        stated = _stated(result, query, weights, shift) if weights else {}
-        scores = _scores(read, query, weights) | stated if weights else {}
-        best = _best(scores, sum(weights.values()), nearness or {}, own)
-    if best is None and weights:
-        best = _best(_scores(raw, query, weights), 1.0, {}, own)
-    if best is None:
-        best = first.number if first else result.repeated
-    return best - shift
-
-
-def _stated(
-    result: SearchResult, query: str, weights: dict[str, float], shift: int
-) -> dict[int, float]:
-    """Return what the words of a query count for that ask for a property or are its value, and
-    those of the title, by the property's line, counted as those of the text are."""
-    title = weigh_matches(_matches(result.title, query), weights) if result.properties else {}
-    scores = {}
-    for stated in result.properties:
-        matches = find_matches(asking(stated.name, stated.value), query)
-        if (terms := weigh_matches(matches, weights)).keys() - title.keys():
-            scores[stated.line + shift] = sum((title | terms).values())
-    return scores
-
-
-def _identified(
-    read: Sequence[ReadableLine], raw: Sequence[ReadableLine], query: str
-) -> int | None:
-    """Return the number of the first line that holds an identifier of the query, such as the
-    address of a link, which is not shown: its words alone are in many lines."""
-    forms = [form for form in asked_forms(query) if form.kind == FormKind.IDENTIFIER]
-    for form in forms:
-        for line in (*read, *raw):
-            if form.is_in(line.text.lower()):
-                return line.number
-    return None
-
-
-def _best(
-    scores: Mapping[int, float], whole: float, nearness: Mapping[int, float], own: range
-) -> int | None:
-    """Return the number of the line that is the best by words and meaning, the first of equal ones.
-
-    :param scores: what the words of a query that a line holds count for, of those that hold any.
-    :param whole: what all of its words count for.
-    :param nearness: how near a sentence is, by the line that it begins in.
-    :param own: the lines of the text that count.
-    """
-    if not nearness:
-        return max(scores, key=lambda line: scores[line], default=None)
-    begins = sorted(nearness)
-
-    def value(line: int) -> float:
-        at = max(0, bisect_right(begins, line) - 1)
-        near = nearness[begins[at]] if line >= begins[0] else 0.0
-        if line < own.start:  # a property has no embedding: it is as near as the nearest sentence
-            near = max(nearness.values())
-        return _WORDS * scores.get(line, 0.0) / (whole or 1.0) + near
-
-    lines = sorted({*scores, *(line for line in begins if line in own)})
-    return max(lines, key=value, default=None)
+    every = [*read, *raw]
+    if not every:
+        return result.line_start
+    scores: dict[int, float] = {}
+    if weights:
+        # An identifier, such as the address of a link, which is not shown: its words alone are in
+        # many lines.
+        forms = [form for form in asked_forms(query) if form.kind == FormKind.IDENTIFIER]
+        for form in forms:
+            for line in every:
+                if form.is_in(line.text.lower()):
+                    return line.number - shift
+        # A property counts by the words that ask for it or are its value, and those of the title.
+        title = weigh_matches(_matches(result.title, query), weights) if result.properties else {}
+        scores = _scores(read, query, weights)
+        for stated in result.properties:
+            asked = find_matches(asking(stated.name, stated.value), query)
+            if (terms := weigh_matches(asked, weights)).keys() - title.keys():
+                scores[stated.line + shift] = sum((title | terms).values())
+    if nearness:
+        begins, whole = sorted(nearness), sum(weights.values()) or 1.0
+        candidates = {*scores, *(line for line in begins if line in own)}
+        values = {}
+        for number in sorted(candidates):
+            at = max(0, bisect_right(begins, number) - 1)
+            near = nearness[begins[at]] if number >= begins[0] else 0.0
+            if number < own.start:  # a property has no embedding: it is as near as the nearest
+                near = max(nearness.values())
+            values[number] = _WORDS * scores.get(number, 0.0) / whole + near
+        scores = values
+    if weights and not scores:
+        # A word may stand only in what is not shown: a comment, an address, the mark of a fence.
+        scores = _scores(raw, query, weights)
+    return max(scores, key=lambda n: scores[n], default=every[0].number) - shift
 
 
 def _scores(
     lines: Iterable[ReadableLine], query: str, weights: dict[str, float]
 ) -> dict[int, float]:
     """Return what the words of a query count for that a line's best sentence holds, by line."""
-    sentences = [s for line in lines for s in _sentences(line, query, weights)]
+    sentences: list[_Sentence] = []
+    for line in lines:
+        matches = _matches(line.text, query)
+        if line.kind == Kind.TABLE:
+            own = [m for m in matches if not any(a <= m.start < b for a, b in line.names)]
+            names = {term: _COLUMN * w for term, w in weigh_matches(matches, weights).items()}
+            terms = names | weigh_matches(own, weights)
+            sentences.append(_Sentence(line.number, terms, goes_on=False))
+            continue
+        counts = _HEADING if line.kind == Kind.HEADING else 1.0
+        whole = not matches or line.kind != Kind.TEXT
+        starts = [match.start for match in matches]
+        for start, end in [(0, len(line.text))] if whole else sentence_spans(line.text):
+            inside = matches[bisect_left(starts, start) : bisect_left(starts, end)]
+            terms, goes_on = weigh_matches(inside, weights), line.goes_on or start > 0
+            sentences.append(_Sentence(line.number, terms, goes_on, counts))
     scores: dict[int, float] = {}
     for at, sentence in enumerate(sentences):
-        if not sentence.terms:
-            continue
-        near = [sentences[at - 1]] if at and sentence.goes_on else []
-        if at + 1 < len(sentences) and sentences[at + 1].goes_on:
-            near.append(sentences[at + 1])
-        others = {t: w for one in near for t, w in one.terms.items() if t not in sentence.terms}
-        score = sum(sentence.terms.values()) + _NEARBY * sum(others.values())
-        scores[sentence.line] = max(scores.get(sentence.line, 0.0), score * sentence.counts)
+        if sentence.terms:
+            near = [sentences[at - 1]] if at and sentence.goes_on else []
+            near += [s for s in sentences[at + 1 : at + 2] if s.goes_on]
+            others = {t: w for s in near for t, w in s.terms.items() if t not in sentence.terms}
+            score = sum(sentence.terms.values()) + _NEARBY * sum(others.values())
+            scores[sentence.line] = max(scores.get(sentence.line, 0.0), score * sentence.counts)
     return scores
-
-
-def _sentences(line: ReadableLine, query: str, weights: dict[str, float]) -> Iterator[_Sentence]:
-    matches = _matches(line.text, query)
-    if line.kind == Kind.TABLE:
-        own = [m for m in matches if not _is_inside(m, line.names)]
-        terms = {
-            term: _COLUMN * weight for term, weight in weigh_matches(matches, weights).items()
-        } | weigh_matches(own, weights)
-        yield _Sentence(line.number, terms, goes_on=False)
-        return
-    counts = _HEADING if line.kind == Kind.HEADING else 1.0
-    whole = not matches or line.kind != Kind.TEXT
-    spans = [(0, len(line.text))] if whole else sentence_spans(line.text)
-    starts = [match.start for match in matches]
-    for start, end in spans:
-        inside = matches[bisect_left(starts, start) : bisect_left(starts, end)]
-        terms = weigh_matches(inside, weights)
-        yield _Sentence(line.number, terms, line.goes_on or start > 0, counts)
 
 
 @lru_cache(_LAST_MATCHED)  # where a line matches is found first, then it is shown
 def _matches(text: str, query: str) -> tuple[Match, ...]:
     return tuple(find_matches(text, query))
-
-
-def _is_inside(match: Match, spans: Sequence[Span]) -> bool:
-    return any(start <= match.start < end for start, end in spans)
 
 
 def excerpt(result: SearchResult, query: str, width: int) -> tuple[str, list[Span]]:

@@ -69,9 +69,10 @@ def search_with(
     :param transforms: as in `create_search_pipeline`.
     """
     store, pipeline = analyzer.document_store, Pipeline()
-    query: list[tuple[str, Any]] = [
-        (ANALYZER, analyzer),
-        *_planning(store, config, transforms),
+    query: list[tuple[str, Any]] = [(ANALYZER, analyzer)]
+    if config.routes.classifier or config.search.transforms or transforms:
+        query += _planning(store, config, transforms)  # a search need not wait for its imports
+    query += [
         ("query_embedder", QueryEmbedder(store, config)),
         ("retriever", ChunkRetriever(store)),
     ]
@@ -94,9 +95,6 @@ def _planning(
     :raises ConfigError: for a transform or classifier of the settings that does not exist.
     """
     names = config.search.transforms if transforms is None else transforms
-    if not (config.routes.classifier or names):
-        return
-    # A search without it need not wait for its imports.
     from rag.search.components.query_expander import (
         QueryExpander,
         configured_transforms,

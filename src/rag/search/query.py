@@ -118,18 +118,6 @@ class Variants(Batch[Variant]):
     """Variants that Haystack does not copy."""
 
 
-def lexical_vector(variant: Variant) -> SparseEmbedding:
-    """Return what a variant asks of the words, as much in all as it weighs.
-
-    Its text is plain words: what looks like a filter or a phrase is none.
-    """
-    if not variant.words:
-        return SparseEmbedding([], [])
-    query = _encoded(variant.text)
-    total = sum(query.values)
-    return SparseEmbedding(query.indices, [variant.weight * v / total for v in query.values])
-
-
 @lru_cache(64)  # asked for once to search, and once to tell who found what
 def _encoded(text: str) -> SparseVector:
     # What a model guesses is looked for in texts alone.
@@ -138,12 +126,17 @@ def _encoded(text: str) -> SparseVector:
 
 
 def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:
-    """Return one query that scores what all variants score together."""
+    """Return one query that scores what all variants score together: each asks of the words as
+    much in all as it weighs.
+
+    Their texts are plain words: what looks like a filter or a phrase is none.
+    """
     summed: dict[int, float] = {}
     for variant in variants:
-        query = lexical_vector(variant)
+        query = _encoded(variant.text) if variant.words else SparseVector([], [])
+        total = sum(query.values)
         for index, value in zip(query.indices, query.values, strict=True):
-            summed[index] = summed.get(index, 0.0) + value
+            summed[index] = summed.get(index, 0.0) + variant.weight * value / total
     return SparseEmbedding(list(summed), list(summed.values()))
 
 
@@ -160,8 +153,8 @@ def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
     weights = np.array([[weight] for _, weight in known])
     mean = (weights * vectors / np.where(lengths == 0, 1, lengths)).sum(axis=0)
     length = float(np.linalg.norm(mean))
-    found: list[float] = (mean / length).tolist() if length > 1e-6 else []
-    return found or None
+    blended: list[float] = (mean / length).tolist() if length > 1e-6 else []
+    return blended or None
 
 
 def weighed(variants: Sequence[Variant]) -> Variants:
@@ -281,14 +274,13 @@ class Query(NotCopied):
         spaced = TOKEN.sub(lambda m: self.corrections.get(m[0], m[0]), cleaned(self.text))
         return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
 
-    @cached_property
+    @property
     def known(self) -> str:
         """What is meant, without the words that no note holds."""
         if not self.missing:
             return self.meant
-        return TOKEN.sub(
-            lambda m: "" if m[2] in self.missing else m[0], cleaned(self.meant)
-        ).strip()
+        kept = TOKEN.sub(lambda m: "" if m[2] in self.missing else m[0], cleaned(self.meant))
+        return kept.strip()
 
     @property
     def searched(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -25,57 +25,35 @@ class Passage:
     """A chunk in which phrases are looked for."""
 
     def __init__(self, document: Document) -> None:
-        self.note = note_of(document)
-        self._document = document
-
-    def holds(self, rough: re.Pattern[str], exact: re.Pattern[str]) -> bool:
-        """Return whether a phrase stands in one of its texts.
-
-        :param rough: finds the phrase wherever no markup parts its tokens; a tenth of the work.
-        :param exact: finds it in the tokens of a text.
-        """
-        if not self._has_targets and not rough.search(self._raw):
-            return False
-        return any(map(exact.search, self._texts))
-
-    @cached_property
-    def _has_targets(self) -> bool:
-        """Whether there may be markup with words that a reader does not see."""
-        content = self._document.content or ""
-        return "[" in content or "^" in content
-
-    @cached_property
-    def _raw(self) -> str:
-        meta, content = self._document.meta, self._document.content or ""
+        self.note, self._document = note_of(document), document
+        meta, content = document.meta, document.content or ""
         stated = meta.get("properties") or ()
-        return cleaned("\n".join([file_name(meta), *names_of(meta), content, *stated]))
+        raw = cleaned("\n".join([file_name(meta), *names_of(meta), content, *stated]))
+        # Markup may hold words that a reader does not see.
+        self._raw = None if "[" in content or "^" in content else raw
+
+    def holds(self, tokens: list[tuple[str, str]]) -> bool:
+        """Return whether tokens stand in a row in one of its texts: whole words, but any part of an
+        unsegmented run at the ends."""
+        if self._raw is not None:  # a tenth of the work
+            words = (re.escape(run or word) for run, word in tokens)
+            if not re.search(r"[\W_]*".join(words), self._raw):
+                return False
+        row = re.escape(" ".join(run or word for run, word in tokens))
+        head, tail = r"(?<!\S)" if tokens[0][1] else "", r"(?!\S)" if tokens[-1][1] else ""
+        return any(re.search(head + row + tail, text) for text in self._texts)
 
     @cached_property
     def _texts(self) -> list[str]:
         meta, content = self._document.meta, self._document.content
-        stated = meta.get("properties") or ()
-        parts = [file_name(meta), *lexical_parts(meta, content), *stated]
-        return [_in_a_row(part) for part in parts]
+        parts = [file_name(meta), *lexical_parts(meta, content), *(meta.get("properties") or ())]
+        return [_in_a_row(cleaned(part)) for part in parts]
 
 
 def _in_a_row(text: str) -> str:
-    text = cleaned(text)
     if text.isascii():  # several times as fast, and most English notes are
         return " ".join(pieces(text)[0])
     return " ".join(run or word for run, word in TOKEN.findall(text))
-
-
-def rough_pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
-    """Match the tokens with nothing between them but what is part of no token."""
-    return re.compile(r"[\W_]*".join(re.escape(run or word) for run, word in tokens))
-
-
-def pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
-    """Match the tokens in a row: whole words, but any part of an unsegmented run at the ends."""
-    row = " ".join(run or word for run, word in tokens)
-    first, last = tokens[0][1], tokens[-1][1]
-    head, tail = r"(?<!\S)" if first else "", r"(?!\S)" if last else ""
-    return re.compile(head + re.escape(row) + tail)
 
 
 def note_of(document: Document) -> str:
@@ -158,122 +136,107 @@ class Occurrences:
 
     def unwanted(self) -> list[Found]:
         """Return the notes that hold one of the unwanted words, or an unwanted phrase."""
-        words = [self._with_words()] if self._words else []
+        words = []
+        if self._words:
+            chunks = self._store.points_with(self._words, RARE)
+            if chunks is None and (chunks := self._read(self._words)) is None:
+                notice = "excluded words do not count: they are in too many notes"
+                words = [Found([], notice, False)]
+            else:
+                words = [Found(self._notes_of(chunks))]
         return words + self._holding(self._unwanted, unwanted=True)
-
-    def _with_words(self) -> Found:
-        if self._store.points_with(self._words, RARE) is not None:
-            return Found(self._store.notes_with(self._words))
-        chunks = self._read(self._words)
-        if chunks is None:
-            return Found([], "excluded words do not count: they are in too many notes", False)
-        return Found(self._notes_of(chunks))
 
     def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
         """Look up phrases, those of the fewest chunks first."""
-        rare = {phrase.text: self._rare(phrase) for phrase in phrases}
+        rare: dict[str, dict[str, float] | None] = {}
+        for phrase in phrases:
+            of_parts = (self._store.points_with(part, RARE) for part in phrase.parts)
+            rare[phrase.text] = next((chunks for chunks in of_parts if chunks is not None), None)
 
         def frequency(phrase: _Phrase) -> tuple[bool, int]:
             chunks = rare[phrase.text]
             return chunks is None, len(chunks or ())
 
-        found = {}
+        notes = {}
         for phrase in sorted(phrases, key=frequency):
-            chunks = rare[phrase.text]
-            if not phrase.parts:
-                found[phrase.text] = self._everywhere(phrase, unwanted)
-            elif chunks is None:
-                found[phrase.text] = self._found(phrase, self._frequent(phrase), unwanted)
-            else:
-                found[phrase.text] = self._found(phrase, chunks, unwanted)
-        return [found[phrase.text] for phrase in phrases]
-
-    def _rare(self, phrase: _Phrase) -> dict[str, float] | None:
-        """Return the chunks that may hold a phrase; `None` unless a part of it is rare."""
-        for part in phrase.parts:
-            if (chunks := self._store.points_with(part, RARE)) is not None:
-                return chunks
-        return None
-
-    def _frequent(self, phrase: _Phrase) -> dict[str, float] | None:
-        """Return the chunks that may hold a phrase without rare parts; `None` when they are more
-        than a query may read."""
-        first, *others = phrase.parts
-        chunks = self._read(first)
-        if chunks is None:
-            return None
-        for part in others:
-            more = self._read(part) if len(chunks) > RARE else None
-            if more is None:
-                break
-            chunks = {chunk: score for chunk, score in chunks.items() if chunk in more}
-        return chunks
+            look_up = self._found if phrase.parts else self._everywhere
+            notes[phrase.text] = look_up(phrase, rare[phrase.text], unwanted)
+        return [notes[phrase.text] for phrase in phrases]
 
     def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
+        """Return the chunks that have one of some dimensions; `None` when they are more than a
+        query may read."""
         chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
         room = max(ENTRIES, chunks_in_all // 2) - self._spent
         chunks = self._store.points_with(dimensions, room) if room > 0 else None
         self._spent += room if chunks is None else len(chunks)
         return chunks
 
-    def _everywhere(self, phrase: _Phrase, unwanted: bool) -> Found:
+    def _everywhere(self, phrase: _Phrase, _: object, unwanted: bool) -> Found:
         """Return the notes that hold a lone character, which the index has only where it stands
         alone: as many chunks are read as may be."""
         if self._all is None:
             documents = self._store.all_documents(TEXTS + 1)
             self._all = [document.id for document in documents]
             self._passages |= {document.id: Passage(document) for document in documents[:TEXTS]}
-        name = _quoted(phrase)
-        if len(self._all) <= TEXTS:
-            return Found(self._reading(phrase, self._all))
-        if unwanted:
-            return Found([], f"{name} does not count: it may be in any note", False)
-        said = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
-        return Found(self._reading(phrase, self._all[:TEXTS]), said)
+        name, notice = _quoted(phrase), ""
+        if len(self._all) > TEXTS:
+            if unwanted:
+                return Found([], f"{name} does not count: it may be in any note", False)
+            notice = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
+        return Found(self._reading(phrase, self._all[:TEXTS]), notice)
 
     def _found(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
-        """Return the notes of those chunks that hold a phrase."""
+        """Return the notes that hold a phrase.
+
+        :param chunks: those that hold a part of it that is rare, if one is.
+        """
         name = _quoted(phrase)
+        if chunks is None:
+            first, *others = phrase.parts
+            chunks = self._read(first)
+            for part in others if chunks is not None else ():
+                more = self._read(part) if chunks and len(chunks) > RARE else None
+                if more is None:
+                    break
+                chunks = {key: score for key, score in (chunks or {}).items() if key in more}
         if chunks is None:
             return Found([], f"{name} does not count: it is in too many notes to look it up", False)
         if phrase.exact:
             return Found(self._notes_of(chunks))
         ordered = sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))
-        unseen = self._load(ordered)
-        notes = self._reading(phrase, ordered)
+        new = [chunk for chunk in ordered if chunk not in self._passages]
+        room = max(0, TEXTS - len(self._passages))
+        for document in self._store.get_documents(new[:room]):
+            self._passages[document.id] = Passage(document)
+        unseen, notes = new[room:], self._reading(phrase, ordered)
         if not unseen:
             return Found(notes)
         if unwanted:
             notes = sorted({*notes, *self._notes_of(unseen)})
             return Found(notes, f"notes that may hold {name} are left out unread")
-        seen = len(ordered) - len(unseen)
-        said = f"only {seen:,} of {len(ordered):,} passages that may hold {name} were read"
-        return Found(notes, said)
+        seen, most = len(ordered) - len(unseen), len(ordered)
+        return Found(notes, f"only {seen:,} of {most:,} passages that may hold {name} were read")
 
     def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
         """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
-        rough, exact = rough_pattern(phrase.tokens), pattern(phrase.tokens)
         read = (self._passages[chunk] for chunk in chunks if chunk in self._passages)
-        return sorted({passage.note for passage in read if passage.holds(rough, exact)})
-
-    def _load(self, chunks: list[str]) -> list[str]:
-        """Read the texts of chunks, as far as a query may; return those that were left out."""
-        new = [chunk for chunk in chunks if chunk not in self._passages]
-        room = max(0, TEXTS - len(self._passages))
-        for document in self._store.get_documents(new[:room]):
-            self._passages[document.id] = Passage(document)
-        return new[room:]
+        return sorted({passage.note for passage in read if passage.holds(phrase.tokens)})
 
     def _notes_of(self, chunks: Iterable[str]) -> list[str]:
         if self._manifest is None:
             return sorted({note_of(document) for document in self._store.get_documents([*chunks])})
-        owners = self._owners
-        keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
-        return sorted({owners[key] for key in keys if key in owners})
+        return sorted(_notes_of(chunks, self._owners))
 
     @cached_property
     def _owners(self) -> dict[bytes, str]:
         return self._manifest.notes_by_chunk() if self._manifest else {}
+
+
+def _notes_of(chunks: Iterable[str], owners: Mapping[bytes, str]) -> set[str]:
+    """Return the notes of some chunks, by the ids of their chunks."""
+    keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
+    return {owners[key] for key in keys if key in owners}
 
 
 def _phrase(text: str) -> _Phrase:
@@ -410,8 +373,7 @@ def notes_holding(
         wanted += [beside_dimension(PROPERTIES, term) for term in word.terms if stated]
         held = {*(store.points_with(wanted, most) or ())}
         chunks = held if chunks is None else chunks & held
-        keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in held)
-        notes.append({owners[key] for key in keys if key in owners})
+        notes.append(_notes_of(held, owners))
     runs = [word.run for word in words if word.run]
     for found in Occurrences(store, manifest, runs).wanted() if runs else []:
         notices += filter(None, [found.notice])

@@ -173,7 +173,8 @@ def find_conditions(
         what is neither a number nor a date.
     """
     manifest = store.manifest()
-    phrases = dict.fromkeys([*parsed.phrases, *_alternative_phrases(parsed)])
+    alternatives = [term.value for some in parsed.either for term in some if term.field == PHRASE]
+    phrases = dict.fromkeys([*parsed.phrases, *alternatives])
     occurrences = Occurrences(store, manifest, phrases, *_unwanted(manifest, parsed, notices))
     store.expect({*dimensions, *occurrences.dimensions})
     places = Places(manifest)
@@ -185,14 +186,30 @@ def find_conditions(
     required = [found_by[phrase] for phrase in dict.fromkeys(parsed.phrases)]
     matched = [found.notes for found in required if found.counts]
     matched += map(places.titled, dict.fromkeys(parsed.values("title")))
+    within = [*matched, *_selected(manifest, places, parsed, filters)]
+    excluded = [
+        *(places.on_path(path) for path in dict.fromkeys(parsed.values("path", negated=True))),
+        *(places.titled(title) for title in dict.fromkeys(parsed.values("title", negated=True))),
+        *(_bearing(manifest, t.field, t.value) for t in parsed.properties if t.negated),
+        *(found.notes for found in unwanted),
+    ]
     conditions = [
         build_qdrant_filters(filters),
         *_stated(parsed, manifest),
         *(_any_of(group, manifest, places, found_by) for group in parsed.either),
-        _in_all([*matched, *_selected(manifest, places, parsed, filters)]),
-        _in_none([*_excluded(places, parsed, manifest), *(found.notes for found in unwanted)]),
+        _of_notes({*within[0]}.intersection(*within[1:])) if within else None,
+        none_of(_of_notes(chain.from_iterable(excluded))) if excluded else None,
     ]
     return all_of(conditions), list(dict.fromkeys(chain.from_iterable(matched)))
+
+
+def _bearing(manifest: Manifest | None, field: str, value: str) -> list[str]:
+    """Return the ids of the notes whose front matter field fulfils a condition."""
+    return manifest.catalogue.bearing(field, value_test(value)) if manifest else []
+
+
+def _of_notes(ids: Iterable[str]) -> Filter:
+    return one_of("file_id", Batch(sorted({*ids})))
 
 
 def _left_out(parsed: ParsedQuery) -> Iterator[str]:
@@ -204,20 +221,6 @@ def _left_out(parsed: ParsedQuery) -> Iterator[str]:
         yield "left out: notes with " + ", ".join(f'"{brief(word)}"' for word in words)
 
 
-def _in_all(within: Sequence[Sequence[str]]) -> Filter | None:
-    """Return the filter for notes that are in each of some lists of ids."""
-    if not within:
-        return None
-    return one_of("file_id", Batch(sorted(set(within[0]).intersection(*within[1:]))))
-
-
-def _in_none(lists: Sequence[Sequence[str]]) -> Filter | None:
-    """Return the filter for notes that are in none of some lists of ids."""
-    if not lists:
-        return None
-    return none_of(one_of("file_id", Batch(sorted(set(chain.from_iterable(lists))))))
-
-
 def _selected(
     manifest: Manifest | None, places: Places, parsed: ParsedQuery, filters: QueryFilters | None
 ) -> Iterator[list[str]]:
@@ -226,22 +229,21 @@ def _selected(
     yield from map(places.on_path, dict.fromkeys(parsed.values("path")))
     for term in parsed.properties:
         if not term.negated:
-            yield manifest.catalogue.bearing(term.field, value_test(term.value)) if manifest else []
+            yield _bearing(manifest, term.field, term.value)
     if filters is None:
         return
     if filters.paths:
         yield places.at_paths(filters.paths)
     if filters.titles:
-        named = manifest.named if manifest else lambda title: []
-        yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
+        titles = filters.titles if manifest else ()
+        yield list(dict.fromkeys(n for title in titles for n in manifest.named(title)))  # type: ignore[union-attr]
     for name, value in (filters.values or {}).items():
-        yield manifest.catalogue.bearing(name, value_test(value)) if manifest else []
-    first, last = days(filters)
-    if filters.date_field == "modified" and (first or last):
-        yield manifest.catalogue.modified(first, last) if manifest else []
-    if filters.modified_from or filters.modified_to:
-        changed = day(filters.modified_from), day(filters.modified_to)
-        yield manifest.catalogue.modified(*changed) if manifest else []
+        yield _bearing(manifest, name, value)
+    spans = [(day(filters.modified_from), day(filters.modified_to))]
+    spans += [days(filters)] if filters.date_field == "modified" else []
+    for first, last in spans:
+        if first or last:
+            yield manifest.catalogue.modified(first, last) if manifest else []
 
 
 def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter | None]:
@@ -252,10 +254,6 @@ def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter |
     for vault in parsed.values("vault", negated=True):
         yield none_of(one_of("vault", [_vault(vault, manifest)]))
     yield build_qdrant_filters(QueryFilters(excluded_tags=parsed.values("tag", negated=True)))
-
-
-def _alternative_phrases(parsed: ParsedQuery) -> list[str]:
-    return [term.value for group in parsed.either for term in group if term.field == PHRASE]
 
 
 def _any_of(
@@ -282,39 +280,26 @@ def _any_of(
             conditions += filter(None, [build_qdrant_filters(QueryFilters(tags=[term.value]))])
         elif term.field in FIELDS:
             within += (places.titled if term.field == "title" else places.on_path)(term.value)
-        elif manifest:
-            within += manifest.catalogue.bearing(term.field, value_test(term.value))
-    conditions.append(one_of("file_id", Batch(sorted({*within}))))
-    return {"operator": "OR", "conditions": conditions}
-
-
-def _excluded(
-    places: Places, parsed: ParsedQuery, manifest: Manifest | None
-) -> Iterator[list[str]]:
-    """Yield the ids of the notes of each path, title and property that is not wanted."""
-    for term in parsed.properties:
-        if term.negated and manifest:
-            yield manifest.catalogue.bearing(term.field, value_test(term.value))
-    yield from map(places.on_path, dict.fromkeys(parsed.values("path", negated=True)))
-    yield from map(places.titled, dict.fromkeys(parsed.values("title", negated=True)))
+        else:
+            within += _bearing(manifest, term.field, term.value)
+    return {"operator": "OR", "conditions": [*conditions, _of_notes(within)]}
 
 
 def _unwanted(
     manifest: Manifest | None, parsed: ParsedQuery, notices: list[str]
 ) -> tuple[list[str], list[str]]:
     """Return the texts that notes must not hold, and the single words likewise."""
+
+    def is_word(text: str) -> bool:
+        words, runs = pieces(cleaned(text))
+        return len(words) == 1 and not runs
+
     # Words of unsegmented scripts are in no vocabulary, but any part of them can be found.
     runs = [prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]]
     spaced = [prefix for prefix in parsed.excluded_prefixes if prefix not in runs]
-    words = [text for text in parsed.excluded if _is_word(text)]
+    words = [text for text in parsed.excluded if is_word(text)]
     texts = [text for text in (*parsed.excluded, *runs) if text not in words]
     return texts, [*words, *words_beginning(manifest, spaced, notices)]
-
-
-def _is_word(text: str) -> bool:
-    """Return whether a text is one spaced word."""
-    words, runs = pieces(cleaned(text))
-    return len(words) == 1 and not runs
 
 
 def _vault(name: str, manifest: Manifest | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple
@@ -49,11 +49,11 @@ class Unknown(NamedTuple):
 
     corrections: dict[str, str]
     missing: dict[str, NearWord | None]
-    beside: tuple[str, ...] = ()
+    beside: Sequence[str] = ()
 
 
 def find_unknown(
-    store: BaseDocumentStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
+    store: BaseDocumentStore, manifest: Manifest, parsed: ParsedQuery, filters: Filter | None
 ) -> Unknown:
     """Look for the words of a query that no note holds in any form.
 
@@ -61,49 +61,53 @@ def find_unknown(
 
     :param filters: a correction is in a note which they let through.
     """
-    if manifest is None:
-        return Unknown({}, {})
-    vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
-    words = [word for word in content_words(parsed.text) if _may_be_missed(word)]
+    vocabulary, held, text = manifest.vocabulary, store.counts.holds, cleaned(parsed.text)
+    loans = KATAKANA_WORD.findall(text)
+    # Numbers as short as those of dates and times are in few notes, and that tells nothing.
+    words = [
+        word
+        for word in content_words(parsed.text)
+        if word.isalnum() and len(word) > 1 and not (word.isdigit() and len(word) <= _DATE_DIGITS)
+    ]
     exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
-    as_written = {*content_words(exact), *_loans(exact)}
+    as_written = {*content_words(exact), *KATAKANA_WORD.findall(cleaned(exact))} if exact else ()
     near: dict[str, list[str]] = {}
     beside: list[str] = []
-    held = store.counts.holds
     unheld = [word for word in dict.fromkeys([*words, *loans]) if not held(_dimension(word))]
     for word in unheld[:_MOST_UNKNOWN]:
         # Part of a longer loan word is found by its characters.
         around = vocabulary.around(word) if word in loans else ()
         if word in as_written or any(held(_dimension(loan)) for loan in around):
             continue
-        if any(map(held, _beside(word))):
+        if any(held(beside_dimension(field, stem(word))) for field in (PROPERTIES, ADDRESSES)):
             beside.append(word)
         else:
             # One number is no slip of another.
             near[word] = [*vocabulary.near(word)] if word.isalpha() else []
-    store.expect(map(_dimension, chain.from_iterable(near.values())))
+    corrections: dict[str, str] = {}
+    missing: dict[str, NearWord | None] = {}
+    if near:
+        store.expect(map(_dimension, chain.from_iterable(near.values())))
     looks = iter(range(_MOST_LOOKS))
-
-    def likeliest(others: list[str]) -> str:
+    for word, others in near.items():
         tried = (other for other, _ in zip(others, looks, strict=False))
-        return next((other for other in tried if store.is_used(_dimension(other), filters)), "")
-
-    nearest = {word: likeliest(others) for word, others in near.items()}
-    meant = {w: near for w, near in nearest.items() if near and near not in loans}
-    corrections = {word: other for word, other in meant.items() if not is_common(word)}
-    missing = {w: _nearest(store, n) for w, n in nearest.items() if w not in corrections}
-    missing |= dict.fromkeys(islice(_unheld_parts(parsed.text, held), _MOST_UNKNOWN))
-    return Unknown(corrections, missing, tuple(beside))
+        likeliest = (other for other in tried if store.is_used(_dimension(other), filters))
+        other = next(likeliest, "")
+        if other and other not in loans and not is_common(word):
+            corrections[word] = other
+        else:
+            missing[word] = _nearest(store, other)
+    missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
+    return Unknown(corrections, missing, beside)
 
 
 def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
-    """Yield what no chunk holds of the runs of ideographs or of Hangul in a text: of each the
-    characters that no two neighbours share with a chunk, and one that stands alone in none.
+    """Yield what no chunk holds of the runs of ideographs or of Hangul in a cleaned text: of each
+    the characters that no two neighbours share with a chunk, and one that stands alone in none.
 
     :param held: whether a chunk has a dimension of the index.
     """
-    cleaned_text = cleaned(text)
-    for run in RUN.finditer(cleaned_text):
+    for run in () if text.isascii() else RUN.finditer(text):
         asks = asked_characters(run[0])
         for part in _IDEOGRAPHS.finditer(run[0]):
             start, end = part.span()
@@ -111,14 +115,14 @@ def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
                 start += 1
             while start < end and asks[end - 1]:
                 end -= 1
-            said = run[0][start:end]
-            pairs = [at for at in range(len(said) - 1) if _holds_gram(said[at : at + 2], held)]
+            chars = run[0][start:end]
+            pairs = [at for at in range(len(chars) - 1) if _holds_gram(chars[at : at + 2], held)]
             shared = {place for at in pairs for place in (at, at + 1)}
-            unheld = "".join("\0" if at in shared else char for at, char in enumerate(said))
+            unheld = "".join("\0" if at in shared else char for at, char in enumerate(chars))
             yield from (word for word in unheld.split("\0") if len(word) > 1)
-            is_counter = cleaned_text[: run.start() + start][-1:].isdigit()
-            if len(said) == 1 and not is_counter and not _holds_gram(said, held):
-                yield said
+            is_counter = text[: run.start() + start][-1:].isdigit()
+            if len(chars) == 1 and not is_counter and not _holds_gram(chars, held):
+                yield chars
 
 
 def _holds_gram(gram: str, held: Callable[[int], bool]) -> bool:
@@ -131,20 +135,6 @@ def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
         return None
     is_rare = store.points_with([_dimension(word)], _MOST_COUNTED) is not None
     return NearWord(word, len(store.notes_with([_dimension(word)])) if is_rare else 0)
-
-
-def _loans(text: str) -> list[str]:
-    return KATAKANA_WORD.findall(cleaned(text))
-
-
-def _may_be_missed(word: str) -> bool:
-    """Return whether it tells something that no note holds a word: numbers as short as those of
-    dates and times are in few."""
-    return word.isalnum() and len(word) > 1 and not (word.isdigit() and len(word) <= _DATE_DIGITS)
-
-
-def _beside(word: str) -> list[int]:
-    return [beside_dimension(field, stem(word)) for field in (PROPERTIES, ADDRESSES)]
 
 
 def _dimension(word: str) -> int:
@@ -162,9 +152,10 @@ def understand(
     """
     manifest = store.manifest()
     parsed = parse_query(bounded(query), known_properties(manifest, query))
-    if not (parsed or lists):
+    is_empty = not (parsed.text or parsed.has_conditions)
+    if is_empty and not lists:
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
-    notices = [*parsed.beyond]
+    notices, matched = [*parsed.beyond], list[str]()
     beginning: list[str] = []
     if parsed.prefixes:
         from rag.search.understanding.query_conditions import words_beginning
@@ -173,7 +164,6 @@ def understand(
     spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
     dimensions = encode_query(spoken, beginning).indices
     combined: Filter | None = None
-    matched: list[str] = []
     if parsed.has_conditions or filters not in (None, QueryFilters()):
         from rag.search.understanding.query_conditions import (
             find_conditions,  # plain queries do without it
@@ -183,10 +173,10 @@ def understand(
     else:
         store.expect(dimensions)
     named = manifest.named(parsed.text) if manifest else []
-    text = parsed.text if named or has_words(parsed.text) else ""
-    # A name that somebody gave is no slip.
-    unknown = Unknown({}, {}) if named else find_unknown(store, manifest, parsed, combined)
-    corrections = unknown.corrections
+    text, unknown = parsed.text if named or has_words(parsed.text) else "", Unknown({}, {})
+    if manifest and not named:  # a name that somebody gave is no slip
+        unknown = find_unknown(store, manifest, parsed, combined)
+    corrections, flags = unknown.corrections, filters or QueryFilters()
     understood = Query(
         typed=query,
         text=text,
@@ -194,8 +184,8 @@ def understand(
         corrections=corrections,
         missing=unknown.missing,
         filters=combined,
-        tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
-        vaults=[*(filters.vaults or [] if filters else []), *parsed.values("vault")],
+        tags=list(dict.fromkeys([*(flags.tags or []), *parsed.values("tag")])),
+        vaults=[*(flags.vaults or []), *parsed.values("vault")],
         lists=not text and (not parsed.text or bool(combined)),
         named=named,
         matched=matched,
