@@ -16,7 +16,7 @@ from rag.config import PlannerConfig, RAGConfig
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ManifestCatalogue
 from rag.query.metadata import MetadataTransformer
-from rag.query.planner.audit_log import AuditRecord, decoded, encoded
+from rag.query.planner.audit_log import AuditRecord, encoded
 from rag.query.planner.plan import MetadataExtraction
 from rag.query.planner.stages import LiveAsker, Stage
 from rag.query.router import IntentRouter
@@ -73,7 +73,7 @@ def recorded(
         latency_ms=1.0,
         catalogue=digest,
     )
-    return decoded(encoded(record))
+    return AuditRecord.model_validate(json.loads(encoded(record)))
 
 
 def test_whatever_a_model_said_the_plan_is_the_same_again(config, subtests):

@@ -61,8 +61,8 @@ def point_at_matches(
     for result in results if cosines else ():
         units, near = sentence_units(result.content), cosines.get(result.chunk, [])
         if len(units) == len(near):
-            lines = [unit.line for unit in units]
-            nearness[result.chunk] = dict(zip(reversed(lines), reversed(near), strict=True))
+            pairs = zip(reversed(units), reversed(near), strict=True)  # of a line its first counts
+            nearness[result.chunk] = {unit.line: cosine for unit, cosine in pairs}
     every = [cosine for lines in nearness.values() for cosine in lines.values()]
     mean, deviation = (fmean(every), pstdev(every)) if len(every) > 1 else (0.0, 0.0)
     for result in results:

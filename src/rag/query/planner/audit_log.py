@@ -6,12 +6,11 @@ a reason for a query to fail, and hardly one to wait.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -25,6 +24,7 @@ from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
 from rag.query.planner.stages import RawResponse, ToolCall, Trace
 from rag.support.durable_files import append, lock
 from rag.support.owned_folders import claim_data_folder, narrow
+from rag.support.regular_files import read_file
 
 FOLDER, FILE = Path("logs", "query_transform"), "query_audit_trail.jsonl"
 LARGEST = 1 << 20  # bytes of a line
@@ -110,19 +110,28 @@ class AuditTrail:
             return ""
         return named.id
 
-    def records(self, first: date | None = None) -> Iterator[AuditRecord]:
+    def records(self, first: date | None = None, beginning: bytes = b"") -> Iterator[AuditRecord]:
         """Yield the records, the newest first.
 
         :param first: leave out days before this one.
+        :param beginning: of the lines to read.
         """
-        return self._parsed(self._lines(first))
-
-    def _parsed(self, lines: Iterable[bytes]) -> Iterator[AuditRecord]:
-        for line in lines:
+        for folder in self._days_kept():
+            if first and date.fromisoformat(folder.name) < first:
+                return
             try:
-                yield decoded(line)
-            except (ValueError, RecursionError):  # ValidationError is a ValueError
-                self.skipped += 1
+                lines = read_file(folder / FILE).split(b"\n")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.problem = f"{folder / FILE} cannot be read ({error.strerror})"
+                continue
+            for line in reversed(lines):
+                if line and line.startswith(beginning):
+                    try:
+                        yield AuditRecord.model_validate(json.loads(line))
+                    except (ValueError, RecursionError):  # ValidationError is a ValueError
+                        self.skipped += 1
 
     def find(self, prefix: str) -> AuditRecord:
         """Return the record whose id begins so.
@@ -131,8 +140,7 @@ class AuditTrail:
         """
         wanted = prefix.strip().lower()
         marked = f'{{"id": "{wanted}'.encode("utf-8", "replace")
-        lines = (line for line in self._lines(None) if wanted and line.startswith(marked))
-        records = list(self._parsed(lines))
+        records = list(self.records(beginning=marked)) if wanted else []
         if len(records) == 1:
             return records[0]
         if not records:
@@ -144,8 +152,12 @@ class AuditTrail:
         path = self.path / day.isoformat() / FILE
         if not path.parent.is_dir():
             self._make_folder(day)
-        descriptor = _opened(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        # A pipe in its place would let us wait.
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK
+        descriptor = os.open(path, flags, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(f"{path} is not a file")
             lock(descriptor, "the audit is", _SECONDS)
             append(descriptor, line)
         finally:
@@ -160,13 +172,13 @@ class AuditTrail:
             folder.mkdir(mode=0o700, exist_ok=True)
             narrow(folder)
         oldest = day - timedelta(self._days)
-        for past in self._all_days() if self._days else ():
+        for past in self._days_kept() if self._days else ():
             if date.fromisoformat(past.name) < oldest and not past.is_symlink():
                 with suppress(OSError):  # what is not ours stays, and its folder with it
                     (past / FILE).unlink(missing_ok=True)
                     past.rmdir()
 
-    def _all_days(self) -> list[Path]:
+    def _days_kept(self) -> list[Path]:
         try:
             return sorted(filter(_is_day, self.path.iterdir()), reverse=True)
         except FileNotFoundError:
@@ -174,30 +186,6 @@ class AuditTrail:
         except OSError as error:
             self.problem = f"{self.path} cannot be read ({error.strerror})"
             return []
-
-    def _lines(self, first: date | None) -> Iterator[bytes]:
-        for folder in self._all_days():
-            if first and date.fromisoformat(folder.name) < first:
-                return
-            try:
-                with os.fdopen(_opened(folder / FILE, os.O_RDONLY), "rb") as file:
-                    yield from filter(None, reversed(file.read().split(b"\n")))
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                self.problem = f"{folder / FILE} cannot be read ({error.strerror})"
-
-
-def _opened(path: Path, flags: int) -> int:
-    """Open a file; a pipe in its place would let us wait, and a device read for ever.
-
-    :raises OSError: when it is no file, or cannot be opened.
-    """
-    descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "not a file", str(path))
 
 
 def encoded(record: AuditRecord) -> bytes:
@@ -214,14 +202,6 @@ def encoded(record: AuditRecord) -> bytes:
         if len(line) <= LARGEST:
             return line
     raise ValueError("it is too large")
-
-
-def decoded(line: bytes) -> AuditRecord:
-    """Read a line.
-
-    :raises ValueError: when it is no record.
-    """
-    return AuditRecord.model_validate(json.loads(line))
 
 
 def _as_text(value: Any) -> str:

@@ -204,9 +204,9 @@ def result_of(
     transformed = line_in(wanted, max(_LONGEST_TEXT, 2 * len(query)))
     if not transformed:
         return None
-    own = {"original_query": query, "transformed_query": transformed, "metadata": {}}
-    own["time_window"] = window_of(reply.get("time_window"), today)
-    return QueryTransformationResult.model_validate({**reply, **own})
+    window = window_of(reply.get("time_window"), today)
+    own = {"original_query": query, "transformed_query": transformed, "time_window": window}
+    return QueryTransformationResult.model_validate({**reply, **own, "metadata": {}})
 
 
 def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
