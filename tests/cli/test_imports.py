@@ -44,7 +44,7 @@ TABLE = {
     "transform backups": f"{ENGINE} {APP} answers pipeline_errors plugins query rapidfuzz search"
     " settings_repr",
     "audit": f"{MANIFEST} {APP} clients haystack lazy_imports plugins query rapidfuzz"
-    " search settings_repr stores",
+    " search stores",
     "chat -q": f"{ANSWER} {APP}",
     "chat --list": f"{FILES} {APP} qa regular_files",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",

@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import date
 from functools import partial
 from typing import Any
-
-from haystack import component, default_from_dict
 
 from rag.config import PlannerConfig
 from rag.exceptions import RAGError
@@ -44,9 +41,7 @@ from rag.query.planner.query_text import subject_words, wanted_words
 from rag.query.planner.rules import extract, mentioned_fields
 from rag.query.planner.stages import LiveAsker, Trace, hypothesis
 from rag.query.router import IntentRouter
-from rag.query.serialization import QueryComponent, with_callables
 from rag.query.syntax import parse_query, plain_words
-from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import brief, without_controls, without_halves
 from rag.text.scripts import is_japanese
 from rag.text.tokenizer import has_words, name_key
@@ -57,17 +52,13 @@ _NEAR_A_TAG = 5
 _MARKS = " #＃\"'“”「」『』"
 
 
-@with_settings_repr
-@component
-class MetadataTransformer(QueryComponent):
+class MetadataTransformer:
     """Makes plans.
 
     :param asker: asks the models of the stages `metadata`, `hyde` and `route`, and keeps what
         they said; without one there are no models.
     :param router: chooses the route; without one it is made of `config.router`.
     """
-
-    _callables = ("asker", "router")
 
     def __init__(
         self,
@@ -133,31 +124,6 @@ class MetadataTransformer(QueryComponent):
         if full:  # a text is made only where it is searched with, if filters must go at the latest
             plan = with_paragraph(plan)
         return with_rerank_query(plan, failed, near)
-
-    @component.output_types(plan=FullTransformationResult, route=str)
-    def run(
-        self,
-        query: QueryBundle | str,
-        catalogue: Catalogue,
-        flags: MetadataExtraction | None = None,
-        full: bool = False,
-    ) -> dict[str, FullTransformationResult | str]:
-        """Return the `plan`, and its `route`."""
-        plan = self.transform(query, catalogue, flags=flags, full=full)
-        return {"plan": plan, "route": plan.intent.primary_route.value}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the transformer with its models and its router."""
-        data = QueryComponent.to_dict(self)  # `@component` makes another class of this one
-        data["init_parameters"]["config"] = asdict(self.config)
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the transformer from what `to_dict` gave."""
-        data = with_callables(data, *cls._callables)
-        data["init_parameters"]["config"] = PlannerConfig(**data["init_parameters"]["config"])
-        return default_from_dict(cls, data)
 
     def _read(
         self, plan: FullTransformationResult, resolver: Resolver, today: date, full: bool

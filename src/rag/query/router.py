@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, TypeGuard
 
-from haystack import component
-
 from rag.exceptions import RAGError
 from rag.query.llm import build_prompt, object_in
 from rag.query.models import QueryBundle, QueryClassifier, as_bundle
@@ -14,9 +12,7 @@ from rag.query.planner.plan import Extraction, QueryIntent, Route
 from rag.query.planner.stages import NO_MODEL, LiveAsker, RawResponse
 from rag.query.planner.words import EXAMINED
 from rag.query.registry import create_classifier
-from rag.query.serialization import QueryComponent
 from rag.query.syntax import parse_query
-from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import brief
 from rag.text.tokenizer import has_words
 
@@ -39,9 +35,7 @@ _LIKE = re.compile(
 )
 
 
-@with_settings_repr
-@component
-class IntentRouter(QueryComponent):
+class IntentRouter:
     """Choose the route of a query; the same one whoever is in doubt: `hybrid_both`.
 
     Whoever chooses, a query with filters and nothing to rank by is `metadata_only`, and no other
@@ -52,8 +46,6 @@ class IntentRouter(QueryComponent):
     :param classifier: the classifier itself; `router` is its name then.
     :param timeout: seconds for the reply of a model.
     """
-
-    _callables = ("generator", "classifier")
 
     def __init__(
         self,
@@ -100,15 +92,6 @@ class IntentRouter(QueryComponent):
             reason = "words are left to rank by" if filters else "nothing is filtered"
             return QueryIntent(by=intent.by, reason=reason)
         return intent
-
-    @component.output_types(intent=QueryIntent, route=str)
-    def run(
-        self, query: QueryBundle | str, extraction: Extraction | None = None
-    ) -> dict[str, QueryIntent | str]:
-        """Return the `intent`, and its `route`; without an extraction nothing is filtered."""
-        bundle = as_bundle(query)
-        intent = self.classify(bundle, extraction or Extraction(text=bundle.query_str))
-        return {"intent": intent, "route": intent.primary_route.value}
 
     def _by_classifier(self, query: QueryBundle) -> QueryIntent:
         try:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from haystack import Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 
 from rag.query import (
     Extraction,
     IntentRouter,
-    KeywordClassifier,
     MetadataExtraction,
     QueryBundle,
     Route,
@@ -131,13 +129,3 @@ class TestByClassifier:
         install("fancy", {"rag.classifiers": {"near": "near_to:make"}}, near_to=source)
         intent = route(IntentRouter("near"), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "near")
-
-
-def test_it_is_a_component_that_goes_through_yaml():
-    classifier = KeywordClassifier({"vector_only": ["like"]}, default="hybrid_both")
-    pipeline = Pipeline()
-    pipeline.add_component("router", IntentRouter("words", classifier=classifier))
-    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-    assert again.dumps() == pipeline.dumps()
-    made = again.run({"router": {"query": "something like it"}})["router"]
-    assert (made["route"], made["intent"].by) == ("vector_only", "words")

@@ -8,7 +8,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-from haystack import Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
@@ -240,21 +239,3 @@ class TestFactory:
             ValueError, match="one of default, conservative, aggressive, not 'bold'"
         ):
             QueryTransformerFactory.create_from_config({"mode": "bold"})
-
-
-def double(word: str) -> str:
-    return word * 2
-
-
-def test_it_is_a_component_that_goes_through_yaml():
-    tool = Tool("double", "Doubles.", {"type": "object", "properties": {}}, double)
-    generator = MockChatGenerator(json.dumps({**FINAL, "units": ["roll back"]}))
-    pipeline = Pipeline()
-    pipeline.add_component("plan", QueryTransformer(generator, "aggressive", tools=[tool]))
-    text = pipeline.dumps()
-    again = Pipeline.loads(text, allowed_modules=["rag", "test_llm_planner"])
-    assert again.dumps() == text
-    made = again.run({"plan": {"query": QUERY, "catalogue": CATALOGUE}})["plan"]
-    assert made["result"].transformed_query == "undo a failed release"
-    assert [query.query_str for query in made["queries"]] == ["undo a failed release", "roll back"]
-    assert made["queries"][0].metadata["original_query"] == QUERY

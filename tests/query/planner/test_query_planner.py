@@ -7,7 +7,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-from haystack import Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 
@@ -15,7 +14,6 @@ from rag.config import PlannerConfig
 from rag.exceptions import RAGError
 from rag.query import (
     FullTransformationResult,
-    IntentRouter,
     LiveAsker,
     MetadataExtraction,
     MetadataTransformer,
@@ -308,16 +306,3 @@ def test_any_query_at_all_gives_a_plan(query: str):
     assert made.hyde.hyde_paragraph and not is_short(made.hyde.rerank_query)
     assert len(made.hyde.rerank_query) <= 2000
     made.model_dump_json()
-
-
-def test_it_is_a_component_that_goes_through_yaml():
-    models = LiveAsker({"metadata": MockChatGenerator(json.dumps(FINAL), model="mock")}, 5)
-    config = PlannerConfig(aliases={"k8s": "kubernetes"}, tag_cap=9)
-    pipeline = Pipeline()
-    pipeline.add_component("plan", MetadataTransformer(config, models, IntentRouter()))
-    text = pipeline.dumps()
-    again = Pipeline.loads(text, allowed_modules=["rag"])
-    assert again.dumps() == text
-    made = again.run({"plan": {"query": "#helm", "catalogue": CATALOGUE, "full": True}})["plan"]
-    assert made["route"] == "metadata_only"
-    assert made["plan"].models == {"metadata": "mock"}

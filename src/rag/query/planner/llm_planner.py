@@ -18,8 +18,6 @@ from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, NamedTuple, Self, get_args
 
-from haystack import component, default_from_dict
-from haystack.tools import deserialize_tools_or_toolset_inplace, serialize_tools_or_toolset
 from haystack.tools.tool import Tool
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -30,8 +28,6 @@ from rag.query.planner.names import Catalogue, StaticCatalogue, best_matches, na
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
 from rag.query.planner.stages import NO_MODEL, LiveAsker
 from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
-from rag.query.serialization import QueryComponent, with_callables
-from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import brief, plural, without_halves
 from rag.text.scripts import is_japanese
 from rag.text.tokenizer import has_words
@@ -252,9 +248,7 @@ class Mode(NamedTuple):
 MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), strict=True))
 
 
-@with_settings_repr
-@component
-class QueryTransformer(QueryComponent):
+class QueryTransformer:
     """Let a model say what a query means. (The protocol of transformers in a pipeline of system 1
     has the same name, in `rag.query.models`.)
 
@@ -268,8 +262,6 @@ class QueryTransformer(QueryComponent):
         was understood of them, with redacted arguments of tools.
     :raises ValueError: for an unknown mode, and numbers out of range.
     """
-
-    _callables = ("generator",)
 
     def __init__(
         self,
@@ -396,30 +388,6 @@ class QueryTransformer(QueryComponent):
                 record["tool_calls"].append(outcome.call.model_dump())
                 record["iterations"] += 1
         return None, f"{record['model']} gave no answer, but asked for tools"
-
-    @component.output_types(result=QueryTransformationResult, queries=list[QueryBundle])
-    def run(
-        self, query: QueryBundle | str, catalogue: Catalogue | None = None
-    ) -> dict[str, QueryTransformationResult | list[QueryBundle]]:
-        """Return the `result`, and as `queries` the transformed query and its units."""
-        result = self.transform(query, catalogue)
-        texts = dict.fromkeys([result.transformed_query, *(unit.query for unit in result.units)])
-        origin = {"original_query": result.original_query, "transform": "plan"}
-        queries = [QueryBundle(query_str=text, metadata=origin) for text in texts]
-        return {"result": result, "queries": queries}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the transformer with its generator and tools."""
-        data = QueryComponent.to_dict(self)  # `@component` makes another class of this one
-        data["init_parameters"]["tools"] = serialize_tools_or_toolset(self.tools)
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the transformer from what `to_dict` gave."""
-        data = with_callables(data, *cls._callables)
-        deserialize_tools_or_toolset_inplace(data["init_parameters"], key="tools")
-        return default_from_dict(cls, data)
 
 
 def _listed(labels: type[_Label], japanese: bool) -> str:

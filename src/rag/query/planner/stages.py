@@ -19,7 +19,6 @@ from rag.query.llm import (
     same_text,
 )
 from rag.query.planner.plan import FullTransformationResult, HyDEGeneration
-from rag.query.serialization import QueryComponent
 from rag.query.syntax import plain_words
 from rag.text.tokenizer import has_words
 
@@ -76,14 +75,12 @@ class Trace(BaseModel):
         return text
 
 
-class LiveAsker(QueryComponent):
+class LiveAsker:
     """Asks chat generators, and keeps the trace of one plan: each plan begins with a new one.
 
     :param generators: a Haystack chat generator by stage; a stage without one has no model.
     :param timeout: seconds for one reply, or one use of a tool.
     """
-
-    _callables = ("generators",)
 
     def __init__(self, generators: Mapping[Stage, Any], timeout: float = 30.0) -> None:
         self._generators = {stage: one for stage, one in generators.items() if one is not None}
