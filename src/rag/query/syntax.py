@@ -88,6 +88,8 @@ _OR = ("OR", "|", "||", "｜")
 
 _QUOTES = '"“”＂„'
 _QUOTED = '"[^"]*"|“[^”]*”|”[^”]*”|＂[^＂]*＂|„[^“”]*[“”]'
+# Without any of these a query is plain words.
+_SPECIAL = re.compile(rf"[{_QUOTES}:：*＊|｜－−-]|(?<!\S)OR(?!\S)")
 _FIELD = re.compile(rf"(?:{'|'.join(FIELDS)})[:：]", re.IGNORECASE)
 # A word before a colon, which may be the name of a property.
 _NAMED = re.compile(rf"(?<!\S)[-－−]?([^\W\d][^\s:：{_QUOTES}]*):(?=\S)")
@@ -177,6 +179,8 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     :param properties: names in lower case that are fields too.
     """
     query = without_halves(query)
+    if not _SPECIAL.search(query):
+        return ParsedQuery(" ".join(query.split()))
     is_command = _is_command(query)
     words: list[str | FieldTerm] = []  # those of phrases and titles by their terms
     excluded, prefixes, excluded_prefixes = list[str](), list[str](), list[str]()

@@ -314,8 +314,8 @@ class Query(NotCopied):
     def is_strange(self) -> bool:
         """Whether no note holds any of the words, of a query without unspaced ones, of which that
         cannot be said."""
-        is_known = self.is_literal or not (self.missing and self.is_doubted)
-        return not (is_known or pieces(cleaned(self.text))[1])
+        is_strange = bool(self.missing) and not self.is_literal and self.is_doubted
+        return is_strange and not pieces(cleaned(self.text))[1]
 
 
 class Part(NamedTuple):

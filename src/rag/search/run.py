@@ -65,8 +65,10 @@ def search(
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
-    store, mode = open_store(pipeline), chosen(pipeline, top_k, mode)[1]
-    check_order(order)
+    store = open_store(pipeline)
+    mode = pipeline.get_component(ANALYZER).mode if mode is None else mode  # type: ignore[attr-defined]
+    if order:
+        check_order(order)
     is_blank = isinstance(query, str) and not query.strip()
     lists = is_blank and filters not in (None, QueryFilters())
     given = {"top_k": top_k, "chunks": chunks, "order": order}
@@ -98,7 +100,8 @@ def search(
             explanations = explain(store, terms, retrieval.hits, finders, text)
             for result, explanation in zip(results, explanations, strict=True):
                 result.explanation = explanation
-        response.results = ordered_results(store.manifest(), results, order)
+        if order:
+            response.results = ordered_results(store.manifest(), results, order)
     return response
 
 

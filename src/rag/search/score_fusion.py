@@ -68,11 +68,6 @@ class Nearness:
         # Where all cosines are alike, or none is known, nothing tells chunks apart.
         self._tells = self._deviation > _ALIKE
 
-    def of(self, cosine: float) -> float:
-        """Return how near a chunk of that cosine is, more than 0, in standard deviations."""
-        z = (cosine - self._mean) / self._deviation - 1.0 if self._tells else -1.0
-        return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
-
     def gain(self, cosine: float | None, words: float = 0.0) -> float:
         """Return what a chunk gains, more than 0.
 
@@ -82,7 +77,10 @@ class Nearness:
         if cosine is None and self._tells:
             least, rise = WEIGHTS.expected
             return self._unit * (least * self._full + rise * words)
-        return self._unit * self._full * self.of(self._mean if cosine is None else cosine)
+        z = -1.0
+        if cosine is not None and self._tells:
+            z = (cosine - self._mean) / self._deviation - 1.0
+        return self._unit * self._full * (max(z, 0.0) + math.log1p(math.exp(-abs(z))))
 
 
 def fuse(

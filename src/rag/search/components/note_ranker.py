@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -81,12 +81,15 @@ class ChunkRetriever(OverStore):
         if embedding is not None and query.background is not None:
             embedding = query.background.leveled(embedding)
         lexical, near, depth = query.lexical if by_words else _NOTHING, embedding or _NOTHING, limit
-        wider = blended_vector(variants) if embedding is not None else None
+        wider_lexical, wider = _NOTHING, None
+        if variants:
+            wider_lexical = blended_words(variants)
+            wider = blended_vector(variants) if embedding is not None else None
         depth = max(1, limit // 2)  # variants weigh less
         by_query, nearest, wider_words, wider_near = store.find_lists(
             [
                 *((lexical, limit), (near, limit)),
-                *((blended_words(variants), depth), (wider or _NOTHING, depth)),
+                *((wider_lexical, depth), (wider or _NOTHING, depth)),
             ],
             query.filters,
         )
@@ -249,7 +252,7 @@ class DocumentLoader(OverStore):
         query, store = retrieval.query, self.document_store
         wanted, shown = max(query.top_k, query.depth), list[Hit]()
         limit, texts = max(wanted, _WEIGHED), {**retrieval.read}
-        hits, language = retrieval.hits, tongue(query.meant)
+        hits = retrieval.hits
         if query.listed:
             hits, limit = list_notes(store, query), query.top_k
         for start in range(0, len(hits), limit):
@@ -263,7 +266,9 @@ class DocumentLoader(OverStore):
                 for hit in batch
                 if hit.id in texts
             ]
-            for hit in loaded if query.listed else _ties_by_language(loaded, language):
+            if not query.listed:
+                _order_ties_by_language(loaded, query.meant)
+            for hit in loaded:
                 # A note of that very name is what was asked for, whatever else says the same.
                 stays = query.listed or hit.bonus or hit.kept
                 same = (at for at, other in enumerate(shown) if _say_the_same(other, hit))
@@ -296,10 +301,14 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(terms(text) if count_tokens(text) >= _MIN_TOKENS else ())
 
 
-def _ties_by_language(hits: Sequence[Hit], language: str) -> Iterator[Hit]:
-    """Yield hits in their order, but of those that score the same the ones in a language first."""
-    for _, tied in groupby(hits, lambda hit: round(hit.score, _TIED)):
-        group = [*tied]
-        if language and len(group) > 1:
-            group.sort(key=lambda h: tongue((h.document and h.document.content) or "") != language)
-        yield from group
+def _order_ties_by_language(hits: list[Hit], text: str) -> None:
+    """Put those that are in the language of a text first, of hits that score the same."""
+    scores = [round(hit.score, _TIED) for hit in hits]
+    if len({*scores}) == len(hits) or not (language := tongue(text)):
+        return
+
+    def is_foreign(hit: Hit) -> bool:
+        return tongue((hit.document and hit.document.content) or "") != language
+
+    groups = groupby(hits, lambda hit: round(hit.score, _TIED))
+    hits[:] = [hit for _, tied in groups for hit in sorted(tied, key=is_foreign)]

@@ -94,7 +94,7 @@ class QueryEmbedder(SearchComponent):
                 share = embedded.share if mode == SearchMode.HYBRID else 1.0
                 vector, variants, lacking = self._embed(query, read, mode, embedded)
                 background = read_background(self.document_store.manifest())
-                by_meaning = wanted == SearchMode.AUTO and query.is_strange
+                by_meaning = wanted == SearchMode.AUTO and query.missing and query.is_strange
                 mode = SearchMode.DENSE if by_meaning else mode
                 long = _LONG if read != query.meant else ""
                 reasons = [notice, long, lacking, _BY_MEANING if by_meaning else ""]

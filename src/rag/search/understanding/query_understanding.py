@@ -97,7 +97,8 @@ def find_unknown(
             corrections[word] = other
         else:
             missing[word] = _nearest(store, other)
-    missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
+    if not text.isascii():
+        missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
     return Unknown(corrections, missing, beside)
 
 
@@ -107,7 +108,7 @@ def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
 
     :param held: whether a chunk has a dimension of the index.
     """
-    for run in () if text.isascii() else RUN.finditer(text):
+    for run in RUN.finditer(text):
         asks = asked_characters(run[0])
         for part in _IDEOGRAPHS.finditer(run[0]):
             start, end = part.span()
