@@ -126,7 +126,7 @@ def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_
         assert snapshot.name == "gen-1"
 
 
-@pytest.mark.parametrize("name", ["gen-9.lock", ".gen-9.tmp", "gen-9", "CURRENT"])
+@pytest.mark.parametrize("name", ["gen-9.lock", "gen-9", "CURRENT"])
 def test_no_number_is_given_twice(index: IndexDirectory, name: str) -> None:
     publish(index, 1)
     (index.path / name).write_text("gen-9")

@@ -12,7 +12,6 @@ import pytest
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.support.disk_space import disk_usage
-from rag.support.owned_folders import make_owned
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -202,15 +201,6 @@ def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
     finish(reader)
     publish(index, 3)
     assert snapshots(index) == ["gen-3"]
-
-
-def test_what_a_killed_writer_left_half_copied_is_swept(index: IndexDirectory) -> None:
-    publish(index, 1)
-    half = index.path / ".gen-7.tmp"
-    make_owned(half)
-    (half / SHARD).mkdir()
-    publish(index, 2)
-    assert not half.exists()
 
 
 # -- what readers meet -----------------------------------------------------------------

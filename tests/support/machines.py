@@ -22,9 +22,8 @@ from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores import BaseDocumentStore, get_document_store, open_directory
-from rag.stores.server.catalog import Catalog, Head
-from rag.stores.server.identity import Machine as Identity
-from rag.stores.server.identity import ServerMark
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.identity import Head, claim
 from rag.stores.server.rest import RestClient
 
 
@@ -42,7 +41,7 @@ class Machine:
     @property
     def id(self) -> str:
         """The id by which a catalog knows it."""
-        return Identity.of(IndexDirectory.of(self.config)).id
+        return claim(IndexDirectory.of(self.config))["machine"]
 
     @property
     def folder(self) -> Path:
@@ -50,11 +49,11 @@ class Machine:
         return self.config.index_dir
 
     @property
-    def mark(self) -> ServerMark:
-        """What that folder knows of the index."""
-        mark = ServerMark.read(self.folder)
-        assert mark is not None
-        return mark
+    def known_head(self) -> Head:
+        """The head of the catalog that is the snapshot in that folder."""
+        head = Head.read(self.folder)
+        assert head is not None
+        return head
 
     def directory(self) -> IndexDirectory:
         """Ask the server whether there is a newer catalog, as every command does first."""

@@ -188,9 +188,9 @@ def _without_vectors(
 
 
 def _writer(directory: IndexDirectory) -> WriterStatus | None:
-    from rag.stores.server.identity import ServerMark, is_written_here
+    from rag.stores.server.identity import Head, is_written_here
 
-    mark = ServerMark.read(directory.path)
-    if mark is None or not mark.machine:
+    head = Head.read(directory.path)
+    if head is None or not head.machine:
         return None
-    return WriterStatus(mark.name, mark.since, is_written_here(directory))
+    return WriterStatus(head.name, head.since, is_written_here(directory))

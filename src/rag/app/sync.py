@@ -78,16 +78,14 @@ def sync(
     """Bring the index up to date."""
     from rag.indexing.run import IndexRun
 
-    started = time.monotonic()
+    started, directory, notice = time.monotonic(), IndexDirectory.of(config), ""
+    if config.store.url or request.take_over:
+        notice = _become_writer(config, directory, request)
     try:
         directory = open_directory(config)
     except IndexUnavailableError:
         if not request.rebuild:
-            raise
-        directory = IndexDirectory.of(config)  # what cannot be read of it is not needed
-    notice = ""
-    if config.store.url or request.take_over:
-        notice = _become_writer(config, directory, request)
+            raise  # what cannot be read of it is needed
     registry = Registry.load(config)
     # A bad one is refused before the index is made or locked.
     registry.identify_all(config, request.folders, request.name)
@@ -159,7 +157,7 @@ def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRe
     if not request.take_over:
         require_writer(config, directory)
         return ""
-    before = take_over(config, directory, request.wait, request.rebuild)
+    before = take_over(config, directory, request.wait)
     return f"this machine writes the index now; {before} did before" if before else ""
 
 

@@ -3,9 +3,8 @@
 It lives in the writer's folder and is published with each snapshot, so that a reader's
 manifest and shard always belong together.
 
-A note's row is written when the store has its chunks. What a killed run wrote beyond its rows goes
-with its work folder; a server's points are written again, or deleted, by the next run, which the
-fact `UNFINISHED` tells of them.
+A note's row is written when the store has its chunks. What a killed run wrote goes with its work
+folder.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -60,7 +59,6 @@ SCHEMA_VERSION = 8
 # What SQLite reports of a damaged file; where it quotes bytes that are no text, Python cannot read
 # what it says.
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
-UNFINISHED = "unfinished"  # a fact that is not empty while points are written and not published
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
@@ -75,29 +73,26 @@ class Manifest:
         self._before: list[sqlite3.Connection] = []  # rows of it may still be read
 
     @classmethod
-    def open_work(cls, path: Path, is_synced: bool = True) -> Manifest:
+    def open_work(cls, path: Path) -> Manifest:
         """Open a manifest to write it; make it when it is missing.
 
-        :param is_synced: whether a change that was made survives a power cut.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
-        db = _connect_written(path, is_synced)
+        db = _connect_written(path)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         return cls(db)
 
     @classmethod
-    def open_writer(cls, directory: IndexDirectory, is_on_server: bool = False) -> Manifest:
+    def open_writer(cls, directory: IndexDirectory) -> Manifest:
         """Open the writer's manifest: that of the current snapshot until it is first changed.
 
-        :param is_on_server: whether a server holds the points: what was written there is known to
-            this manifest alone, which is kept and synced.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         :raises IndexUnavailableError: when there is something else in its place.
         """
         name = directory.current()
-        if name is None or directory.has_work or is_on_server:
-            return cls.open_work(directory.begin_work() / MANIFEST, is_on_server)
+        if name is None or directory.has_work:
+            return cls.open_work(directory.begin_work() / MANIFEST)
         published = cls.open_snapshot(directory.path / name / MANIFEST)
         return cls(published._db, directory.begin_work)
 
@@ -126,12 +121,6 @@ class Manifest:
         except DAMAGE as error:
             raise damaged_index(index, str(error)) from error
         return cls(db)
-
-    def copy_to(self, path: Path) -> None:
-        """Write all that it holds into a file, made when it is missing."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(path)) as target:
-            self._db.backup(target)
 
     def close(self) -> None:
         for db in (self._db, *self._before):
@@ -373,7 +362,7 @@ class Manifest:
         if self._begin:
             path, self._begin = self._begin() / MANIFEST, None
             self._before.append(self._db)
-            self._db = _connect_written(path, is_synced=False)
+            self._db = _connect_written(path)
         return self._db
 
 
@@ -441,16 +430,13 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         yield manifest
 
 
-def _connect_written(path: Path, is_synced: bool) -> sqlite3.Connection:
-    """Open a database that this process alone writes; it is made when it is missing.
-
-    :param is_synced: whether a change that was made survives a power cut.
-    """
+def _connect_written(path: Path) -> sqlite3.Connection:
+    """Open a database that this process alone writes; it is made when it is missing. Its folder is
+    synced when it is published."""
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, isolation_level=None)
     db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
-    if not is_synced:
-        db.execute("PRAGMA synchronous=OFF")
+    db.execute("PRAGMA synchronous=OFF")
     return db
 
 

@@ -18,9 +18,6 @@ gen-8, whole, and the next writer begins with what they see. To read: hold the l
 in CURRENT, and open what it holds. Loading a shard writes into its folder: nothing here ever loads
 one that another process may have open for writing.
 
-Where a server holds the points, what was written to it stays: work/, which holds the manifest and
-the frequencies, is kept, and a snapshot is a copy of it.
-
 The folder, and each in it that is ever deleted, has a mark (`rag.support.owned_folders`).
 """
 
@@ -31,7 +28,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shlex import quote
@@ -69,7 +66,7 @@ LINKED = "rag-narrow-"  # how the name of a folder of links to a shard begins
 MEMORY = "/dev/shm"  # where they are made, where the system has it
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
-_NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
+_NUMBER = re.compile(r"gen-(\d+)(?:\.lock)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
 _MANY = 300_000  # bytes of changed notes, so many that segments are merged
@@ -147,7 +144,7 @@ class IndexDirectory:
         announced = self.announced()
         if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
             return announced
-        names = map(_name, sorted(self._numbers(), reverse=True))
+        names = (f"gen-{number}" for number in sorted(self._numbers(), reverse=True))
         return next(filter(self.is_whole, names), announced)
 
     def announced(self) -> str | None:
@@ -293,11 +290,9 @@ class IndexDirectory:
         """
         if not self._has_work:
             name = self.current()
-            if self.is_on_server or name is None:
+            with disk_in_view(self.path, self.room_to_write):
                 make_owned(self.work)
-            else:
-                with disk_in_view(self.path, self.room_to_write):
-                    make_owned(self.work)
+                if name is not None:
                     copy_tree(
                         self.path / name,
                         self.work,
@@ -315,47 +310,26 @@ class IndexDirectory:
         self._has_work = True
 
     def publish(self, number: int, points: int) -> None:
-        """Make `work/`, whose shard must be flushed and closed, the current snapshot.
+        """Make `work/`, whose shard must be flushed and closed, the current snapshot, once all of
+        it is on the disk; the one before stays until then.
 
         :param number: the snapshot's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
         :raises DiskFullError: when the disk has no room for it.
         """
-        if self.is_on_server:  # which has what was written: `work/` stays
-            skip = lambda name: name == MARK or is_leftover(name)  # noqa: E731
-            self.import_files(number, points, lambda folder: copy_tree(self.work, folder, skip))
-            return
+        name, before = f"gen-{number}", self.current()
         with disk_in_view(self.path, self.room_to_write):
-            self._complete(self.work, number, points)
-
-    def import_files(self, number: int, points: int, fill: Callable[[Path], None]) -> None:
-        """Make files from elsewhere the current snapshot; `work/` stays as it is.
-
-        :param fill: writes the files into a folder; the other parameters are those of `publish`.
-        :raises DiskFullError: when the disk has no room for them.
-        """
-        staged = self.path / f".{_name(number)}.tmp"
-        remove(staged)
-        with disk_in_view(self.path, lambda: RESERVE):
-            make_owned(staged)
-            fill(staged)
-            self._complete(staged, number, points)
-
-    def _complete(self, staged: Path, number: int, points: int) -> None:
-        """Make a folder the current snapshot, once all of it is on the disk; the one before stays
-        until then."""
-        name, before = _name(number), self.current()
-        (staged / POINTS).write_text(str(points), "ascii")
-        write_checksums(staged, self.path / before if before else None)
-        sync_tree(staged)
-        # Made by a reader it might lack a block of a full disk, and of one that is read only.
-        (self.path / f"{name}.lock").touch()
-        staged.rename(self.path / name)
-        self._has_work = self._has_work and staged != self.work
-        sync_folder(self.path)
-        replace_durably(self.path / CURRENT, name.encode())
-        (self.path / DAMAGED).unlink(missing_ok=True)
-        self.sweep()
+            (self.work / POINTS).write_text(str(points), "ascii")
+            write_checksums(self.work, self.path / before if before else None)
+            sync_tree(self.work)
+            # Made by a reader it might lack a block of a full disk, and of one that is read only.
+            (self.path / f"{name}.lock").touch()
+            self.work.rename(self.path / name)
+            self._has_work = False
+            sync_folder(self.path)
+            replace_durably(self.path / CURRENT, name.encode())
+            (self.path / DAMAGED).unlink(missing_ok=True)
+            self.sweep()
 
     def sweep(self) -> None:
         """Remove snapshots that nobody reads any more, and what killed readers left."""
@@ -377,9 +351,7 @@ class IndexDirectory:
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""
         remove(self.parts)
-        for staged in self.path.glob(".gen-*.tmp"):
-            remove(staged)
-        if not self._has_work and not self.is_on_server:
+        if not self._has_work:
             remove(self.work)
 
     # -- room --------------------------------------------------------------------------
@@ -404,7 +376,3 @@ class IndexDirectory:
         :raises DiskFullError: when it may not be able to.
         """
         require_room(self.path, need + RESERVE)
-
-
-def _name(number: int) -> str:
-    return f"gen-{number}"

@@ -1,7 +1,7 @@
 """Bringing an index up to date: one writer, small steps, and a whole snapshot at the end.
 
 Every step may be the last one: a killed run leaves the published snapshot as it was, and the next
-run begins with that; on a server, with what the manifest of the staging index knows of it.
+run begins with that. On a server, where it may have changed points, that writes all of them again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from rag.index.embedding_space import (
 from rag.index.manifest import (
     DAMAGE,
     UNEMBEDDED,
-    UNFINISHED,
     Manifest,
     fingerprint,
     keep_copied,
@@ -116,8 +115,6 @@ class IndexRun:
             stack.enter_context(self.directory.writing(wait, brief))
             self.manifest = self._open_manifest(rebuild)
             stack.callback(lambda: self.manifest.close())
-            # Whether a run was killed that may have written points of which no row tells.
-            self._is_unfinished = bool(self.manifest.get(UNFINISHED))
             self.directory.sweep()  # after runs and searches that were killed
             if self._pipeline is not None:
                 stack.callback(self.store.close)
@@ -165,7 +162,7 @@ class IndexRun:
         if rebuild:
             self.directory.clear_work()
         try:
-            manifest = Manifest.open_writer(self.directory, self._is_on_server)
+            manifest = Manifest.open_writer(self.directory)
             made_by = manifest.get("fingerprint")
         except _DAMAGE as error:
             if is_of_full_disk(error, self.directory.path):
@@ -178,7 +175,7 @@ class IndexRun:
         why = ""
         if made_by != fingerprint(self.config):
             why = "the settings or the program changed how notes are indexed"
-        elif not self._is_on_server and (damaged := self.directory.damage()):
+        elif damaged := self.directory.damage():
             why = f"the index was damaged ({damaged[0]})"
         if not why:
             return manifest
@@ -198,7 +195,7 @@ class IndexRun:
     def _begin_rebuild(self, why: str) -> Manifest:
         self.report.notices.append(f"{why}: the index is rebuilt")
         self.directory.clear_work()
-        manifest = Manifest.open_writer(self.directory, self._is_on_server)
+        manifest = Manifest.open_writer(self.directory)
         self._begin(manifest)
         self._settled.clear()
         return manifest
@@ -254,9 +251,13 @@ class IndexRun:
             self._resources.callback(store.close)
         self.store.begin_writing()
         self._is_prepared = True
-        # What was published together fits together.
-        if (self._is_on_server or self.directory.has_work) and (missing := self._missing_points()):
-            self._give_up(missing)
+        why = ""
+        if self.store.is_unfinished:
+            why = "" if self.is_rebuilding else "the last run did not end"
+        elif self._is_on_server or self.directory.has_work:  # else it was published together
+            why = self._missing_points()
+        if why:
+            self._give_up(why)
 
     def _missing_points(self) -> str:
         """Return what is wrong with the store, "" where it holds all chunks. More are no harm:
@@ -358,7 +359,7 @@ class IndexRun:
             else:
                 report.unchanged += 1
                 row.indexed_at = before.indexed_at
-                if before.chunks == row.chunks and not self._is_unfinished:
+                if before.chunks == row.chunks:
                     (looked_at if before.times == row.times else touched).append(row)
                     continue
             batch.append((read, before))
@@ -450,13 +451,10 @@ class IndexRun:
         stale: list[str] = []
         for note, before in batch:
             old = before.chunks if before else []
-            written = set() if self._is_unfinished else set(old)
-            wanted = {key.id for key in note.row.chunks if key not in written}
+            wanted = {key.id for key in {*note.row.chunks} - {*old}}
             chunks += [chunk for chunk in note.chunks if chunk.id in wanted]
             stale += {key.id for key in old} - {key.id for key in note.row.chunks}
         self.manifest.set(**{UNEMBEDDED: "yes"})
-        if self._is_on_server:
-            self.manifest.set(**{UNFINISHED: "yes"})
         for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
             self._write_chunks(chunks[start : start + _BATCH_CHUNKS])
         self.manifest.commit_write(note.row for note, _ in batch)
@@ -477,12 +475,9 @@ class IndexRun:
     @property
     def _is_published(self) -> bool:
         """Whether readers see the staging index as it is, and undamaged."""
-        announced = self.directory.announced()
-        if not self._is_on_server:
-            return announced == self.directory.current() and not self.directory.has_work
-        if self.is_rebuilding or announced != f"gen-{self.manifest.revision}":
+        if self.directory.has_work or self.directory.announced() != self.directory.current():
             return False
-        return self._is_prepared and self.store.is_shared
+        return not self._is_on_server or (self._is_prepared and self.store.is_shared)
 
     def publish(self) -> None:
         """Make what was written the snapshot that readers see, unless it is already."""
@@ -496,36 +491,34 @@ class IndexRun:
         if self._is_published:
             return
         self.prepare()
-        if not self._is_on_server and (missing := self._missing_points()):
+        if missing := self._missing_points():
             # A segment that the engine did not take for what it is.
             raise IndexingError(missing, hint="Run `rag index` again: the index is rebuilt.")
         number = self.manifest.raise_revision(at_least=self.directory.newest())
         now = datetime.now().astimezone().isoformat(timespec="seconds")
-        self.manifest.set(**{"indexed_at": now, "anew": "", UNFINISHED: ""})
+        self.manifest.set(indexed_at=now, anew="")
         self.manifest.keep_totals()
         self._count_embedded()
         self.manifest.close()  # its file is copied
         try:
             self.store.publish(number)
-            self._is_unfinished = False
         finally:
-            self.manifest = Manifest.open_writer(self.directory, self._is_on_server)
+            self.manifest = Manifest.open_writer(self.directory)
         self.report.published = True
 
     def _complete(self) -> None:
-        """Readers must not lose what this run was not asked for: after a new start, or a run that
-        was killed, the other vaults are brought up to date too.
+        """Readers must not lose what this run was not asked for: after a new start the other vaults
+        are brought up to date too.
 
         :raises IndexingError: when notes that readers see cannot be read any more.
         """
-        if not (self.is_rebuilding or self._is_unfinished):
+        if not self.is_rebuilding:
             return
         roots = {vault: (root, False) for vault, root in self.vaults().items()}
         for vault, (root, prune) in (roots | self._requested).items():
             if vault not in self._settled:
                 self.index_vault(vault, root, prune)
-        if self.is_rebuilding:
-            self._refuse_to_lose()
+        self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:
         readable: list[tuple[str, str]] = self._published(

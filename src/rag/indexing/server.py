@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,8 @@ from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.manifest import Manifest, readable
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.reports import Progress, unseen
-from rag.stores.server.catalog import FILES, ChangedError, check_writer, open_catalog, refresh
-from rag.stores.server.identity import Machine, ServerMark, moment
+from rag.stores.server.catalog import FILES, ChangedError, check_writer, open_catalog
+from rag.stores.server.identity import Head, claim, machine_id
 
 if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore
@@ -69,11 +68,19 @@ def copy_to_server(
                 message = "the embedded index was made by another version of rag"
                 raise _not_copied(message, source.path)
             target.begin_writing(wait)
-            # Should it be broken off, `rag index` must write all points again: no manifest tells
-            # any more which text each of them has.
+            # Should it be broken off, no manifest tells which text each point has: the next run
+            # writes all of them again.
             target.directory.clear_work()
             _copy_points(source, target, progress or unseen)
-            _publish(manifest, target)
+            work, snapshot = (
+                target.directory.work,
+                source.directory.path / str(source.snapshot_name()),
+            )
+            for file in FILES:
+                shutil.copyfile(snapshot / file, work / file)
+            with Manifest.open_work(work / MANIFEST) as copy:
+                number = copy.raise_revision(at_least=target.directory.newest())
+            target.publish(number)
             notes, chunks = manifest.totals()
             return CopyReport(
                 url=config.store.url,
@@ -105,17 +112,7 @@ def _copy_points(source: BaseDocumentStore, target: BaseDocumentStore, progress:
             progress(done, total)
             sent, size = sender.submit(target.upsert, points), len(points)
         sent.result()
-    target.counts.take(source.frequencies())
     progress(total, total)
-
-
-def _publish(manifest: Manifest, target: BaseDocumentStore) -> None:
-    """Give the points copied their manifest; the next `rag index` goes on from it."""
-    directory = target.directory
-    manifest.copy_to(directory.work / MANIFEST)
-    with Manifest.open_work(directory.work / MANIFEST) as copy:
-        number = copy.raise_revision(at_least=directory.newest())
-    target.publish(number)
 
 
 # -- the machine that writes -----------------------------------------------------------
@@ -124,55 +121,39 @@ def _publish(manifest: Manifest, target: BaseDocumentStore) -> None:
 def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
     """Make sure, before anything is changed, that this machine may write the configured index.
 
-    :param directory: its folder, up to date.
     :raises UsageError: when another machine writes it; it says who, and since when.
     """
     with open_catalog(config.store) as catalog:
-        head = catalog.head()
-    check_writer(head, ServerMark.read(directory.path), Machine.of(directory))
+        check_writer(catalog.head(), directory, machine_id(directory))
 
 
-def take_over(
-    config: RAGConfig, directory: IndexDirectory, wait: bool = False, rebuild: bool = False
-) -> str:
+def take_over(config: RAGConfig, directory: IndexDirectory, wait: bool = False) -> str:
     """Let this machine write the configured index from now on.
 
-    What it goes on from is the catalog on the server. A run that goes on elsewhere stops before its
-    next write. After one that did not end, or where the catalog is gone, the next run here writes
-    all chunks again: nobody knows which text each of them has.
+    It goes on from the catalog on the server. A run that goes on elsewhere stops before its next
+    write. After one that did not end, or where the catalog is gone, the next run here writes all
+    chunks again: nobody knows which text each of them has.
 
-    :param directory: its folder, up to date.
     :param wait: wait for another process of this machine that writes.
-    :param rebuild: go on from nothing.
     :returns: whose index it was, "" when there was nothing to take over.
     :raises LockedError: when a third machine takes over meanwhile.
     """
     with open_catalog(config.store) as catalog, directory.writing(wait):
-        head = catalog.head()
-        mark, machine = ServerMark.read(directory.path), Machine.of(directory)
-        if head is None:
-            if mark is None or mark.machine in ("", machine.id):
-                return ""
-            directory.clear_work()
-            ServerMark(mark.index).write(directory.path)
-            return mark.name
-        is_followed = not head.version or (mark is not None and head.version in mark.known())
-        if head.machine == machine.id and is_followed:
+        local = Head.read(directory.path)
+        before = catalog.head() or local
+        owner = claim(directory)
+        if before is None or before.machine in ("", owner["machine"]):
             return ""
-        before = head.name
-        if head.version and not rebuild:
-            refresh(config.store, directory)
-        directory.clear_work()
-        if not (rebuild or head.unfinished) and (name := directory.current()):
-            for file in FILES:
-                with suppress(FileNotFoundError):
-                    shutil.copyfile(directory.path / name / file, directory.work / file)
+        if before is local:  # it goes on from nothing
+            Head(before.index).write(directory.path)
+            return before.name
         try:
-            head = catalog.change(head, machine=machine.id, name=machine.name, since=moment())
+            head = catalog.change(before, **owner)
         except ChangedError as error:
             raise LockedError(
-                f"{error.head.name if error.head else before} is writing the index now",
+                f"{(error.head or before).name} is writing the index now",
                 hint="Try again when its run has ended.",
             ) from error
-        head.mark(head.version).write(directory.path)
-        return before
+        if local and local.version == head.version:  # else it is fetched
+            head.write(directory.path)
+        return before.name

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
-from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any
 
@@ -14,7 +12,8 @@ from machines import Machine, put
 from property_examples import IS_FULL
 from qdrant_server import QdrantServer
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
-from rag.stores.server.catalog import Catalog, Head
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.identity import Head
 from rag.stores.server.rest import RestClient
 
 POINTS = "/collections/obsidian_knowledge/points"
@@ -72,29 +71,6 @@ def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
         laptop.write("b")
     desk.write("a", "b")
     assert laptop.notes() == {"a", "b"}
-
-
-# -- a folder that is behind -----------------------------------------------------------
-
-
-@pytest.fixture
-def copy(desk: Machine, machine: Callable[..., Machine]) -> Machine:
-    """The copy of a data folder, which says that it is the same machine."""
-    desk.write("a")
-    shutil.copytree(desk.home, desk.home.with_name("copy"), symlinks=True)
-    return machine("copy")
-
-
-def test_of_two_copies_of_a_folder_the_one_that_is_behind_is_refused(
-    desk: Machine, copy: Machine, server: QdrantServer
-) -> None:
-    desk.write("a", "b")
-    assert copy.notes() == {"a", "b"}
-    head, since = desk.head(), len(server.requests)
-    with pytest.raises(UsageError, match="written from another folder since"):
-        copy.write("c")
-    assert writes(server, since) == [] and desk.head() == head
-    desk.write("a", "b", "c")
 
 
 # -- a run that was taken over ---------------------------------------------------------
@@ -165,7 +141,7 @@ def test_wherever_a_run_loses_the_server_the_next_one_completes_it(
 
 
 @pytest.mark.parametrize(
-    "place", ["rag.index.snapshots.IndexDirectory.publish", "rag.stores.server.catalog.Head.mark"]
+    "place", ["rag.index.snapshots.IndexDirectory.publish", "rag.stores.server.identity.Head.write"]
 )
 def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
     place: str, desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
@@ -179,7 +155,7 @@ def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
         patched.setattr(place, killed)
         with pytest.raises(KeyboardInterrupt):
             desk.write("a", "b")
-    assert desk.mark.coming == desk.head().version != desk.mark.version
+    assert desk.known_head.version != desk.head().version
     assert laptop.notes() == {"a", "b"}
     assert desk.notes() == {"a", "b"}
     desk.write("a", "b", "c")

@@ -20,7 +20,8 @@ from rag.exceptions import (
 )
 from rag.index.snapshots import CURRENT, MANIFEST, IndexDirectory
 from rag.stores import QdrantServerDocumentStore
-from rag.stores.server.catalog import FORMAT, Catalog
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.identity import FORMAT
 
 NAME = "obsidian_knowledge.catalog"
 
@@ -79,7 +80,7 @@ def test_a_reader_that_finds_a_part_gone_begins_again_with_the_new_catalog(
 
     monkeypatch.setattr(Catalog, "fetch", late)
     assert laptop.notes() == {"a", "b", "c"}
-    assert laptop.mark.version == desk.head().version != old.version
+    assert laptop.known_head.version == desk.head().version != old.version
 
 
 def test_a_catalog_that_lacks_a_part_is_not_read(
@@ -111,11 +112,11 @@ def test_while_another_process_writes_here_the_snapshot_that_is_here_is_read(
 ) -> None:
     desk.write("a")
     laptop.directory()
-    before = laptop.mark
+    before = laptop.known_head
     desk.write("b")
     with IndexDirectory.of(laptop.config).writing():
         assert laptop.directory().current() is not None
-        assert laptop.mark == before
+        assert laptop.known_head == before
     assert laptop.notes() == {"b"}
 
 

@@ -141,6 +141,11 @@ class BaseDocumentStore(NotCopied, ABC):
         return True
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether points were written, by a run that did not end, of which no manifest tells."""
+        return False
+
+    @property
     def reads_work(self) -> bool:
         """Whether what is read is what this writer writes."""
         return self._writing is not None
@@ -208,12 +213,17 @@ class BaseDocumentStore(NotCopied, ABC):
         """
         with self.mutex:
             self.begin_writing()
+            points = self._complete_points()
             self.counts.write()
-            self._publish(number or self.directory.newest() + 1)
+            self._publish(number or self.directory.newest() + 1, points)
 
     @abstractmethod
-    def _publish(self, number: int) -> None:
-        """Make the staging index the current snapshot, of that number."""
+    def _complete_points(self) -> int:
+        """Make the points ready to be published; return how many there are."""
+
+    @abstractmethod
+    def _publish(self, number: int, points: int) -> None:
+        """Make the staging index, of so many points, the current snapshot of that number."""
 
     def close_work(self) -> None:
         """Flush and close the staging index; the lock is kept."""
@@ -724,12 +734,6 @@ class ChunkCounts:
         self._begin()
         if self._staged is not None:
             self._staged = self.now().changed(frequencies.chunks, *frequencies.counts())
-
-    def take(self, frequencies: Frequencies) -> None:
-        """Take over the counts of another store, whose points are those that will be published."""
-        self._begin()
-        self._staged, self._changes = Frequencies.empty(), FrequencyChanges()
-        self.add(frequencies)
 
     def _begin(self) -> None:
         """Read the file, and remove it: from now on it would not be true."""

@@ -133,10 +133,12 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                     shard.flush()  # close() swallows what goes wrong here
                     shard.close()
 
-    def _publish(self, number: int) -> None:
-        """Make the staging shard the current snapshot, if it can be read as one."""
+    def _complete_points(self) -> int:
         self._merge()
-        points = self.count_points()
+        return self.count_points()
+
+    def _publish(self, number: int, points: int) -> None:
+        """Make the staging shard the current snapshot, if it can be read as one."""
         self.close_work()
         path = self.directory.work / SHARD
         self.directory.require_reserve()

@@ -17,10 +17,9 @@ import shutil
 import time
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, replace
 from gzip import BadGzipFile
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -33,11 +32,10 @@ from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, POINTS, IndexDirectory
-from rag.stores.server.identity import Machine, ServerMark
+from rag.stores.server.identity import FORMAT, Head
 from rag.stores.server.rest import RestClient
-from rag.support.http_transport import brief
+from rag.support.disk_space import RESERVE, disk_in_view
 
-FORMAT = 4
 FILES = (MANIFEST, FREQUENCIES)
 TAKE_OVER = "To write it from here from now on: `rag index --take-over`"
 _HEAD = 0  # the id of its point
@@ -50,58 +48,6 @@ _WAITED = {"wait": "true"}
 _ORDERED = {**_WAITED, "ordering": "medium"}
 _PAUSES = (0.2, 1.0)  # seconds before a change is sent again
 _ASKING = 3.0  # seconds to find out whether there is a newer catalog
-
-
-@dataclass(frozen=True)
-class Head:
-    """The head of a catalog.
-
-    :param index: the id of the index.
-    :param machine: the id of the one that writes; `name` is its name, `since` when it began.
-    :param version: that of the catalog; "" before the first was published.
-    :param before: the version before.
-    :param parts: of how many parts it is made.
-    :param points: how many points belong to it.
-    :param revision: of its manifest.
-    :param published: when, as ISO text.
-    :param unfinished: whether points were written that no catalog knows yet.
-    """
-
-    index: str
-    machine: str = ""
-    name: str = ""
-    since: str = ""
-    format: int = FORMAT
-    version: str = ""
-    before: str = ""
-    parts: int = 0
-    points: int = 0
-    revision: int = 0
-    published: str = ""
-    unfinished: bool = False
-
-    @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> Head:
-        """Read a head.
-
-        :raises ValueError: when it is none.
-        """
-        if payload.get("format") != FORMAT:  # an older program counted parts otherwise
-            payload = {**payload, "parts": 0}
-        plain = asdict(cls(""))
-        values = {name: payload.get(name, value) for name, value in plain.items()}
-        wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
-        if wrong or not 0 <= values["revision"] < 1 << 53:
-            raise ValueError(f"wrong in its head: {', '.join(wrong) or 'revision'}")
-        return cls(**values | {"name": brief(values["name"])})
-
-    def mark(self, work: str) -> ServerMark:
-        """Return the mark of a folder whose snapshot is this catalog.
-
-        :param work: the version of the catalog which the staging index there goes on from.
-        """
-        owner = {"machine": self.machine, "name": self.name, "since": self.since}
-        return ServerMark(self.index, self.version, work, **owner)
 
 
 class ChangedError(Exception):
@@ -300,30 +246,24 @@ def open_catalog(settings: StoreConfig) -> Iterator[Catalog]:
 # -- who may write -------------------------------------------------------------------------
 
 
-def check_writer(head: Head | None, mark: ServerMark | None, machine: Machine) -> None:
+def check_writer(head: Head | None, directory: IndexDirectory, machine: str) -> None:
     """Make sure that a machine may write an index. One that another began, and has written nothing
     of, is anybody's.
 
     :param head: of the catalog, `None` when there is none: a new index, or one whose catalog was
         deleted.
-    :param mark: what the machine's folder knows of the index.
-    :raises UsageError: when another machine does, or has done since.
+    :param directory: the machine's folder of the index.
+    :raises UsageError: when another machine does.
     """
     if head is None:
-        if mark and mark.machine not in ("", machine.id):
+        local = Head.read(directory.path)
+        if local and local.machine not in ("", machine):
             raise UsageError(
-                f"{mark.name} wrote this index, and its catalog is gone from the server",
+                f"{local.name} wrote this index, and its catalog is gone from the server",
                 hint=f"Index there: that publishes it again. {TAKE_OVER}",
             )
-        return
-    if head.machine != machine.id and (head.version or head.unfinished):
+    elif head.machine != machine and (head.version or head.unfinished):
         raise written_elsewhere(head)
-    if head.version and head.version not in (mark.known() if mark else ()):
-        raise UsageError(
-            "this index was written from another folder since"
-            f" ({head.published[:16].replace('T', ' ')})",
-            hint=f"Index there. {TAKE_OVER}",
-        )
 
 
 def written_elsewhere(head: Head) -> UsageError:
@@ -332,7 +272,7 @@ def written_elsewhere(head: Head) -> UsageError:
     return UsageError(f"{head.name} writes this index{since}", hint=f"Index there. {TAKE_OVER}")
 
 
-# -- the snapshot of an index that is written elsewhere ------------------------------------
+# -- the catalog as the snapshot here ------------------------------------------------------
 
 
 def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
@@ -357,12 +297,14 @@ def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
 
 def _is_current(head: Head, directory: IndexDirectory) -> bool:
     """Return whether a catalog is the current snapshot here, and nothing of it is gone."""
-    mark, name = ServerMark.read(directory.path), directory.current()
-    wanted = (head.index, head.version, head.machine)
-    if not (mark and name and (mark.index, mark.version, mark.machine) == wanted):
-        return False
-    is_there = (directory.path / name / POINTS).exists()
-    return name == directory.announced() and is_there and not directory.damage()
+    name = directory.current()
+    return bool(
+        name
+        and head.is_same_catalog(Head.read(directory.path))
+        and name == directory.announced()
+        and (directory.path / name / POINTS).exists()
+        and not directory.damage()
+    )
 
 
 def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
@@ -371,15 +313,13 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
         return
     if head.format != FORMAT:
         raise catalog.other_version()
-    mark = ServerMark.read(directory.path)
-    if mark is None:  # without it a folder without points is none
-        mark = ServerMark(head.index)
-        mark.write(directory.path)
-    # What is staged here goes on from a catalog only if it was published from here.
-    is_mine = head.version in mark.known() or not (directory.work / MANIFEST).exists()
-    number = max(directory.newest() + 1, head.revision)
+    if Head.read(directory.path) is None:  # without it a folder without points is none
+        Head(head.index).write(directory.path)
     try:
-        directory.import_files(number, head.points, partial(catalog.fetch, head))
+        with disk_in_view(directory.path, lambda: RESERVE):
+            directory.clear_work()
+            catalog.fetch(head, directory.work)
+        directory.publish(max(directory.newest() + 1, head.revision), head.points)
     except KeyError:
         newer = catalog.head()
         if newer is None or newer.version == head.version:
@@ -388,5 +328,5 @@ def _fetch(catalog: Catalog, head: Head, directory: IndexDirectory) -> None:
                 hint=f"Index again on {head.name}: that writes what is missing.",
             ) from None
         _fetch(catalog, newer, directory)  # it was published meanwhile
-        return
-    head.mark(head.version if is_mine else mark.work).write(directory.path)
+    else:
+        head.write(directory.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from rag.config import StoreConfig
@@ -34,12 +34,11 @@ from rag.stores.server.catalog import (
     TAKE_OVER,
     Catalog,
     ChangedError,
-    Head,
     check_writer,
     refresh,
     written_elsewhere,
 )
-from rag.stores.server.identity import Machine, ServerMark, moment, new_id
+from rag.stores.server.identity import Head, claim, moment, new_id
 from rag.stores.server.rest import RestClient, to_json
 from rag.text.bm25 import SparseVector
 
@@ -132,30 +131,29 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             self._complete_collection(description)
 
     def _claim(self, is_used: bool) -> Head:
-        folder, machine = self.directory.path, Machine.of(self.directory)
-        mark, head = ServerMark.read(folder), self._catalog.head()
-        check_writer(head, mark, machine)
-        owner: Json = {"machine": machine.id, "name": machine.name, "since": moment()}
+        folder, owner, head = self.directory.path, claim(self.directory), self._catalog.head()
+        check_writer(head, self.directory, owner["machine"])
+        local = Head.read(folder)
         if head is None:
-            if mark is None and is_used:
+            if local is None and is_used:
                 place = f"the collection {self.settings.collection!r} at {self.settings.url}"
                 raise UsageError(
                     f"{place} holds points, and no catalog says whose they are",
                     hint="Index on the machine that wrote them, or name another in"
                     " store.collection.",
                 )
-            index = mark.index if mark and mark.index else new_id()
-            ServerMark(index).write(folder)
-            head = self._catalog.create(Head(index, **owner, unfinished=is_used))
-        elif head.machine != machine.id:
+            head = Head((local and local.index) or new_id(), **owner, unfinished=is_used)
+            Head(head.index).write(folder)
+            head = self._catalog.create(head)
+        elif head.machine != owner["machine"]:
             try:
                 head = self._catalog.change(head, **owner)
             except ChangedError as error:
                 raise written_elsewhere(error.head or head) from error
-        if head.machine != machine.id:  # it was faster
+        if head.machine != owner["machine"]:  # it was faster
             raise written_elsewhere(head)
-        if mark is None or mark.index != head.index:
-            ServerMark(head.index).write(folder)
+        if local is None or local.index != head.index:
+            Head(head.index).write(folder)
         return head
 
     def _begin_step(self) -> None:
@@ -182,62 +180,54 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             raise _taken_over(error.head) from error
 
     @property
+    def is_unfinished(self) -> bool:
+        return self._own_head().unfinished
+
+    @property
     def is_shared(self) -> bool:
         """Whether the server has the catalog of the current snapshot."""
+        head = self._own_head()
+        if not head.version or head.unfinished:
+            return False
         with self._rest.answering():
-            head, mark = self._head, ServerMark.read(self.directory.path)
-            if not (head and mark and head.version and head.version == mark.version):
-                return False
-            return not head.unfinished and self._catalog.is_whole(head)
+            is_here = head.is_same_catalog(Head.read(self.directory.path))
+            return is_here and self._catalog.is_whole(head)
 
-    def _publish(self, number: int) -> None:
-        """Make the writer's files the catalog, once the server holds what they say."""
-        directory, head = self.directory, self._own_head()
-        directory.work.mkdir(exist_ok=True)
-        points, expected = self.count_points(), self._expected()
-        if expected is not None and points != expected:
-            raise IndexingError(
-                f"the server holds {points:,} of {expected:,} chunks",
-                hint=INDEX_MISSING,
-            )
-        version = new_id()
-        mark = ServerMark.read(directory.path) or ServerMark(head.index)
-        replace(mark, coming=version).write(directory.path)
+    def _publish(self, number: int, points: int) -> None:
+        """Make the writer's files the catalog, and what readers here see."""
+        head, folder = self._own_head(), self.directory.begin_work()
         with self._rest.answering():
-            files = self._catalog.send(head, directory.work, version)
+            files = self._catalog.send(head, folder, new_id())
             facts = {"points": points, "revision": number, "published": moment()}
             head = self._change(head, **files, **facts, unfinished=False)
             self._catalog.sweep(head)
-        directory.publish(number, points)
-        head.mark(head.version).write(directory.path)
+        self.directory.publish(number, points)
+        head.write(self.directory.path)
         self._head = head
 
-    def _expected(self) -> int | None:
-        path = self.directory.work / MANIFEST
+    def _complete_points(self) -> int:
+        """Delete the points of a run that was killed, and of an index that was rebuilt since: those
+        that no note of the manifest has.
+
+        :raises IndexingError: when the server holds less than the manifest says.
+        """
+        points, path = self.count_points(), self.directory.begin_work() / MANIFEST
         if not path.exists():
-            return None
-        with Manifest.open_work(path) as manifest:
-            return manifest.expected_points()
+            return points
+        with Manifest.open_snapshot(path) as manifest:
+            expected = manifest.expected_points()
+            if points > expected:
+                chunk_ids = {key.id for note in manifest.notes() for key in note.chunks}
+                for page, _ in self.point_pages(_PAGE, fields=False):
+                    self.delete_documents([p.id for p in page if p.id not in chunk_ids])
+                points = self.count_points()
+        if points != expected:
+            message = f"the server holds {points:,} of {expected:,} chunks"
+            raise IndexingError(message, hint=INDEX_MISSING)
+        return points
 
     def holds_points(self) -> bool:
         return self.count_points() > 0
-
-    def publish(self, number: int | None = None) -> None:
-        with self.mutex:
-            self.begin_writing()
-            self._delete_unknown_points()
-            super().publish(number)
-
-    def _delete_unknown_points(self) -> None:
-        """Delete the points of a run that was killed, and of an index that was rebuilt since: those
-        that no note of the manifest has."""
-        expected = self._expected()
-        if expected is None or self.count_points() <= expected:
-            return
-        with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
-            named = {key.id for note in manifest.notes() for key in note.chunks}
-        for points, _ in self.point_pages(_PAGE, fields=False):
-            self.delete_documents([point.id for point in points if point.id not in named])
 
     def _close_points(self) -> None:
         self._head = None

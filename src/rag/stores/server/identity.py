@@ -1,87 +1,120 @@
-"""Which index a folder holds, and which machine this is: what is kept here of an index that lies on
-a server."""
+"""Who writes an index that lies on a server, and which version of it is there: as the server says
+it, and as the folder here remembers it."""
 
 from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from rag.index.snapshots import SERVER, IndexDirectory
 from rag.support.durable_files import changing, replace_durably
+from rag.support.http_transport import brief
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import read_file
 
+FORMAT = 4
 _MACHINE = "machine.json"
 _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class ServerMark:
-    """The file SERVER in the folder of an index.
+class Head:
+    """The head of a catalog. The file SERVER in the folder of an index holds that of the catalog
+    which is the current snapshot there.
 
-    :param index: the id of the index; "" in one that an older version made.
-    :param version: that of the catalog that the current snapshot is.
-    :param work: that of the catalog which the staging index goes on from.
-    :param coming: that of the catalog that is being published from here.
-    :param machine: the id of the machine that writes, as far as that is known here; `name` is its
-        name, `since` when it began.
+    :param index: the id of the index.
+    :param machine: the id of the one that writes; `name` is its name, `since` when it began.
+    :param version: that of the catalog; "" before the first was published.
+    :param before: the version before.
+    :param parts: of how many parts it is made.
+    :param points: how many points belong to it.
+    :param revision: of its manifest.
+    :param published: when, as ISO text.
+    :param unfinished: whether points were written that no catalog knows yet.
     """
 
     index: str = ""
-    version: str = ""
-    work: str = ""
-    coming: str = ""
     machine: str = ""
     name: str = ""
     since: str = ""
+    format: int = FORMAT
+    version: str = ""
+    before: str = ""
+    parts: int = 0
+    points: int = 0
+    revision: int = 0
+    published: str = ""
+    unfinished: bool = False
 
     @classmethod
-    def read(cls, folder: Path) -> ServerMark | None:
-        """Return the mark of a folder, `None` where there is none."""
-        file = folder / SERVER
-        return cls(**_texts(file, *cls.__dataclass_fields__)) if file.exists() else None
+    def from_payload(cls, payload: Mapping[str, Any]) -> Head:
+        """Read a head.
+
+        :raises ValueError: when it is none.
+        """
+        if payload.get("format") != FORMAT:  # an older program counted parts otherwise
+            payload = {**payload, "parts": 0}
+        plain = asdict(cls())
+        values = {name: payload.get(name, value) for name, value in plain.items()}
+        wrong = [name for name, value in plain.items() if type(values[name]) is not type(value)]
+        if wrong or not 0 <= values["revision"] < 1 << 53:
+            raise ValueError(f"wrong in its head: {', '.join(wrong) or 'revision'}")
+        return cls(**values | {"name": brief(values["name"])})
+
+    @classmethod
+    def read(cls, folder: Path) -> Head | None:
+        """Return that of a folder, `None` where there is none; an empty one where it is damaged."""
+        try:
+            return cls.from_payload(json.loads(read_file(folder / SERVER)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, AttributeError, RecursionError):
+            return cls()
 
     def write(self, folder: Path) -> None:
         """Write it into a folder, all of it or nothing."""
         replace_durably(folder / SERVER, json.dumps(asdict(self)).encode())
 
-    def known(self) -> set[str]:
-        """Return the versions of the catalog that this folder can go on from."""
-        return {self.work, self.coming} - {""}
+    def is_same_catalog(self, other: Head | None) -> bool:
+        """Return whether two name one version and one machine that writes it."""
+        facts = self.index, self.version, self.machine
+        return other is not None and facts == (other.index, other.version, other.machine)
 
 
-@dataclass(frozen=True)
-class Machine:
-    """Who writes: an id that no other has, and a name for people."""
+def machine_id(directory: IndexDirectory) -> str:
+    """Return the id of this machine, as the data folder of an index knows it; "" for none yet."""
+    with suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+        return str(json.loads(read_file(_home(directory) / _MACHINE))["id"])
+    return ""
 
-    id: str
-    name: str
 
-    @classmethod
-    def of(cls, directory: IndexDirectory) -> Machine:
-        """Return this machine, as the data folder of an index knows it; it is made known when it is
-        new.
+def claim(directory: IndexDirectory) -> dict[str, Any]:
+    """Return what a head says of this machine when it begins to write: `machine`, `name`, `since`.
+    The machine gets an id when it has none.
 
-        :raises OSError: when the folder cannot be written.
-        """
-        folder, name = directory.home or directory.path, socket.gethostname()[:_LONGEST_NAME]
-        if not _machine_id(directory):
-            claim_data_folder(folder)
-            with changing(folder):  # another process may be faster
-                if not _machine_id(directory):
-                    replace_durably(folder / _MACHINE, json.dumps({"id": new_id()}).encode())
-        return cls(_machine_id(directory), name or "a machine without a name")
+    :raises OSError: when the data folder cannot be written.
+    """
+    folder = _home(directory)
+    if not machine_id(directory):
+        claim_data_folder(folder)
+        with changing(folder):  # another process may be faster
+            if not machine_id(directory):
+                replace_durably(folder / _MACHINE, json.dumps({"id": new_id()}).encode())
+    name = socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
+    return {"machine": machine_id(directory), "name": name, "since": moment()}
 
 
 def is_written_here(directory: IndexDirectory) -> bool:
     """Return whether this machine writes an index, as far as that is known here."""
-    mark = ServerMark.read(directory.path)
-    return mark is None or mark.machine in ("", _machine_id(directory))
+    head = Head.read(directory.path)
+    return head is None or head.machine in ("", machine_id(directory))
 
 
 def new_id() -> str:
@@ -94,14 +127,5 @@ def moment() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def _machine_id(directory: IndexDirectory) -> str:
-    return _texts((directory.home or directory.path) / _MACHINE, "id").get("id", "")
-
-
-def _texts(file: Path, *names: str) -> dict[str, str]:
-    """Return the texts of these names in a file of JSON, none where it is something else."""
-    with suppress(OSError, ValueError, RecursionError):
-        content = json.loads(read_file(file))
-        if isinstance(content, dict):
-            return {name: content[name] for name in names if isinstance(content.get(name), str)}
-    return {}
+def _home(directory: IndexDirectory) -> Path:
+    return directory.home or directory.path
