@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.index.frequencies import Frequencies, FrequencyChanges
+from rag.index.frequencies import Frequencies, dimension_counts
 from rag.text.bm25 import SparseVector
 
 CHUNK = st.lists(st.integers(0, (1 << 32) - 1) | st.integers(0, 9), max_size=8, unique=True)
@@ -22,9 +22,7 @@ def vectors(chunks: list[list[int]]) -> list[SparseVector]:
 
 
 def counted(chunks: list[list[int]], before: Frequencies | None = None) -> Frequencies:
-    changes = FrequencyChanges()
-    changes.add(vectors(chunks))
-    return changes.applied_to(before or Frequencies.empty())
+    return (before or Frequencies()).changed(dimension_counts(vectors(chunks)))
 
 
 def held(found: Frequencies) -> dict[int, int]:
@@ -42,10 +40,9 @@ def test_each_dimension_counts_the_chunks_that_have_it(chunks):
 
 @given(CHUNKS, CHUNKS, CHUNKS)
 def test_changes_give_what_counting_anew_gives(stay, go, come):
-    changes = FrequencyChanges()
-    changes.remove(vectors(go))
-    changes.add(vectors(come))
-    updated, fresh = changes.applied_to(counted(stay + go)), counted(stay + come)
+    changes = dimension_counts(vectors(come))
+    changes.subtract(dimension_counts(vectors(go)))
+    updated, fresh = counted(stay + go).changed(changes), counted(stay + come)
     assert held(updated) == held(fresh)
     assert updated.chunks == fresh.chunks
     assert updated.to_bytes() == fresh.to_bytes()
@@ -62,10 +59,8 @@ def test_a_file_holds_what_was_counted(tmp_path_factory, chunks):
 
 
 def test_a_chunk_that_was_never_counted_cannot_go():
-    changes = FrequencyChanges()
-    changes.remove(vectors([[1]]))
     with pytest.raises(ValueError, match="do not fit"):
-        changes.applied_to(counted([[2]]))
+        counted([[2]]).changed(Counter({1: -1}))
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 64, counted([[1], [1]]).to_bytes()[:-1]])

@@ -70,7 +70,7 @@ def kept_in(store: BaseDocumentStore) -> list[Any]:
             point.sparse.indices if point.sparse else None,
             np.float32(point.sparse.values if point.sparse else []).tolist(),
         )
-        for points, _ in store.point_pages(100, vectors=True)
+        for points in store.point_pages(100, vectors=True)
         for point in points
     ]
 

@@ -21,7 +21,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from mmap import ACCESS_READ, mmap
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 FREQUENCIES = "frequencies"  # the name of the file
+CHUNKS = -1  # no dimension
 _HEAD = struct.Struct("=8sQQ")
 _MARK = b"ragfreq2"
-_INDICES = attrgetter("indices")
 
 
 class Frequencies:
@@ -46,15 +45,12 @@ class Frequencies:
     :param dimensions: those that any of them has, in order; `counts` of how many.
     """
 
-    def __init__(self, chunks: int, dimensions: Sequence[int], counts: Sequence[int]) -> None:
+    def __init__(
+        self, chunks: int = 0, dimensions: Sequence[int] = (), counts: Sequence[int] = ()
+    ) -> None:
         self.chunks = chunks
         self._dimensions, self._counts = dimensions, counts
         self._file: mmap | None = None
-
-    @classmethod
-    def empty(cls) -> Frequencies:
-        """Return the counts of an index without chunks."""
-        return cls(0, (), ())
 
     @classmethod
     def open(cls, path: Path) -> Frequencies:
@@ -126,13 +122,23 @@ class Frequencies:
 
         return np.array(self._dimensions, np.uint32), np.array(self._counts, np.int64)
 
-    def changed(self, chunks: int, dimensions: Array, changes: Array) -> Frequencies:
-        """Return the counts after a change.
+    def changed(self, changes: Counter[int]) -> Frequencies:
+        """Return the counts after a change, from `dimension_counts`.
 
-        :param chunks: how many more chunks there are.
-        :param dimensions: each once; how many chunks more have it is in `changes`.
-        :raises ValueError: when fewer than no chunk would have one.
+        :raises ValueError: when fewer than no chunk would have a dimension.
         """
+        import numpy as np
+
+        dimensions = np.fromiter(changes.keys(), np.int64, len(changes))
+        counts = np.fromiter(changes.values(), np.int64, len(changes))
+        is_real = dimensions != CHUNKS
+        return self._merged(changes[CHUNKS], dimensions[is_real].astype(np.uint32), counts[is_real])
+
+    def merged(self, other: Frequencies) -> Frequencies:
+        """Return the counts of the chunks of both."""
+        return self._merged(other.chunks, *other.counts())
+
+    def _merged(self, chunks: int, dimensions: Array, changes: Array) -> Frequencies:
         import numpy as np
 
         own, counts = self.counts()
@@ -145,35 +151,11 @@ class Frequencies:
         return Frequencies(self.chunks + chunks, own.data, sums.data)
 
 
-class FrequencyChanges:
-    """By how much some writes change the counts of an index."""
-
-    def __init__(self) -> None:
-        self.chunks = 0
-        self._counts: Counter[int] = Counter()  # by dimension
-
-    def __bool__(self) -> bool:
-        return bool(self.chunks or self._counts)
-
-    def add(self, vectors: Iterable[SparseVector]) -> None:
-        """Count chunks that there are from now on."""
-        for vector in filter(_INDICES, vectors):
-            self._counts.update(vector.indices)
-            self.chunks += 1
-
-    def remove(self, vectors: Iterable[SparseVector]) -> None:
-        """Count chunks no more."""
-        for vector in filter(_INDICES, vectors):
-            self._counts.subtract(vector.indices)
-            self.chunks -= 1
-
-    def applied_to(self, before: Frequencies) -> Frequencies:
-        """Return the counts of an index after these changes.
-
-        :raises ValueError: as for `Frequencies.changed`.
-        """
-        import numpy as np
-
-        dimensions = np.fromiter(self._counts.keys(), np.uint32, len(self._counts))
-        changes = np.fromiter(self._counts.values(), np.int64, len(self._counts))
-        return before.changed(self.chunks, dimensions, changes)
+def dimension_counts(vectors: Iterable[SparseVector]) -> Counter[int]:
+    """Return in how many chunks each dimension is; under `CHUNKS`, how many chunks have any."""
+    counts = Counter[int]()
+    for vector in vectors:
+        if vector.indices:
+            counts.update(vector.indices)
+            counts[CHUNKS] += 1
+    return counts

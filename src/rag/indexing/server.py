@@ -106,7 +106,7 @@ def _copy_points(source: BaseDocumentStore, target: BaseDocumentStore, progress:
     done, total = 0, source.count_documents()
     with ThreadPoolExecutor(1, "copying") as sender:
         sent, size = sender.submit(target.upsert, ()), 0
-        for points, _ in source.point_pages(_PAGE, vectors=True):
+        for points in source.point_pages(_PAGE, vectors=True):
             sent.result()
             done += size
             progress(done, total)

@@ -43,7 +43,7 @@ def store(either: Store) -> Store:
 def test_candidates_are_what_a_sparse_query_finds_with_the_same_scores(store: Store) -> None:
     store.write_documents([doc(str(n), (1, 1.0 + n % 7), (2 + n % 3, 2.0 + n)) for n in range(60)])
     asked = query(d1=1.0, d2=0.5)
-    documents = store.query_sparse(asked, top_k=20)
+    documents = store.query(asked, top_k=20)
     candidates = store.find_candidates(asked, top_k=20)
     assert [(c.id, c.score) for c in candidates] == [(d.id, d.score) for d in documents]
     assert len(candidates) == 20

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
 from rag.exceptions import UsageError
-from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
+from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.batch import DocumentBatch, NotCopied
@@ -25,6 +26,7 @@ from rag.stores.base.points import (
     SPARSE,
     Fields,
     Filter,
+    PageQuery,
     Point,
     PointQuery,
     dense_vector,
@@ -174,11 +176,15 @@ class BaseDocumentStore(NotCopied, ABC):
                 self._snapshot = self.directory.open_current()
         return self._snapshot
 
+    def _published(self) -> IndexSnapshot | None:
+        """Return the snapshot to read; `None` too while the index is being written here."""
+        return None if self._writing is not None else self._hold()
+
     def manifest(self) -> Manifest | None:
         """Return the manifest of the snapshot being read; `None` when there is none: the index was
         made without one, or is being written here."""
         with self.mutex:
-            snapshot = None if self._writing is not None else self._hold()
+            snapshot = self._published()
             if snapshot and self._manifest is None and (snapshot.path / MANIFEST).exists():
                 self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
             return self._manifest
@@ -186,7 +192,7 @@ class BaseDocumentStore(NotCopied, ABC):
     def snapshot_name(self) -> str | None:
         """Return the name of the snapshot being read; `None` when there is none."""
         with self.mutex:
-            snapshot = None if self._writing is not None else self._hold()
+            snapshot = self._published()
             return snapshot.name if snapshot else None
 
     def frequencies(self) -> Frequencies:
@@ -197,7 +203,7 @@ class BaseDocumentStore(NotCopied, ABC):
         with self.mutex:
             snapshot = self._hold()
             if snapshot is None:
-                return Frequencies.empty()
+                return Frequencies()
             if self._frequencies is None:
                 try:
                     self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
@@ -262,28 +268,17 @@ class BaseDocumentStore(NotCopied, ABC):
         """Return the hits of each query, the order of equal scores left open."""
 
     @abstractmethod
-    def scroll(
-        self,
-        limit: int,
-        offset: str | None = None,
-        where: Filter | None = None,
-        *,
-        fields: Fields = True,
-        vectors: bool = False,
-        is_newest: bool = False,
-    ) -> tuple[list[Point], str | None]:
-        """Return `limit` points in order of id, and the offset of the next, `None` at the end.
-
-        :param is_newest: those that were created last instead, and no offset.
-        """
+    def read_page(self, query: PageQuery) -> tuple[list[Point], str | None]:
+        """Return a page of points, and the offset of the next, `None` at the end."""
 
     def point_pages(
-        self, size: int, offset: str | None = None, where: Filter | None = None, **how: Any
-    ) -> Iterator[tuple[list[Point], str | None]]:
-        """Yield what `scroll` returns, until the end."""
+        self, size: int, where: Filter | None = None, fields: Fields = True, vectors: bool = False
+    ) -> Iterator[list[Point]]:
+        """Yield the points that a filter selects, `size` at a time, in order of id."""
+        offset = None
         while True:
-            points, offset = self.scroll(size, offset, where, **how)
-            yield points, offset
+            page, offset = self.read_page(PageQuery(size, offset, where, fields, vectors))
+            yield page
             if offset is None:
                 return
 
@@ -432,26 +427,16 @@ class BaseDocumentStore(NotCopied, ABC):
 
     # -- retrieval and ranking ---------------------------------------------------------
 
-    def query_sparse(
-        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 10
+    def query(
+        self, query: Query, filters: dict[str, Any] | None = None, top_k: int = 10
     ) -> list[Document]:
-        """Return the `top_k` documents by sparse dot product, each with its score.
-
-        Documents that share no dimension with the query are not returned.
-        """
-        [points] = self._search_vectors([(query, top_k, convert_filters(filters))], True)
-        return [to_document(point, point.score) for point in points]
-
-    def query_dense(
-        self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
-    ) -> list[Document]:
-        """Return the `top_k` documents nearest to an embedding, each with its similarity.
+        """Return the `top_k` documents by sparse dot product, of those that share a dimension with
+        the query, or the nearest to an embedding; each with its score.
 
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
         with self.mutex:
-            size = self.embedding_dim
-            if size != len(query):
+            if isinstance(query, list) and (size := self.embedding_dim) != len(query):
                 raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
             [points] = self._search_vectors([(query, top_k, convert_filters(filters))], True)
             return [to_document(point, point.score) for point in points]
@@ -459,7 +444,7 @@ class BaseDocumentStore(NotCopied, ABC):
     def find_candidates(
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
     ) -> list[Candidate]:
-        """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
+        """Return the `top_k` chunks by sparse dot product, as far as ranking needs them."""
         return self.find_lists([(query, top_k)], filters)[0]
 
     def find_lists(
@@ -533,8 +518,8 @@ class BaseDocumentStore(NotCopied, ABC):
 
         :raises FilterError: when the filter is malformed.
         """
-        for points, _ in self.point_pages(_PAGE, where=convert_filters(filters), vectors=True):
-            yield [to_document(point) for point in points]
+        for points in self.point_pages(_PAGE, convert_filters(filters), vectors=True):
+            yield [*map(to_document, points)]
 
     def all_documents(self, most: int | None = None) -> list[Document]:
         """Return every document, without vectors: for what no index can find.
@@ -542,8 +527,8 @@ class BaseDocumentStore(NotCopied, ABC):
         :param most: return no more than these, the first by id.
         """
         size = _PAGE if most is None else min(_PAGE, max(most, 1))
-        points = chain.from_iterable(page for page, _ in self.point_pages(size))
-        return [to_document(point) for point in islice(points, most)]
+        points = chain.from_iterable(self.point_pages(size))
+        return [*map(to_document, islice(points, most))]
 
     # -- words and dates ---------------------------------------------------------------
 
@@ -578,13 +563,14 @@ class BaseDocumentStore(NotCopied, ABC):
         if top_k < 1:
             return []
         where = convert_filters(filters)
-        limit = 4 * top_k
-        points, _ = self.scroll(limit, None, where, fields=_DATED_FIELDS, is_newest=True)
-        while limit == len(points) and _created(points[-1]) == _created(points[top_k - 1]):
+        limit = top_k
+        while True:
             limit *= 4
-            points, _ = self.scroll(limit, None, where, fields=_DATED_FIELDS, is_newest=True)
+            points, _ = self.read_page(PageQuery(limit, None, where, _DATED_FIELDS, is_newest=True))
+            if len(points) < limit or _created(points[-1]) != _created(points[top_k - 1]):
+                break
         if len(points) < limit:  # all with a date; the engine knows no order of the others
-            page, _ = self.scroll(2 * limit, None, where, fields=_DATED_FIELDS)
+            page = next(self.point_pages(2 * limit, where, _DATED_FIELDS))
             points += [point for point in page if not _created(point)][:limit]
         # The engine returns those of one moment in no certain order.
         last = _created(points[top_k - 1]) if top_k < len(points) else ""
@@ -606,8 +592,8 @@ class BaseDocumentStore(NotCopied, ABC):
     def without_embedding(self) -> set[str]:
         """Return the ids of the documents that have no embedding."""
         where = WITHOUT_EMBEDDING if self.embedding_dim else None
-        pages = self.point_pages(_IDS, where=where, fields=["id"])
-        return {_document_id(point) for points, _ in pages for point in points}
+        pages = self.point_pages(_IDS, where, ["id"])
+        return {*map(_document_id, chain.from_iterable(pages))}
 
     def embeddings_of(self, ids: Sequence[str]) -> dict[str, list[list[float]]]:
         """Return the embeddings of the sentences of some documents, in order, by id, of those that
@@ -626,7 +612,7 @@ class BaseDocumentStore(NotCopied, ABC):
             manifest = self.manifest()
             revision = manifest.revision if manifest else -1
             if manifest is None or revision != self._sample[0]:
-                page, _ = self.scroll(SAMPLE_SIZE, where=WITH_EMBEDDING, fields=["id"])
+                page = next(self.point_pages(SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))
                 self._sample = revision, [_document_id(point) for point in page]
             return self._sample[1]
 
@@ -667,7 +653,7 @@ class ChunkCounts:
     def __init__(self, store: BaseDocumentStore) -> None:
         self._store = store
         self._staged: Frequencies | None = None  # of what is written, without `_changes`
-        self._changes = FrequencyChanges()
+        self._changes = Counter[int]()
         self._is_begun = False  # without `_staged` the points are counted then
 
     # -- reading -----------------------------------------------------------------------
@@ -695,18 +681,15 @@ class ChunkCounts:
     def now(self) -> Frequencies:
         """Return those of what is being written."""
         self._begin()
-        if self._staged is not None and self._changes:
-            try:
-                self._staged = self._changes.applied_to(self._staged)
-            except ValueError:
-                self._staged = None
-        self._changes = FrequencyChanges()
-        if self._staged is None:
-            self._staged = Frequencies.empty()
-            for points, _ in self._store.point_pages(_PAGE, fields=False, vectors=True):
-                changes = FrequencyChanges()
-                changes.add(_sparse_vectors(points))
-                self._staged = changes.applied_to(self._staged)
+        if self._staged is not None and not self._changes:
+            return self._staged
+        if self._staged is not None:
+            with suppress(ValueError):
+                self._staged, self._changes = self._staged.changed(self._changes), Counter()
+                return self._staged
+        self._staged, self._changes = Frequencies(), Counter()
+        for points in self._store.point_pages(_PAGE, fields=False, vectors=True):
+            self._staged = self._staged.changed(dimension_counts(_sparse_vectors(points)))
         return self._staged
 
     # -- writing -----------------------------------------------------------------------
@@ -726,14 +709,16 @@ class ChunkCounts:
         except BaseException:  # some of it may have been done
             self._staged = None
             raise
-        self._changes.remove(_sparse_vectors(replaced))
-        self._changes.add(_sparse_vectors({point.id: point for point in written}.values()))
+        self._changes.subtract(dimension_counts(_sparse_vectors(replaced)))
+        self._changes.update(
+            dimension_counts(_sparse_vectors({point.id: point for point in written}.values()))
+        )
 
     def add(self, frequencies: Frequencies) -> None:
         """Count the points of segments that are moved in."""
         self._begin()
         if self._staged is not None:
-            self._staged = self.now().changed(frequencies.chunks, *frequencies.counts())
+            self._staged = self.now().merged(frequencies)
 
     def _begin(self) -> None:
         """Read the file, and remove it: from now on it would not be true."""
@@ -744,7 +729,7 @@ class ChunkCounts:
         try:
             self._staged = Frequencies.open(file)
         except (OSError, ValueError):
-            self._staged = None if self._store.holds_points() else Frequencies.empty()
+            self._staged = None if self._store.holds_points() else Frequencies()
         file.unlink(missing_ok=True)
         self._is_begun = True
 
@@ -758,7 +743,7 @@ class ChunkCounts:
         """Read the file when it is asked next."""
         if self._staged is not None:
             self._staged.close()
-        self._staged, self._changes, self._is_begun = None, FrequencyChanges(), False
+        self._staged, self._changes, self._is_begun = None, Counter(), False
 
 
 def _sparse_vectors(points: Iterable[Point]) -> Iterator[SparseVector]:

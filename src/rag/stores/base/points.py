@@ -65,6 +65,17 @@ class PointQuery(NamedTuple):
     fields: Fields = False
 
 
+class PageQuery(NamedTuple):
+    """`limit` points in order of id, from an offset on; or those that were created last."""
+
+    limit: int
+    offset: str | None = None
+    where: Filter | None = None
+    fields: Fields = True
+    vectors: bool = False
+    is_newest: bool = False
+
+
 def point_id(document_id: str) -> str:
     """Return the UUID of a document's point: its id where that is one, else a hash of it."""
     # Other spellings of a UUID are ids of other documents.

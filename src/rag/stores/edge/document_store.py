@@ -13,7 +13,7 @@ from rag.exceptions import IndexUnavailableError
 from rag.index.shard_files import dense_size, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import DENSE, SPARSE, Fields, Filter, Point, PointQuery
+from rag.stores.base.points import DENSE, SPARSE, Filter, PageQuery, Point, PointQuery
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
     StoreError,
@@ -227,23 +227,14 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 for hits in lists
             ]
 
-    def scroll(
-        self,
-        limit: int,
-        offset: str | None = None,
-        where: Filter | None = None,
-        *,
-        fields: Fields = True,
-        vectors: bool = False,
-        is_newest: bool = False,
-    ) -> tuple[list[Point], str | None]:
+    def read_page(self, query: PageQuery) -> tuple[list[Point], str | None]:
         request = qe.ScrollRequest(
-            offset=offset,
-            limit=limit,
-            filter=edge_filter(where),
-            with_payload=fields,
-            with_vector=vectors,
-            order_by=qe.OrderBy("meta.created", qe.Direction.Desc) if is_newest else None,
+            offset=query.offset,
+            limit=query.limit,
+            filter=edge_filter(query.where),
+            with_payload=query.fields,
+            with_vector=query.vectors,
+            order_by=qe.OrderBy("meta.created", qe.Direction.Desc) if query.is_newest else None,
         )
         with self._reading("read documents") as shard:
             records, following = shard.scroll(request) if shard else ([], None)

@@ -92,7 +92,7 @@ class QdrantEdgeSparseRetriever(_EdgeRetriever):
     ) -> dict[str, list[Document]]:
         """Return `documents`, best first."""
         arguments = self._arguments(filters, top_k)
-        return {"documents": self.document_store.query_sparse(query_sparse_embedding, *arguments)}
+        return {"documents": self.document_store.query(query_sparse_embedding, *arguments)}
 
 
 @component
@@ -108,4 +108,4 @@ class QdrantEdgeEmbeddingRetriever(_EdgeRetriever):
     ) -> dict[str, list[Document]]:
         """Return `documents`, best first."""
         arguments = self._arguments(filters, top_k)
-        return {"documents": self.document_store.query_dense(query_embedding, *arguments)}
+        return {"documents": self.document_store.query(query_embedding, *arguments)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import qdrant_edge as qe
 
-from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
+from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
 from rag.index.shard_files import SEGMENT, SEGMENTS
 from rag.index.snapshots import SHARD
 from rag.stores.base.points import Point
@@ -40,10 +41,10 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     folder.mkdir(parents=True)
     with guard("make a part of the index"):
         shard = qe.EdgeShard.create(str(folder), shard_config())
-    held, counts, changes = 0, Frequencies.empty(), FrequencyChanges()
+    held, counts = 0, Counter[int]()
     # While the engine writes and merges, only its own form of the points is held, and not ours too.
     for batch in batches:
-        changes.add(point.sparse for point in batch if point.sparse is not None)
+        counts.update(dimension_counts(point.sparse for point in batch if point.sparse))
         points = [edge_point(point) for point in batch]
         with guard("write a part of the index"):
             shard.update(qe.UpdateOperation.upsert_points(points))
@@ -51,14 +52,13 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
         if held >= _MOST_POINTS:
             merge(shard, held)
             held = 0
-            counts, changes = changes.applied_to(counts), FrequencyChanges()
     merge(shard, held)
     with guard("finish a part of the index"):
         # Once for all: with each point, and again in the merge, takes twice as long.
         index_fields(shard)
         shard.flush()
         shard.close()
-    (folder / FREQUENCIES).write_bytes(changes.applied_to(counts).to_bytes())
+    (folder / FREQUENCIES).write_bytes(Frequencies().changed(counts).to_bytes())
 
 
 def import_segments(store: QdrantEdgeDocumentStore, folder: Path) -> None:

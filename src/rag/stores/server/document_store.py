@@ -23,8 +23,8 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import (
     DENSE,
     SPARSE,
-    Fields,
     Filter,
+    PageQuery,
     Point,
     PointQuery,
     checked_json,
@@ -218,7 +218,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             expected = manifest.expected_points()
             if points > expected:
                 chunk_ids = {key.id for note in manifest.notes() for key in note.chunks}
-                for page, _ in self.point_pages(_PAGE, fields=False):
+                for page in self.point_pages(_PAGE, fields=False):
                     self.delete_documents([p.id for p in page if p.id not in chunk_ids])
                 points = self.count_points()
         if points != expected:
@@ -330,19 +330,10 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             request["params"] = {"quantization": rescored}
         return request | {"query": {"nearest": [vector]}, "using": DENSE}
 
-    def scroll(
-        self,
-        limit: int,
-        offset: str | None = None,
-        where: Filter | None = None,
-        *,
-        fields: Fields = True,
-        vectors: bool = False,
-        is_newest: bool = False,
-    ) -> tuple[list[Point], str | None]:
-        body: Json = {"filter": where, "limit": limit, "offset": offset}
-        body |= {"with_payload": fields, "with_vector": vectors}
-        if is_newest:
+    def read_page(self, query: PageQuery) -> tuple[list[Point], str | None]:
+        body: Json = {"filter": query.where, "limit": query.limit, "offset": query.offset}
+        body |= {"with_payload": query.fields, "with_vector": query.vectors}
+        if query.is_newest:
             body["order_by"] = {"key": "meta.created", "direction": "desc"}
         with self._reading() as is_there:
             if not is_there:
