@@ -25,29 +25,15 @@ _VALUES = "SELECT value, id FROM facts WHERE field = ?"
 _SAMPLE = 100  # notes of a tag, by which its neighbours are told
 _MOST_TERMS, _MOST_STATED = 20, 200  # that values are looked for by, and values
 
-FieldValue = tuple[str, str]  # field and value
-
 
 class CatalogTables:
-    """What notes have. Its writing methods are part of the manifest's own transactions."""
+    """What notes have."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def _column(self, query: str, *values: object) -> list[str]:
         return [value for (value,) in self._db.execute(query, values)]
-
-    # -- writing -----------------------------------------------------------------------
-
-    def put(self, identity: str, facts: Iterable[FieldValue]) -> None:
-        """Record what a note has, in the place of what it had before."""
-        self.drop(identity)
-        rows = [(*fact, identity) for fact in {*facts}]
-        self._db.executemany("INSERT INTO facts VALUES (?, ?, ?)", rows)
-
-    def drop(self, identity: str) -> None:
-        """Forget what a note has."""
-        self._db.execute("DELETE FROM facts WHERE id = ?", (identity,))
 
     # -- tags and fields ---------------------------------------------------------------
 

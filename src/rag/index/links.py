@@ -11,7 +11,7 @@ import json
 import posixpath
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -145,32 +145,11 @@ class Link(NamedTuple):
 
 
 class LinkTables:
-    """What notes are called (titles, aliases and file names), and the links between them. Its
-    writing methods are part of the manifest's own transactions."""
+    """What notes are called (titles, aliases and file names), and the links between them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._known: dict[str, list[NamedNote]] = {}  # by target
-
-    # -- writing -----------------------------------------------------------------------
-
-    def put(self, identity: str, names: Iterable[str], targets: Iterable[str]) -> None:
-        """Record what a note is called and links to, in the place of what it was and did before."""
-        self.drop(identity)
-        called = {spelling_key(name): name for name in names}
-        self._db.executemany(
-            "INSERT INTO names VALUES (?, ?, ?)",
-            [(identity, key, name) for key, name in called.items() if key],
-        )
-        keys = {link_key(target) for target in targets}
-        self._db.executemany("INSERT INTO links VALUES (?, ?)", [(key, identity) for key in keys])
-
-    def drop(self, identity: str) -> None:
-        """Forget the names and links of a note."""
-        self._db.execute("DELETE FROM names WHERE id = ?", (identity,))
-        self._db.execute("DELETE FROM links WHERE id = ?", (identity,))
-
-    # -- reading -----------------------------------------------------------------------
 
     def named(self, *names: str) -> list[str]:
         """Return the ids of the notes with one of some names, in order."""

@@ -24,7 +24,7 @@ from rag.index import catalog as catalog_tables
 from rag.index import links as link_tables
 from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
-from rag.index.links import LinkTables
+from rag.index.links import LinkTables, link_key, spelling_key
 from rag.index.note_rows import (
     CHUNK,
     COLUMNS,
@@ -270,10 +270,6 @@ class Manifest:
         )
         return [str(UUID(bytes=chunk)) for (blob,) in rows for chunk in _chunk_ids(blob)]
 
-    def named(self, name: str) -> list[str]:
-        """Return the ids of the notes with that title, alias or file name."""
-        return self.links.named(name)
-
     @property
     def vocabulary(self) -> Vocabulary:
         """The words of the notes."""
@@ -334,21 +330,27 @@ class Manifest:
         return number
 
     def _store(self, rows: Iterable[NoteRow]) -> None:
-        marks = ", ".join("?" * len(COLUMNS))
+        replace = f"REPLACE INTO notes VALUES ({', '.join('?' * len(COLUMNS))})"
         for row in rows:
-            self._db.execute(f"REPLACE INTO notes VALUES ({marks})", to_row(row))
+            self._db.execute(replace, to_row(row))
+            self._drop(row.id)
             if not row.chunks:
-                self._drop(row.id)
                 continue
-            facts = [(TAGS, tag) for tag in row.tags]
+            facts = {(TAGS, tag) for tag in row.tags}
             for name, values in row.fields.items():
-                facts += ((name, value) for value in values if name != TAGS)
-            self.catalogue.put(row.id, facts)
-            self.links.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title), row.links)
+                facts |= {(name, value) for value in values if name != TAGS}
+            called = (*row.aliases, PurePath(row.path).stem, row.title)
+            names = {spelling_key(name): name for name in called}
+            names.pop("", None)
+            keys = {link_key(target) for target in row.links}
+            insert = self._db.executemany
+            insert("INSERT INTO facts VALUES (?, ?, ?)", [(*fact, row.id) for fact in facts])
+            insert("INSERT INTO names VALUES (?, ?, ?)", [(row.id, *n) for n in names.items()])
+            insert("INSERT INTO links VALUES (?, ?)", [(key, row.id) for key in keys])
 
     def _drop(self, identity: str) -> None:
-        self.catalogue.drop(identity)
-        self.links.drop(identity)
+        for table in ("facts", "names", "links"):
+            self._db.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))
 
     @contextmanager
     def _transaction(self, revise: bool = True) -> Iterator[None]:

@@ -121,14 +121,14 @@ def is_planned(
         fields = manifest.catalogue.fields() if manifest else ()
         if not (of_notes or wants_plan(config, query, wanted, fields)):
             return False
-        return not (manifest and manifest.named(without_halves(query)))
+        return not (manifest and manifest.links.named(without_halves(query)))
 
 
 def is_name(store: BaseDocumentStore, query: str) -> bool:
     """Return whether a note has a query as its title, alias or file name."""
     with store.pinned():
         manifest = store.manifest()
-        return bool(manifest and manifest.named(without_halves(query)))
+        return bool(manifest and manifest.links.named(without_halves(query)))
 
 
 def attempts(

@@ -173,7 +173,7 @@ def understand(
         combined, matched = find_conditions(store, parsed, filters, dimensions, notices)
     else:
         store.expect(dimensions)
-    named = manifest.named(parsed.text) if manifest else []
+    named = manifest.links.named(parsed.text) if manifest else []
     text, unknown = parsed.text if named or has_words(parsed.text) else "", Unknown({}, {})
     if manifest and not named:  # a name that somebody gave is no slip
         unknown = find_unknown(store, manifest, parsed, combined)
@@ -195,7 +195,7 @@ def understand(
     )
     full = full_score(understood.meant, store.counts.rarity) if text else 0.0
     if manifest and corrections:
-        named = manifest.named(understood.meant)
+        named = manifest.links.named(understood.meant)
     return replace(understood, named=named, full=full)
 
 
