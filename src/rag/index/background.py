@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag.index.embedding_space import Space, read_embedded
+from rag.support.vector_digest import pack_vectors, unit_vectors, unpack_vectors
 from rag.text.scripts import main_script
 
 if TYPE_CHECKING:
@@ -116,13 +117,8 @@ class Background:
 
     def dumped(self) -> bytes:
         """Return it as bytes: passages in 8 bits a number."""
-        import numpy as np
-
-        scaled = self.passages / np.abs(self.passages).max(axis=1, keepdims=True) * 127
-        dumped: bytes = (
-            self.level.astype("<f4").tobytes() + np.rint(scaled).astype(np.int8).tobytes()
-        )
-        return dumped
+        level: bytes = self.level.astype("<f4").tobytes()
+        return level + pack_vectors(self.passages)
 
     @classmethod
     def loaded(cls, dumped: bytes) -> Background:
@@ -132,21 +128,12 @@ class Background:
         """
         import numpy as np
 
-        dimension, rest = divmod(len(dumped), 4 + len(background_texts().passages))
+        count = len(background_texts().passages)
+        dimension, rest = divmod(len(dumped), 4 + count)
         if rest or not dimension:
             raise ValueError("the background is of other texts")
         level = np.frombuffer(dumped, "<f4", dimension)
-        rows = np.frombuffer(dumped, np.int8, offset=4 * dimension).reshape(-1, dimension)
-        return cls(level, unit_vectors(rows))
-
-
-def unit_vectors(vectors: Any) -> Array:
-    """Return one vector or several at length 1."""
-    import numpy as np
-
-    rows: Array = np.asarray(vectors, np.float32)
-    unit: Array = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
-    return unit
+        return cls(level, unpack_vectors(dumped[4 * dimension :], count))
 
 
 def read_background(manifest: Manifest | None) -> Background | None:

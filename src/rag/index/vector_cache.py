@@ -14,6 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from rag.index.note_rows import transaction
+from rag.support.vector_digest import pack_vectors, unpack_vectors
 
 VECTORS = "vectors.sqlite3"
 _SCHEMA = """
@@ -37,16 +38,16 @@ class VectorCache:
         self._db = self._open()
 
     def _open(self) -> sqlite3.Connection:
-        for _ in range(2):
+        with suppress(OSError, sqlite3.OperationalError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
                 return _connect(self._path)
-            except (OSError, sqlite3.OperationalError):
-                break
+            except sqlite3.OperationalError:
+                raise
             except sqlite3.DatabaseError:
-                for suffix in ("", "-wal", "-shm", "-journal"):
-                    with suppress(OSError):
-                        self._path.with_name(self._path.name + suffix).unlink()
+                for file in self._path.parent.glob(f"{self._path.name}*"):  # its journals too
+                    file.unlink()
+                return _connect(self._path)
         return _connect(":memory:")
 
     @contextmanager
@@ -62,8 +63,6 @@ class VectorCache:
 
     def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors that are known, by text."""
-        import numpy as np
-
         vectors, made_in = {}, _key(space).hex()
         with self._spared():
             for text in texts:
@@ -73,15 +72,14 @@ class VectorCache:
                     (made_in, key),
                 ).fetchone()
                 if row and row[1] == crc32(row[0], crc32(key)):
-                    numbers = np.frombuffer(row[0], np.int8).astype(np.float32)
-                    vectors[text] = (numbers / (np.linalg.norm(numbers) or 1.0)).tolist()
+                    vectors[text] = unpack_vectors(row[0], 1)[0].tolist()
         return vectors
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
         rows, made_in = [], _key(space).hex()
         for text, vector in vectors.items():
-            key, packed = _key(text), _packed(vector)
+            key, packed = _key(text), pack_vectors(vector)
             rows.append((made_in, key, packed, crc32(packed, crc32(key))))
         with self._spared(), transaction(self._db):
             self._db.executemany(
@@ -127,12 +125,3 @@ def _connect(path: Path | str) -> sqlite3.Connection:
 
 def _key(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
-
-
-def _packed(vector: list[float]) -> bytes:
-    """Return the direction of a vector, which is all that a cosine knows of it."""
-    import numpy as np
-
-    numbers = np.asarray(vector, np.float32)
-    packed: bytes = np.rint(numbers * (127 / np.abs(numbers).max())).astype(np.int8).tobytes()
-    return packed

@@ -1,4 +1,5 @@
-"""A digest of what makes vectors, for models that have none: some vectors of fixed texts.
+"""Vectors in 8 bits a number; and a digest of what makes vectors, for models that have none: some
+vectors of fixed texts.
 
 The digest of an embedding model's weights would change with each build of its program, though
 the vectors stay as they are. So it is told by what it does: with another processor, or another
@@ -12,6 +13,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[np.float32]]
 
 TEXTS = (
     "How do I restore the notes of last week from the backup?",
@@ -25,17 +32,43 @@ _SHOWN = 12  # hexadecimal digits
 _KEPT = 96  # numbers of each vector: enough to tell models apart
 
 
+def unit_vectors(vectors: Any) -> Array:
+    """Return one vector or several at length 1."""
+    import numpy as np
+
+    rows: Array = np.asarray(vectors, np.float32)
+    unit: Array = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
+    return unit
+
+
+def pack_vectors(vectors: Any) -> bytes:
+    """Return the directions of vectors, which are all that a cosine knows of them, as bytes."""
+    import numpy as np
+
+    rows = np.asarray(vectors, np.float32)
+    scaled = rows / np.maximum(np.abs(rows).max(axis=-1, keepdims=True), 1e-9) * 127
+    packed: bytes = np.rint(scaled).astype(np.int8).tobytes()
+    return packed
+
+
+def unpack_vectors(packed: bytes, count: int) -> Array:
+    """Return so many vectors of what `pack_vectors` gave, at length 1: `(count, dimension)`.
+
+    :raises ValueError: when these are no bytes of so many.
+    """
+    import numpy as np
+
+    return unit_vectors(np.frombuffer(packed, np.int8).reshape(count, -1))
+
+
 def digest_of(vectors: Sequence[Sequence[float]], version: str = "") -> str:
     """Return the digest of the maker of vectors.
 
     :param vectors: those of `TEXTS`.
     :param version: of its program; where one of two digests has no vectors, it decides.
     """
-    import numpy as np
-
-    rows = np.asarray(vectors, np.float32)[:, :_KEPT]
-    scaled = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-9) * 127
-    return f"{version}{_SIGN}{b64encode(np.rint(scaled).astype(np.int8).tobytes()).decode()}"
+    packed = pack_vectors([vector[:_KEPT] for vector in vectors])
+    return f"{version}{_SIGN}{b64encode(packed).decode()}"
 
 
 def has_sample(digest: str) -> bool:
@@ -65,16 +98,8 @@ def may_be_same(one: str, other: str) -> bool:
 
 @cache
 def _are_alike(one: str, other: str) -> bool:
-    import numpy as np
-
     try:
-        rows = [
-            np.frombuffer(b64decode(text), np.int8).astype(np.float32).reshape(len(TEXTS), -1)
-            for text in (one, other)
-        ]
-    except ValueError:
+        first, second = (unpack_vectors(b64decode(text), len(TEXTS)) for text in (one, other))
+        return bool(((first * second).sum(axis=1) >= _ALIKE).all())
+    except ValueError:  # of other sizes
         return False
-    if rows[0].shape != rows[1].shape:
-        return False
-    lengths = np.linalg.norm(rows[0], axis=1) * np.linalg.norm(rows[1], axis=1)
-    return bool(lengths.all() and ((rows[0] * rows[1]).sum(axis=1) >= _ALIKE * lengths).all())

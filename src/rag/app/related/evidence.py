@@ -17,8 +17,8 @@ from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag.index.background import unit_vectors
 from rag.index.searchable_text import lexical_parts
+from rag.support.vector_digest import unit_vectors
 from rag.text.bm25 import subject_terms
 from rag.text.matches import find_matches, weigh_matches, weigh_terms
 from rag.text.scripts import HAN, KATAKANA
