@@ -34,7 +34,7 @@ class TestIndex:
 
     @pytest.mark.inside
     def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
-        import rag.indexing.run as module
+        import rag.indexing.note_reader as module
 
         read = module.read_file
 

@@ -95,3 +95,14 @@ def test_one_that_never_had_notes_may_be_renamed(rag, indexed, tmp_path):
     (tmp_path / "fresh").mkdir()
     assert rag("vault", "add", tmp_path / "fresh").code == 0
     assert rag("vault", "rename", "fresh", "new").code == 0
+
+
+@pytest.mark.inside
+def test_a_run_that_is_killed_leaves_the_notes_under_one_name(rag, indexed, monkeypatch):
+    def killed(*_):
+        raise OSError("the power failed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rag.index.snapshots.IndexDirectory.publish", killed)
+        assert rag("vault", "rename", "work", "office").code
+    assert rag("search", "restore", "-v", "work", "--json").json["total"] == 1

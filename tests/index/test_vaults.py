@@ -75,7 +75,9 @@ class TestRegistered:
     def test_a_removed_vault_is_gone_and_its_folder_is_not(self, register, folder, config):
         path = folder("notes")
         register(path)
-        Registry.load(config).remove(config, "notes")
+        registry = Registry.load(config)
+        registry.remove(config, "notes")
+        registry.save()
         assert configured_vaults(config) == {}
         assert path.is_dir()
 
@@ -107,11 +109,15 @@ class TestVaultsDir:
         assert configured_vaults(picked) == {NFC: parent / NFD}
 
     def test_a_removed_one_stays_away(self, config):
-        Registry.load(config).remove(config, "two")
+        registry = Registry.load(config)
+        registry.remove(config, "two")
+        registry.save()
         assert list(configured_vaults(config)) == ["one", "three"]
 
     def test_a_removed_one_comes_back_when_it_is_named(self, config, parent, register):
-        Registry.load(config).remove(config, "two")
+        registry = Registry.load(config)
+        registry.remove(config, "two")
+        registry.save()
         assert register(parent / "two", config=config) == "two"
         assert configured_vaults(config)["two"] == parent / "two"
 

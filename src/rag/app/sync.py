@@ -194,6 +194,7 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
     for vault, root in wanted.items() if request.prune else ():
         if not root.is_dir():
             registry.remove(config, vault)
+            registry.save()
             run.remove_vault(vault)
             notices.append(f"vault {vault!r} is gone, and forgotten")
     run.publish()

@@ -101,8 +101,7 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
 
     :raises UsageError: when there is no such vault, its folder is gone, or the name is taken.
     """
-    from rag.app.requests import SyncRequest
-    from rag.app.sync import sync
+    from rag.indexing.run import IndexRun
 
     name, wanted = (unicodedata.normalize("NFC", one) for one in (name, wanted))
     vaults = list_vaults(config).vaults
@@ -120,13 +119,14 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     if vaults[name].notes != 0 and folder.is_dir() and not _holds_notes(folder):
         hint = "Mount it; `rag vault remove` forgets the vault."
         raise UsageError(f"{folder} holds no notes: is it mounted?", hint=hint)
-    registry = Registry.load(config)
-    registry.vaults.pop(name, None)
-    registry.removed.add(name)
-    registry.identify(config, folder, wanted)  # a bad name is refused before anything is done
-    gone = remove_vault(config, name)
-    report = sync(config, SyncRequest([folder], wanted, embed=False, quiet=True)).run
-    return VaultChange(wanted, report.vaults[wanted].added, gone.notice)
+    with IndexRun(config, open_to_write(config)) as run:
+        registry = Registry.load(config)
+        registry.remove(config, name)
+        registry.register(config, folder, wanted)
+        run.index_vault(wanted, folder)
+        run.remove_vault(name)
+        run.publish()
+        return VaultChange(wanted, run.report.vaults[wanted].added, registry.notice)
 
 
 def remove_vault(config: RAGConfig, name: str) -> VaultChange:
@@ -140,6 +140,7 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
             raise unknown_vault(name, list(known))
         registry = Registry.load(config)
         registry.remove(config, name)
+        registry.save()
         gone = run.remove_vault(name)
         run.publish()
     return VaultChange(name, gone, registry.notice)

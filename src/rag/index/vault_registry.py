@@ -66,7 +66,6 @@ class Registry:
             raise UsageError(f"{self.file} is a folder", hint=hint)
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         replace_durably(self.file, text.encode("utf-8"))
-        self.notice = ""
 
     def identify(self, config: RAGConfig, folder: Path, name: str = "") -> tuple[str, Path]:
         """Return the name and the real path of the vault that a folder is or would be.
@@ -135,11 +134,10 @@ class Registry:
         return bool(fresh)
 
     def remove(self, config: RAGConfig, name: str) -> None:
-        """Take a vault out; its folder is left alone."""
+        """Take a vault out; its folder is left alone, and the registry not saved."""
         self.vaults.pop(name, None)
         if name in _folders(config):
             self.removed.add(name)
-        self.save()
 
 
 def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> dict[str, Path]:

@@ -24,7 +24,7 @@ from rag.exceptions import INDEX_AGAIN, IndexingError
 from rag.index.note_rows import NoteRow, Span
 from rag.index.searchable_text import beside, indexed_text
 from rag.index.snapshots import IndexDirectory
-from rag.indexing.note_reader import NoteChunk, read_file
+from rag.indexing.note_reader import NoteChunk, read_files
 from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.segments import build_segments
 from rag.support.disk_space import disk_full
@@ -124,14 +124,12 @@ def _read(
     """Yield the chunks of a note batch, those of some notes at a time; fill in `built`."""
     chunks: list[NoteChunk] = []
     of, done = note_batch, 0
-    for file in of.files:
+    for file, note in read_files(of.root, of.vault, of.files, of.config, of.copied):
         done += 1
-        try:
-            note = read_file(of.root, of.vault, file, of.config, of.copied)
-        except FileNotFoundError:
+        if note is None:
             continue
-        except OSError as error:
-            built.failed.append((file, error.strerror or type(error).__name__))
+        if isinstance(note, str):
+            built.failed.append((file, note))
             continue
         built.rows.append(note.row)
         built.chunks += len(note.chunks)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from haystack import Document
 
     from rag.config import ModelsConfig
-    from rag.index.snapshots import IndexDirectory
     from rag.indexing.run import IndexRun
 
     Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
@@ -229,18 +228,6 @@ def _place(chunk: Document) -> str:
     return f"{meta.get('vault')}/{meta.get('file_path')}:{meta.get('line_start')}"
 
 
-@contextmanager
-def _alone(directory: IndexDirectory) -> Iterator[bool]:
-    """Be the one process that makes vectors of an index; yield whether this one is."""
-    with (directory.path / _LOCK).open("a+b") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-
-
 def embed_chunks(
     run: IndexRun,
     reembed: bool = False,
@@ -263,43 +250,35 @@ def embed_chunks(
     if not (lacks_texts or may_lack_embeddings(run.manifest, provider, reembed)):
         return
     provider.check_listening()
-    with _alone(run.directory) as is_alone:
-        if not is_alone:
+    with (
+        closing(provider),
+        run.disk_in_view(),
+        (run.directory.path / _LOCK).open("a+b") as lock,
+    ):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             run.report.notices.append("another process makes the vectors")
             return
         try:
-            with run.disk_in_view():
-                maker_name = models.embedding.provider
-                run.report.embedding = _embed(run, provider, maker_name, reembed, progress, seconds)
-        except StoreConnectionError:
-            raise
-        except ConnectionError:
-            run.publish()
+            maker_name = models.embedding.provider
+            space, limit = _agreed_space(run.manifest, provider, maker_name, reembed)
+            run.prepare()
+            run.begin_space(space)
+            work = ChunkEmbedding(run, provider, space, limit)
+            try:
+                work.run(progress, seconds)
+                _embed_background(run, provider, space, limit)
+                run.vectors.trim(space.key, _KEPT * run.store.count_documents())
+            finally:
+                if run.is_open:  # Ctrl-C may come while it is not
+                    work.record()
+            run.report.embedding = work.report
+        except ConnectionError as error:
+            if not isinstance(error, StoreConnectionError):
+                run.publish()
             raise
         run.publish()
-
-
-def _embed(
-    run: IndexRun,
-    provider: EmbeddingProvider,
-    name: str,
-    reembed: bool,
-    progress: Progress | None,
-    seconds: float | None,
-) -> EmbeddingReport:
-    with closing(provider) as embeddings:
-        space, limit = _agreed_space(run.manifest, embeddings, name, reembed)
-        run.prepare()
-        run.begin_space(space)
-        work = ChunkEmbedding(run, embeddings, space, limit)
-        try:
-            work.run(progress, seconds)
-            _embed_background(run, embeddings, space, limit)
-            run.vectors.trim(space.key, _KEPT * run.store.count_documents())
-        finally:
-            if run.is_open:  # Ctrl-C may come while it is not
-                work.record()
-        return work.report
 
 
 def _embed_background(

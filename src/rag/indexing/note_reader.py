@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -42,6 +42,24 @@ class ReadNote:
 
     row: NoteRow
     chunks: list[NoteChunk] = field(default_factory=list)
+
+
+def read_files(
+    root: str,
+    vault: str,
+    files: Iterable[NoteFile],
+    config: IndexConfig,
+    copied: Sequence[Span] = (),
+) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
+    """Yield each file with its note, with what is wrong with it, or with `None` where it vanished;
+    parameters are those of `open_note`."""
+    for file in files:
+        try:
+            yield file, read_file(root, vault, file, config, copied)
+        except FileNotFoundError:
+            yield file, None
+        except OSError as error:
+            yield file, error.strerror or type(error).__name__
 
 
 def read_file(

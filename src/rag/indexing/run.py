@@ -36,7 +36,7 @@ from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.changes import Changes, find_changes, record_found
-from rag.indexing.note_reader import NoteChunk, ReadNote, failed_row, read_file
+from rag.indexing.note_reader import NoteChunk, ReadNote, failed_row, read_files
 from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
 from rag.support.disk_space import disk_in_view, is_of_full_disk
@@ -336,18 +336,16 @@ class IndexRun:
         looked_at: list[NoteRow] = []  # notes as they were, to be recorded together
         touched: list[NoteRow] = []  # the same text in a file with another time
         size = 0
-        for done, file in enumerate(files, total - len(files)):
+        notes = read_files(changes.root, vault, files, self.config.index, changes.copied)
+        for done, (file, read) in enumerate(notes, total - len(files)):
             progress(done, total)
             before = self.manifest.note(vault, file.path)
-            try:
-                read = read_file(changes.root, vault, file, self.config.index, changes.copied)
-            except FileNotFoundError:
+            if isinstance(read, str):
+                self._record_failure(vault, file, read, report)
+                continue
+            if read is None:
                 if before:
                     changes.deleted.append(file.path)
-                continue
-            except OSError as error:
-                why = error.strerror or type(error).__name__
-                self._record_failure(vault, file, why, report)
                 continue
             row = read.row
             if row.problems:
