@@ -235,8 +235,8 @@ def _selected(
     if filters.paths:
         yield places.at_paths(filters.paths)
     if filters.titles:
-        titles = filters.titles if manifest else ()
-        yield list(dict.fromkeys(n for title in titles for n in manifest.named(title)))  # type: ignore[union-attr]
+        named = manifest.links.named if manifest else lambda title: []
+        yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
     for name, value in (filters.values or {}).items():
         yield _bearing(manifest, name, value)
     spans = [(day(filters.modified_from), day(filters.modified_to))]
