@@ -19,8 +19,7 @@ from rag.config import ModelsConfig, OllamaConfig, RAGConfig, models_config
 from rag.index.searchable_text import beside, indexed_text, sentence_texts
 from rag.indexing.note_reader import NoteChunk
 from rag.stores.base.batch import DocumentBatch
-from rag.stores.base.document_store import BaseDocumentStore, own_store
-from rag.stores.edge.retrievers import with_store
+from rag.stores.base.document_store import BaseDocumentStore, own_store, with_store
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.token_estimate import count_tokens
 

@@ -26,8 +26,7 @@ from rag.qa.answer import AnswerStream
 from rag.qa.prompt import Prompt, build_prompt, load_neighbours, no_room, rank_of
 from rag.search.query import Retrieval
 from rag.stores.base.batch import NotCopied
-from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.edge.retrievers import with_store
+from rag.stores.base.document_store import BaseDocumentStore, with_store
 from rag.text.messages import brief
 
 

@@ -24,7 +24,6 @@ _HOMES = {
     "rag.index.snapshots": ("IndexDirectory",),
     "rag.index.manifest": ("Manifest",),
     "rag.stores.base.document_store": ("BaseDocumentStore",),
-    "rag.stores.edge.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
     "rag.stores.server.document_store": ("QdrantServerDocumentStore",),
 }
 _names, __getattr__, _ = lazy_names(__name__, _HOMES)

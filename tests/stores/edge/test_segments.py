@@ -49,9 +49,9 @@ def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> Non
     import_segments(store, build(tmp_path / "one", range(10)))
     import_segments(store, build(tmp_path / "two", range(10, 20)))
     assert store.count_documents() == 21
-    assert len(store.query(WORD, top_k=99)) == 21
+    assert len(store.find_candidates(WORD, top_k=99)) == 21
     vault = {"field": "meta.vault", "operator": "==", "value": "v"}
-    assert len(store.query(WORD, vault, top_k=99)) == 20
+    assert len(store.find_candidates(WORD, vault, top_k=99)) == 20
 
 
 @pytest.mark.parametrize("operations", [1, 5, 90])

@@ -82,7 +82,7 @@ def everything(path: Path) -> list[Any]:
     with Store(str(path)) as store:
         return [
             store.find_candidates(words, where, top_k=20),
-            store.query(document(3).embedding or [], top_k=20),
+            store.find_lists([(document(3).embedding or [], 20)]),
             sorted(found.id for found in store.get_documents(["n7", "n2001"])),
             store.count_documents(),
         ]

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from haystack import default_from_dict, default_to_dict
 
 from rag.clients.factory import with_config
-from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.edge.retrievers import with_store
+from rag.stores.base.document_store import BaseDocumentStore, with_store
 
 
 class SearchComponent:

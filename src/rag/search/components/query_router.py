@@ -22,8 +22,7 @@ from rag.search.components.query_expander import configured_transforms
 from rag.search.filters import all_of, build_qdrant_filters
 from rag.search.query import Query
 from rag.search.results import QueryFilters
-from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.edge.retrievers import with_store
+from rag.stores.base.document_store import BaseDocumentStore, with_store
 from rag.support.plugins import canonical, unknown_name
 
 KEYWORD, EMBEDDING = "keyword", "embedding"

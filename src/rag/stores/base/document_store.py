@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
 
 from rag.exceptions import UsageError
 from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
@@ -66,6 +67,26 @@ def own_store(store: object) -> BaseDocumentStore:
         f"{kind.__module__}.{kind.__qualname__} is no store that rag can index or search",
         hint="Make one with rag.stores.get_document_store(config).",
     )
+
+
+# The components of a pipeline that were written with one store are read with one store.
+_stores: WeakValueDictionary[tuple[str, str], BaseDocumentStore] = WeakValueDictionary()
+
+
+def with_store(data: dict[str, Any]) -> dict[str, Any]:
+    """Make the store in a component's serialised form.
+
+    Done here, so that only the component's own module need be trusted by Haystack.
+    """
+    from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
+
+    parameters = data["init_parameters"]
+    saved = parameters["document_store"]
+    is_on_server = saved["type"].endswith(".QdrantServerDocumentStore")
+    kind = QdrantServerDocumentStore if is_on_server else QdrantEdgeDocumentStore
+    store: BaseDocumentStore = kind.from_dict(saved)
+    store = _stores.setdefault((store.path, store.similarity), store)
+    return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
 class BaseDocumentStore(NotCopied, ABC):
@@ -426,20 +447,6 @@ class BaseDocumentStore(NotCopied, ABC):
                 self.delete_points(ids)
 
     # -- retrieval and ranking ---------------------------------------------------------
-
-    def query(
-        self, query: Query, filters: dict[str, Any] | None = None, top_k: int = 10
-    ) -> list[Document]:
-        """Return the `top_k` documents by sparse dot product, of those that share a dimension with
-        the query, or the nearest to an embedding; each with its score.
-
-        :raises ValueError: when the index holds no embeddings, or of another size.
-        """
-        with self.mutex:
-            if isinstance(query, list) and (size := self.embedding_dim) != len(query):
-                raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
-            [points] = self._search_vectors([(query, top_k, convert_filters(filters))], True)
-            return [to_document(point, point.score) for point in points]
 
     def find_candidates(
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
