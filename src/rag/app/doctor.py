@@ -535,12 +535,12 @@ def _check_address(store: StoreConfig) -> CheckResult:
     import httpx
 
     from rag.stores.edge.shard import StoreError
-    from rag.stores.server.rest import RestClient, answering, server_key
+    from rag.stores.server.rest import RestClient
 
-    key, store = server_key(store), replace(store, timeout=min(store.timeout, _PATIENCE))
+    store = replace(store, timeout=min(store.timeout, _PATIENCE))
     path = f"/collections/{quote_url(store.collection, safe='')}"
     try:
-        with answering(store, key), closing(RestClient(store)) as client:
+        with closing(RestClient(store)) as client, client.answering():
             client.request("GET", path)
             client.request("POST", f"{path}/points/count", {"exact": False})
     except StoreError:

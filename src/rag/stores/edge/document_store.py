@@ -9,7 +9,7 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.config import StoreConfig
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
 from rag.index.shard_files import dense_size, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
@@ -17,7 +17,7 @@ from rag.stores.base.points import DENSE, SPARSE, Filter, PageQuery, Point, Poin
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
     StoreError,
-    check_points,
+    count_points,
     create_shard,
     edge_point,
     guard,
@@ -108,7 +108,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 path, points = work / SHARD, work / POINTS
                 self._work = load_shard(path) if path.exists() else create_shard(path)
                 if points.exists():  # as the former snapshot had it
-                    self._expect(self._work, int(read_file(points)))
+                    self._require_points(self._work, int(read_file(points)))
                     points.unlink()
             return self._work
 
@@ -143,7 +143,12 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         path = self.directory.work / SHARD
         self.directory.require_reserve()
         sort_tables(path)
-        check_points(path, points)
+        shard = load_shard(path)  # for the first time since it was filled: files of it change
+        count = count_points(shard)
+        shard.close()
+        if count != points:
+            details = f"{count} of {points} points"
+            raise StoreError("the new index cannot be read", details, hint=REBUILD_INDEX)
         self.directory.publish(number, points)
 
     @property
@@ -182,7 +187,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 is_narrow = tables and folder != shard.absolute()
                 self._readers.append(load_shard(folder))
             self._dimensions = dimensions if is_narrow else None
-            self._expect(self._readers[-1], snapshot.points)
+            self._require_points(self._readers[-1], snapshot.points)
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
@@ -191,12 +196,10 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 raise
             raise damaged_index(self.directory.path, str(error)) from error
 
-    def _expect(self, shard: qe.EdgeShard, points: int) -> None:
+    def _require_points(self, shard: qe.EdgeShard, expected: int) -> None:
         """Make sure that a shard holds what was published."""
-        with guard("count"):
-            count = shard.info().points_count
-        if count != points:
-            raise damaged_index(self.directory.path, f"{count} of {points} points")
+        if (count := count_points(shard)) != expected:
+            raise damaged_index(self.directory.path, f"{count} of {expected} points")
 
     def _close_points(self) -> None:
         if keep(*self._readers):  # nobody asks them any more: a writer may remove their files

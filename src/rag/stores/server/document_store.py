@@ -64,7 +64,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does. They
     change as they are written, and count when the server says that they are applied; the manifest
     that belongs to them appears, whole, when a run is published. Every call may fail as
-    `rag.stores.server.rest.answering` says.
+    `RestClient.answering` says.
 
     ```python
     from rag.config import StoreConfig

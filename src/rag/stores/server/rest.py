@@ -9,7 +9,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -107,9 +107,26 @@ class RestClient:
             )
         return self._client
 
-    def answering(self) -> AbstractContextManager[None]:
-        """Turn the server's failures into ours meanwhile."""
-        return answering(self.settings, server_key(self.settings))
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Turn every failure of the server, or of the way to it, into an error of ours, which never
+        repeats the API key; what goes wrong with files here stays as it is.
+
+        :raises StoreConnectionError: when the server did not do what it was asked.
+        :raises StoreError: when it does not have the collection, or the point.
+        """
+        key = server_key(self.settings)
+        try:
+            yield
+        except (RAGError, sqlite3.Error):
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and (error.filename or is_of_full_disk(error)):
+                raise  # a file here
+            explained = _explain(error, self.settings)
+            if key:
+                explained.details = explained.details.replace(key, "…")
+            raise explained from error
 
     def close(self) -> None:
         """Close all connections; the next request opens others."""
@@ -141,38 +158,16 @@ def _may_repeat(request: httpx.Request) -> bool:
     return request.method == "GET" or bool(_REPEATABLE.search(request.url.path))
 
 
-@contextmanager
-def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
-    """Turn every failure of a server, or of the way to it, into an error of ours; what goes wrong
-    with files here stays as it is.
-
-    :param key: the API key; it is never repeated, whatever the server says.
-    :raises StoreConnectionError: when the server did not do what it was asked.
-    :raises StoreError: when it does not have the collection, or the point.
-    """
-    try:
-        yield
-    except (RAGError, sqlite3.Error):
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and (error.filename or is_of_full_disk(error)):
-            raise  # a file here
-        explained = _explain(error, settings)
-        if key:
-            explained.details = explained.details.replace(key, "…")
-        raise explained from error
-
-
 def _explain(error: Exception, settings: StoreConfig) -> RAGError:
     url = settings.addresses[asked_last(_base_urls(settings))]
     details = brief(f"{type(error).__name__}: {error}")
-    hint = "Check store.url, and that the server runs."
     match error:
         case httpx.HTTPStatusError():
             return _refusal(error.response.status_code, error.response.content, url, settings)
         case httpx.ConnectError() | httpx.ProxyError() | httpx.ConnectTimeout():
             url = ", ".join(settings.addresses)
             message = f"no Qdrant server answers at {url}"
+            hint = "Check store.url, and that the server runs."
         case httpx.TimeoutException() | TimeoutError():
             message, hint = f"{url} took too long to answer", "Raise store.timeout."
         case httpx.HTTPError() | httpx.StreamError() | OSError():
@@ -184,7 +179,11 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
 
 
 def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RAGError:
-    details, collection = _reason_in(content), repr(settings.collection)
+    try:
+        details = brief(str(json.loads(content)["status"]["error"]))
+    except (ValueError, LookupError, TypeError, RecursionError):  # it is not Qdrant's
+        details = brief(content[:_LONGEST_REASON].decode("utf-8", "replace"))
+    collection = repr(settings.collection)
     if status == 404 and _NO_COLLECTION.search(details):
         return StoreError(f"{url} has no collection {collection}", details, hint=REBUILD_INDEX)
     if status == 404 and _NO_POINT.search(details):
@@ -194,9 +193,9 @@ def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RA
     hint = "See the server's log; its disk or memory may be full."
     if status in (401, 403):
         message = f"{url} does not accept the API key"
-        hint = f"Check the key in the environment variable {settings.api_key_env}."
-        if not settings.api_key_env:
-            hint = "None was sent: `rag config` says of store.api_key_env why."
+        hint = "None was sent: `rag config` says of store.api_key_env why."
+        if settings.api_key_env:
+            hint = f"Check the key in the environment variable {settings.api_key_env}."
     elif status in (404, 405, 407) or status < 400:
         hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
     elif status in _BUSY:
@@ -204,11 +203,3 @@ def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RA
     elif status == 413:
         hint = "Raise service.max_request_size_mb of the server."
     return StoreConnectionError(message, url, details=details, hint=hint)
-
-
-def _reason_in(content: bytes) -> str:
-    """Return the message in an answer of Qdrant's, or what `brief` leaves of another's."""
-    try:
-        return brief(str(json.loads(content)["status"]["error"]))
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return brief(content[:_LONGEST_REASON].decode("utf-8", "replace"))
