@@ -66,7 +66,7 @@ def is_of_one_piece(config: RAGConfig) -> bool:
     with IndexDirectory.of(config).open_current() as snapshot:
         counts = Frequencies.open(snapshot.path / FREQUENCIES)
         with Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest:
-            expected = manifest.expected_points()
+            expected = manifest.totals()[1]
         chunks = counts.chunks
         counts.close()
         return chunks == expected == snapshot.points

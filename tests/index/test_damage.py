@@ -65,7 +65,7 @@ def read(config: RAGConfig) -> int:
     with get_document_store(config) as store:
         manifest = store.manifest()
         assert manifest is not None
-        return len(store.filter_documents()) - (manifest.expected_points() or 0)
+        return len(store.filter_documents()) - (manifest.totals()[1] or 0)
 
 
 @pytest.mark.sampled

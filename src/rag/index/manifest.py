@@ -180,10 +180,6 @@ class Manifest:
         revision, *totals = map(int, self.get("totals", "-1").split())
         return (totals[0], totals[1]) if revision == self.revision else self.totals()
 
-    def expected_points(self) -> int:
-        """Return how many points the shard must hold."""
-        return int(self._value("SELECT total(length(chunks)) FROM notes")) // CHUNK
-
     # -- notes -------------------------------------------------------------------------
 
     def stats(self, vault: str) -> dict[str, tuple[int, int, bool]]:
@@ -211,11 +207,6 @@ class Manifest:
             " GROUP BY vault"
         )
         return sum(count for vault, count in rows if not vaults or vault in vaults)
-
-    def files(self, vault: str) -> dict[str, tuple[int, int]]:
-        """Return size and mtime_ns of every note of a vault by the name of its file."""
-        rows = self._db.execute("SELECT file, size, mtime_ns FROM notes WHERE vault = ?", (vault,))
-        return {decode_file(file): (size, mtime) for file, size, mtime in rows}
 
     def odd_files(self) -> dict[tuple[str, str], str]:
         """Return by vault and path the files whose name on disk is not their path (not NFC)."""

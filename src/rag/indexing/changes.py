@@ -157,7 +157,7 @@ def count_stale(
     deadline = time.monotonic() + seconds * patience
     stale = 0
     for vault, root in manifest.vaults().items():
-        known = manifest.files(vault)
+        known = manifest.stats(vault)
         try:
             scan = _scan(root, config, deadline)
         except TimeoutError:
@@ -168,6 +168,7 @@ def count_stale(
             scans[vault] = scan
         if known and not scan.notes:
             continue
-        stale += sum(known.pop(n.file, None) != (n.size, n.mtime_ns) for n in scan.notes)
-        stale += sum(not os.path.lexists(os.path.join(root, file)) for file in known)  # noqa: PTH118
+        for note in scan.notes:
+            stale += known.pop(note.path, ())[:2] != (note.size, note.mtime_ns)
+        stale += sum(not os.path.lexists(os.path.join(root, path)) for path in known)  # noqa: PTH118
     return stale

@@ -163,23 +163,21 @@ class IndexRun:
             self.directory.clear_work()
         try:
             manifest = Manifest.open_writer(self.directory)
-            made_by = manifest.get("fingerprint")
+            made_by, why = manifest.get("fingerprint"), ""
+            if not made_by:
+                self._begin(manifest)
+            elif made_by != fingerprint(self.config):
+                why = "the settings or the program changed how notes are indexed"
+            elif damaged := self.directory.damage():
+                why = f"the index was damaged ({damaged[0]})"
+            if not why:
+                return manifest
+            manifest.close()
         except _DAMAGE as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
             is_ours = isinstance(error, IndexUnavailableError)
-            return self._begin_rebuild(str(error) if is_ours else f"the index is damaged ({error})")
-        if not made_by:
-            self._begin(manifest)
-            return manifest
-        why = ""
-        if made_by != fingerprint(self.config):
-            why = "the settings or the program changed how notes are indexed"
-        elif damaged := self.directory.damage():
-            why = f"the index was damaged ({damaged[0]})"
-        if not why:
-            return manifest
-        manifest.close()
+            why = str(error) if is_ours else f"the index is damaged ({error})"
         return self._begin_rebuild(why)
 
     def _begin(self, manifest: Manifest) -> None:
@@ -262,7 +260,7 @@ class IndexRun:
     def _missing_points(self) -> str:
         """Return what is wrong with the store, "" where it holds all chunks. More are no harm:
         those that no note has are deleted when a run is published."""
-        count, expected = self.store.count_documents(), self.manifest.expected_points()
+        count, expected = self.store.count_documents(), self.manifest.totals()[1]
         return f"the index held {count} of {expected} chunks" if count < expected else ""
 
     # -- one vault ---------------------------------------------------------------------

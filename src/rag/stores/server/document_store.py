@@ -215,7 +215,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         if not path.exists():
             return points
         with Manifest.open_snapshot(path) as manifest:
-            expected = manifest.expected_points()
+            expected = manifest.totals()[1]
             if points > expected:
                 chunk_ids = {key.id for note in manifest.notes() for key in note.chunks}
                 for page in self.point_pages(_PAGE, fields=False):
