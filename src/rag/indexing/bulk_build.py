@@ -177,24 +177,28 @@ def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[Bui
     count = min(_affordable(), len(batches), _MOST_PROCESSES)
     with ExitStack() as stack:
         threads = stack.enter_context(ThreadPoolExecutor(_MOST_PROCESSES))
-        idle, workers, telling = SimpleQueue[PythonProcess](), 0, Lock()
+        idle, telling = SimpleQueue[PythonProcess](), Lock()
         with suppress(OSError):  # the system allows no more
-            while 1 < count > workers and may_start():
+            while 1 < count > idle.qsize() and may_start():
                 idle.put(stack.enter_context(PythonProcess(__name__, work.__name__)))
-                workers += 1
-
-        def tell(done: int) -> None:
-            with telling:
-                progress(done)
 
         def order(batch: NoteBatch) -> BuiltSegments:
             worker = idle.get()
             try:
-                return _ordered(worker, batch, tell)
+                worker.order(batch)
+                while isinstance(answer := worker.answer(), int):
+                    with telling:
+                        progress(answer)
+            except EOFError as error:  # it ended before, or it cannot be trusted
+                raise _why_ended(worker.kill(), batch.directory) from error
             finally:
                 idle.put(worker)
+            if isinstance(answer, BaseException):
+                raise answer
+            built: BuiltSegments = answer
+            return built
 
-        if workers:
+        if idle.qsize():
             yield from threads.map(order, batches)
             return
     encoder = DocumentEncoder()
@@ -205,22 +209,7 @@ def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[Bui
 
 def _affordable() -> int:
     count, free = processors(), free_memory()
-    if free is not None:
-        count = min(count, free // _MEMORY)
-    return max(1, count)
-
-
-def _ordered(worker: PythonProcess, batch: NoteBatch, progress: Progress) -> BuiltSegments:
-    try:
-        worker.order(batch)
-        while isinstance(answer := worker.answer(), int):
-            progress(answer)
-    except EOFError as error:  # it ended before, or it cannot be trusted
-        raise _why_ended(worker.kill(), batch.directory) from error
-    if isinstance(answer, BaseException):
-        raise answer
-    built: BuiltSegments = answer
-    return built
+    return count if free is None else max(1, min(count, free // _MEMORY))
 
 
 def _why_ended(code: int, directory: str) -> IndexingError:

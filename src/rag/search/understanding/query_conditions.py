@@ -235,8 +235,7 @@ def _selected(
     if filters.paths:
         yield places.at_paths(filters.paths)
     if filters.titles:
-        named = manifest.links.named if manifest else lambda title: []
-        yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
+        yield manifest.links.named(*filters.titles) if manifest else []
     for name, value in (filters.values or {}).items():
         yield _bearing(manifest, name, value)
     spans = [(day(filters.modified_from), day(filters.modified_to))]
