@@ -46,7 +46,7 @@ class CatalogTables:
         query = "SELECT 1 FROM facts WHERE field = ? AND value = ? LIMIT 1"
         return bool(self._column(query, TAGS, tag))
 
-    def beside(self, tag: str, limit: int) -> list[str]:
+    def beside(self, tag: str, limit: int = 5) -> list[str]:
         """Return the tags that stand beside a tag most often, as far as some of its notes tell."""
         return self._column(
             "SELECT value FROM facts WHERE field = ? AND value != ? AND id IN"
@@ -71,7 +71,7 @@ class CatalogTables:
             TAGS,
         )
 
-    def values(self, field: str, limit: int) -> list[str]:
+    def values(self, field: str, limit: int = 1_000) -> list[str]:
         """Return what a field holds, the most frequent first."""
         query = "SELECT value FROM facts WHERE field = ? AND field != ? GROUP BY value"
         return self._column(f"{query} ORDER BY count(*) DESC, value LIMIT ?", field, TAGS, limit)

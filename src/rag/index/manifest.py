@@ -50,7 +50,6 @@ CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 {note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
 _PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
-_MOST_VALUES = 1_000  # of a field, in a plan
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
@@ -442,21 +441,12 @@ class ManifestCatalogue:
     """
 
     def __init__(self, manifest: Manifest) -> None:
-        self._manifest = manifest
-        tables = manifest.catalogue
-        self.has_tag, self.titled = tables.has_tag, tables.titled
+        self._manifest, tables = manifest, manifest.catalogue
+        self.has_tag, self.titled, self.values = tables.has_tag, tables.titled, tables.values
         self.vaults = cache(lambda: [*manifest.vaults()])
         self.tags = cache(lambda: [*tables.tags()])
         self.titles, self.fields = cache(tables.names), cache(tables.fields)
-        self._beside = cache(tables.beside)  # a plan asks for those of a tag more than once
-
-    def values(self, field: str) -> Sequence[str]:
-        """Return what a field holds, the most frequent first, at most 1,000."""
-        return self._manifest.catalogue.values(field, _MOST_VALUES)
-
-    def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
-        """Return the tags that stand beside a tag most often."""
-        return self._beside(tag, limit)
+        self.neighbours = cache(tables.beside)  # a plan asks for those of a tag more than once
 
     def digest(self) -> str:
         """Return a hash of all names, to detect a changed index."""

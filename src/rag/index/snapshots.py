@@ -49,9 +49,7 @@ from rag.support.disk_space import (
     copy_tree,
     disk_in_view,
     disk_usage,
-    files_below,
     require_room,
-    size_on_disk,
 )
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.owned_folders import MARK, claim_data_folder, make_owned, remove
@@ -124,7 +122,7 @@ class IndexDirectory:
         self.parts = self.path / "parts"
         self._lock: IO[bytes] | None = None
         self._holders = 0
-        self._has_work = False  # whether `work/` is this writer's next snapshot
+        self.has_work = False  # whether `work/` is this writer's next snapshot
 
     @classmethod
     def of(cls, config: RAGConfig) -> IndexDirectory:
@@ -225,7 +223,7 @@ class IndexDirectory:
         finally:
             self._holders -= 1
             if not self._holders:
-                self._has_work = False
+                self.has_work = False
                 self._lock.close()
                 self._lock = None
 
@@ -278,17 +276,12 @@ class IndexDirectory:
             return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
         return set()
 
-    @property
-    def has_work(self) -> bool:
-        """Whether `work/` holds what is to be published."""
-        return self._has_work
-
     def begin_work(self) -> Path:
         """Return `work/`, which at first holds what the current snapshot does; the lock is held.
 
         :raises DiskFullError: when the disk has no room for it.
         """
-        if not self._has_work:
+        if not self.has_work:
             name = self.current()
             with disk_in_view(self.path, self.room_to_write):
                 make_owned(self.work)
@@ -300,14 +293,14 @@ class IndexDirectory:
                         # Of the frequencies a new file comes in the place of the old one.
                         lambda path: is_fixed(path) or path.endswith(f"/{FREQUENCIES}"),
                     )
-            self._has_work = True
+            self.has_work = True
         return self.work
 
     def clear_work(self) -> None:
         """Begin the next snapshot with nothing in it."""
         remove(self.work)
         make_owned(self.work)
-        self._has_work = True
+        self.has_work = True
 
     def publish(self, number: int, points: int) -> None:
         """Make `work/`, whose shard must be flushed and closed, the current snapshot, once all of
@@ -325,7 +318,7 @@ class IndexDirectory:
             # Made by a reader it might lack a block of a full disk, and of one that is read only.
             (self.path / f"{name}.lock").touch()
             self.work.rename(self.path / name)
-            self._has_work = False
+            self.has_work = False
             sync_folder(self.path)
             replace_durably(self.path / CURRENT, name.encode())
             (self.path / DAMAGED).unlink(missing_ok=True)
@@ -351,15 +344,14 @@ class IndexDirectory:
     def clear_unfinished(self) -> None:
         """Remove what a killed writer left, and no run goes on with."""
         remove(self.parts)
-        if not self._has_work:
+        if not self.has_work:
             remove(self.work)
 
     # -- room --------------------------------------------------------------------------
 
     def size_of_copy(self) -> int:
         """Return the bytes that the next snapshot takes beside the current one."""
-        folder = self.path / (self.current() or self.work.name)
-        return sum(size_on_disk(file) for file in files_below(folder) if not is_fixed(file))
+        return disk_usage(self.path / (self.current() or self.work.name), is_fixed)
 
     def room_to_write(self, size: int = 0) -> int:
         """Return free bytes that are enough, nearly always, to index changed notes.

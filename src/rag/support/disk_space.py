@@ -159,14 +159,18 @@ def data_blocks(file: int) -> Iterator[tuple[int, bytes]]:
             position += _READ
 
 
-def disk_usage(folder: Path) -> int:
+def disk_usage(folder: Path, skip: Callable[[str], bool] = lambda path: False) -> int:
     """Return the bytes that the files of a folder take on disk, holes not counted; a file that has
-    several names there counts once."""
+    several names there counts once.
+
+    :param skip: tells by its path which file does not count.
+    """
     sizes = {}
     for file in files_below(folder):
         with suppress(FileNotFoundError):
-            facts = os.lstat(file)
-            sizes[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
+            if not skip(file):
+                facts = os.lstat(file)
+                sizes[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
     return sum(sizes.values())
 
 
@@ -175,11 +179,3 @@ def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) 
     for base, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not skip(name)]
         yield from (os.path.join(base, name) for name in names if not skip(name))
-
-
-def size_on_disk(file: str) -> int:
-    """Return the bytes that a file takes on disk, holes not counted; none when it is gone."""
-    try:
-        return os.lstat(file).st_blocks * 512
-    except FileNotFoundError:
-        return 0

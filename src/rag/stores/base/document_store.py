@@ -328,10 +328,6 @@ class BaseDocumentStore(NotCopied, ABC):
         is going to ask several queries says so, and it is opened once for all.
         """
 
-    @abstractmethod
-    def holds_points(self) -> bool:
-        """Return whether there is a staging index that may hold points."""
-
     # -- writing points ----------------------------------------------------------------
 
     @abstractmethod
@@ -736,7 +732,7 @@ class ChunkCounts:
         try:
             self._staged = Frequencies.open(file)
         except (OSError, ValueError):
-            self._staged = None if self._store.holds_points() else Frequencies()
+            self._staged = None if self._store.count_points() else Frequencies()
         file.unlink(missing_ok=True)
         self._is_begun = True
 

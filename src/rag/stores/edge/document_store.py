@@ -155,9 +155,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def reads_work(self) -> bool:
         return self._writing is not None and self.directory.has_work
 
-    def holds_points(self) -> bool:
-        return (self.directory.work / SHARD).exists()
-
     # -- the shard to read -------------------------------------------------------------
 
     @contextmanager

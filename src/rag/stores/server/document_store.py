@@ -226,9 +226,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             raise IndexingError(message, hint=INDEX_MISSING)
         return points
 
-    def holds_points(self) -> bool:
-        return self.count_points() > 0
-
     def _close_points(self) -> None:
         self._head = None
         self._rest.close()
