@@ -110,19 +110,14 @@ def asked_last(addresses: Sequence[httpx.URL]) -> int:
 class FailoverTransport(httpx.BaseTransport):
     """Send each request to the address that was asked last, and while that fails to the others.
 
-    An address fails when no connection to it can be made, and when it answers that it is not ready
-    (503). When its connection breaks before the answer is whole, nobody knows what it did: the
-    next is asked if the request may be repeated. Who takes too long, or refuses, does not fail:
-    the others are the same server and would do the same.
-
-    The deadline is that of a request with all its tries. When all fail, the last error is raised;
-    an answer that an address is not ready says more, and is returned.
+    An address fails when no connection to it can be made, when it is not ready (503), and when its
+    connection breaks in an answer to a request that may be repeated. Who takes too long, or
+    refuses, does not fail: the others are the same server. The deadline is that of all tries.
 
     :param addresses: at least one; requests are made out to the first.
     :param seconds: the deadline of requests that bring none.
     :param may_repeat: tells whether a request does no harm when it is done twice.
-    :raises ImportError, ValueError, OSError: for a proxy or certificates, named by the
-        environment, that cannot be used.
+    :raises ImportError, ValueError, OSError: as `DeadlineTransport`.
     """
 
     def __init__(
@@ -140,20 +135,16 @@ class FailoverTransport(httpx.BaseTransport):
 
         :raises httpx.TransportError: that of the last address that was asked.
         """
-        given, until = request.extensions, time.monotonic() + self._seconds(request)
+        given = request.extensions
+        until = time.monotonic() + given.get("seconds", self.seconds)
         path = request.url.raw_path.removeprefix(_prefix(self._addresses[0]))
-        first, failure = asked_last(self._addresses), None
-        not_ready: tuple[int, httpx.Response] | None = None
+        first = asked_last(self._addresses)
         places = sorted(range(len(self._addresses)), key=lambda place: (place != first, place))
-        for tried, place in enumerate(places, 1):
-            seconds = until - time.monotonic()
-            if failure and seconds <= 0:
-                break
+        for place in places:
+            seconds, is_last = until - time.monotonic(), place == places[-1]
             address, timeouts = self._addresses[place], dict(given["timeout"])
-            if tried < len(places):  # a dead address leaves time for the others
-                share = seconds / (len(places) - tried + 1)
-                connect = timeouts.get("connect") or _CONNECT_SECONDS
-                timeouts["connect"] = max(min(connect, _CONNECT_SECONDS, share), 0.001)
+            if not is_last:  # a dead address leaves time for the others
+                timeouts["connect"] = min(timeouts.get("connect") or 60.0, _CONNECT_SECONDS)
             request.url = address.copy_with(raw_path=_prefix(address) + path)
             request.headers["Host"] = request.url.netloc.decode("ascii")
             request.extensions = {**given, "seconds": seconds, "timeout": timeouts}
@@ -162,21 +153,13 @@ class FailoverTransport(httpx.BaseTransport):
                 with closing(self._transports[place].handle_request(request)) as response:
                     response.read()
             except (httpx.NetworkError, httpx.RemoteProtocolError, *_UNREACHABLE) as error:
-                if not (isinstance(error, _UNREACHABLE) or self._may_repeat(request)):
+                may_go_on = isinstance(error, _UNREACHABLE) or self._may_repeat(request)
+                if is_last or not may_go_on or time.monotonic() >= until:
                     raise
-                failure = error
             else:
-                if response.status_code != _NOT_READY:
-                    return response
-                not_ready = place, response
-        if not_ready:
-            _asked[self._addresses], response = not_ready
-            return response
-        assert failure is not None
-        raise failure
-
-    def _seconds(self, request: httpx.Request) -> float:
-        return float(request.extensions.get("seconds", self.seconds))
+                if is_last or response.status_code != _NOT_READY:
+                    break
+        return response
 
     def close(self) -> None:
         """Close all connections."""
