@@ -174,7 +174,7 @@ from pathlib import Path
 from rag.config import RAGConfig
 from rag.indexing import bulk_build as portions
 from rag.indexing.run import IndexRun
-from rag.stores.edge import segments
+from rag.stores import QdrantEdgeDocumentStore
 from rag.support.processes import PythonProcess
 
 portions.SMALLEST = portions.USUAL = 1200
@@ -190,7 +190,7 @@ def import_segments(store, folder):
     time.sleep(60)
 
 PythonProcess.__init__ = tell
-segments.import_segments = import_segments
+QdrantEdgeDocumentStore.import_segments = import_segments
 with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
     run.index_vault("v", Path(sys.argv[2]))
 """

@@ -26,7 +26,7 @@ from rag.index.searchable_text import beside, indexed_text
 from rag.index.snapshots import IndexDirectory
 from rag.indexing.note_reader import NoteChunk, read_files
 from rag.stores.base.points import Point, chunk_point, weight
-from rag.stores.edge.segments import build_segments
+from rag.stores.edge.shard import build_segments
 from rag.support.disk_space import disk_full
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
 from rag.support.owned_folders import make_owned

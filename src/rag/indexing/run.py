@@ -381,7 +381,6 @@ class IndexRun:
         if not (changes.added and is_plain) or read_embedded(self.manifest) is not None:
             return False
         from rag.indexing.bulk_build import NoteBatch, build_all, split
-        from rag.stores.edge.segments import import_segments
 
         index, home = self.config.index, str(self.directory.path)
         batches = [
@@ -404,7 +403,7 @@ class IndexRun:
             # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
             with closing(build_all(batches, count)) as built:
                 for part in built:
-                    import_segments(store, part.folder)
+                    store.import_segments(part.folder)
                     self.manifest.add_words(part.words)
                     self.manifest.commit_write(part.rows)
                     for file, why in part.failed:

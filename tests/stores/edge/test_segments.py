@@ -13,8 +13,8 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
-from rag.stores.edge import segments as segment_builder
-from rag.stores.edge.segments import build_segments, import_segments
+from rag.stores.edge import shard as segment_builder
+from rag.stores.edge.shard import build_segments
 from rag.text.bm25 import SparseVector
 
 Store = QdrantEdgeDocumentStore
@@ -46,8 +46,8 @@ def store(path: str) -> Iterator[Store]:
 
 def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> None:
     store.write_documents([doc(100, "written")])
-    import_segments(store, build(tmp_path / "one", range(10)))
-    import_segments(store, build(tmp_path / "two", range(10, 20)))
+    store.import_segments(build(tmp_path / "one", range(10)))
+    store.import_segments(build(tmp_path / "two", range(10, 20)))
     assert store.count_documents() == 21
     assert len(store.find_candidates(WORD, top_k=99)) == 21
     vault = {"field": "meta.vault", "operator": "==", "value": "v"}
@@ -57,7 +57,7 @@ def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> Non
 @pytest.mark.parametrize("operations", [1, 5, 90])
 def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations) -> None:
     """The engine passes over operations older than the point."""
-    import_segments(store, build(tmp_path / "one", range(operations), size=1))
+    store.import_segments(build(tmp_path / "one", range(operations), size=1))
     store.write_documents([doc(0, "changed")], DuplicatePolicy.OVERWRITE)
     store.delete_documents([key(operations - 1)] if operations > 1 else [])
     store.publish()
@@ -68,7 +68,7 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        import_segments(store, build(tmp_path / "one", range(30), size=1))
+        store.import_segments(build(tmp_path / "one", range(30), size=1))
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
@@ -89,7 +89,7 @@ def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch) ->
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
     build_segments(tmp_path / "p", [points[at : at + 500] for at in range(0, 2300, 500)])
-    import_segments(store, tmp_path / "p")
+    store.import_segments(tmp_path / "p")
     store.publish()
     assert store.count_documents() == 2300
     assert {d.id for d in store.filter_documents()} == {key(n) for n in range(2300)}

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
-from rag.index.shard_files import dense_size, first_cut
+from rag.index.frequencies import FREQUENCIES, Frequencies
+from rag.index.shard_files import SEGMENTS, dense_size, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Filter, PageQuery, Point, PointQuery
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
+    POINT_LIST,
     StoreError,
     count_points,
     create_shard,
     edge_point,
     guard,
+    last_operation,
     load_shard,
     merge,
 )
@@ -30,6 +35,7 @@ from rag.support.regular_files import read_file
 from rag.text.bm25 import SparseVector
 
 _BATCH = 1000
+_NOBODY = "00000000-0000-0000-0000-000000000000"
 _Change = qe.UpdateOperation
 _DISTANCES = {
     "cosine": qe.Distance.Cosine,
@@ -292,6 +298,25 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             self._change("drop the embedding space", _Change.delete_vector_name(DENSE))
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
+
+    def import_segments(self, folder: Path) -> None:
+        """Move what `build_segments` wrote into the staging shard; the folder goes.
+
+        No point of it may be there already.
+        """
+        with self.mutex:
+            with closing(Frequencies.open(folder / FREQUENCIES)) as frequencies:
+                self.counts.add(frequencies)
+            # The one without points, for more to come, would have the others merged with it.
+            segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(POINT_LIST))]
+            # A point knows the number of the operation that wrote it, and the engine passes over
+            # operations of lower numbers: a later change of an imported point would be lost.
+            for _ in range(max(map(last_operation, segments), default=0)):
+                self.delete_points([_NOBODY])
+            self.close_work()
+            for segment in segments:
+                segment.rename(self.directory.work / SHARD / SEGMENTS / segment.name)
+        shutil.rmtree(folder)
 
 
 def _from_record(record: Any) -> Point:

@@ -1,8 +1,17 @@
-"""The shard: how it is laid out, and a guard around every call into the engine."""
+"""The shard: how it is laid out, a guard around every call into the engine, and segments made
+apart.
+
+A shard grows slowly: its fresh points are kept in memory until a merge writes them out, and to
+give that memory back the shard must be closed, and all of it be loaded again. A segment that is
+built in a folder of its own costs its own points only, and other processes can build it: this
+module needs no Haystack, which would take 45 MB of the memory of each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +19,8 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
+from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
+from rag.index.shard_files import SEGMENT
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.support.disk_space import is_of_full_disk
 
@@ -31,6 +42,10 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
 _SEGMENT_KB = 24_000
 # Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
 _FEW_POINTS = 8_000
+
+# As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
+_MOST_POINTS = 40_000
+POINT_LIST = "*id_tracker.mappings"  # the file that lists its points, where a segment has any
 
 
 class StoreError(IndexUnavailableError):
@@ -132,3 +147,39 @@ def count_points(shard: qe.EdgeShard) -> int:
     """Return how many points a shard holds."""
     with guard("count"):
         return shard.info().points_count
+
+
+# -- segments made apart ---------------------------------------------------------------
+
+
+def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
+    """Write points into segments in `folder`, which is made; they are on disk when this returns.
+
+    :raises StoreError: when the engine fails.
+    """
+    folder.mkdir(parents=True)
+    with guard("make a part of the index"):
+        shard = qe.EdgeShard.create(str(folder), shard_config())
+    held, counts = 0, Counter[int]()
+    # While the engine writes and merges, only its own form of the points is held, and not ours too.
+    for batch in batches:
+        counts.update(dimension_counts(point.sparse for point in batch if point.sparse))
+        points = [edge_point(point) for point in batch]
+        with guard("write a part of the index"):
+            shard.update(qe.UpdateOperation.upsert_points(points))
+        held += len(points)
+        if held >= _MOST_POINTS:
+            merge(shard, held)
+            held = 0
+    merge(shard, held)
+    with guard("finish a part of the index"):
+        # Once for all: with each point, and again in the merge, takes twice as long.
+        index_fields(shard)
+        shard.flush()
+        shard.close()
+    (folder / FREQUENCIES).write_bytes(Frequencies().changed(counts).to_bytes())
+
+
+def last_operation(segment: Path) -> int:
+    """Return the number of the operation that wrote to a segment last."""
+    return int(json.loads((segment / SEGMENT).read_text("utf-8"))["version"])
