@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from datetime import date
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -19,30 +20,20 @@ OPTIONAL, NULLABLE, HIDDEN, INLINE = "optional", "nullable", "hidden", "inline"
 _DIGITS = 6  # of fractions
 
 
-def optional(default: Any = MISSING, factory: Any = MISSING) -> Any:
-    """Return a field that is left out of the JSON where it has its default."""
-    return _marked(OPTIONAL, default, factory)
-
-
-def nullable(default: Any = MISSING) -> Any:
-    """Return a field that is `null` in the JSON where it is empty."""
-    return _marked(NULLABLE, default)
-
-
-def hidden(default: Any = MISSING, factory: Any = MISSING) -> Any:
-    """Return a field that is for front-ends, and not in the JSON."""
-    return _marked(HIDDEN, default, factory)
-
-
-def inline(default: Any = MISSING) -> Any:
-    """Return a field whose own fields stand in its place; none where it is `None`."""
-    return _marked(INLINE, default)
-
-
-def _marked(mark: str, default: Any, factory: Any = MISSING) -> Any:
+def _marked(mark: str, default: Any = MISSING, factory: Any = MISSING) -> Any:
     given = {"default": default, "default_factory": factory}
     kept = {name: value for name, value in given.items() if value is not MISSING}
     return field(metadata={_MARK: mark}, **kept)
+
+
+# Make a field that is left out of the JSON where it has its default;
+optional = partial(_marked, OPTIONAL)
+# that is `null` in the JSON where it is empty;
+nullable = partial(_marked, NULLABLE)
+# that is for front-ends, and not in the JSON;
+hidden = partial(_marked, HIDDEN)
+# whose own fields stand in its place, none where it is `None`.
+inline = partial(_marked, INLINE)
 
 
 def mark_of(one: Field[Any]) -> str:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from rag.exceptions import RAGError
 
 
-class _Pipeline(Protocol):
-    def get_component(self, name: str) -> Any: ...
-
-
-def component_of(pipeline: _Pipeline, name: str) -> Any | None:
+def component_of(pipeline: Any, name: str) -> Any | None:
     """Return a component of a Haystack pipeline; `None` when it has none of that name."""
     try:
         return pipeline.get_component(name)
@@ -21,7 +17,7 @@ def component_of(pipeline: _Pipeline, name: str) -> Any | None:
         return None
 
 
-def store_of(pipeline: _Pipeline, name: str) -> Any:
+def store_of(pipeline: Any, name: str) -> Any:
     """Return the document store of a component that a pipeline must have.
 
     :raises ValueError: when it has none of that name.
