@@ -13,7 +13,7 @@ from ollama_server import Model, Reply
 from openai_server import CHAT, OpenAIServer
 from rag.clients.chat_model import ChatModel
 from rag.clients.factory import chat_provider
-from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, BriefChat, KnowsWindow
+from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE
 from rag.clients.providers import OllamaChat, OpenAIChat
 from rag.clients.servers import endpoints
 from rag.config import ChatConfig, ModelsConfig, OllamaConfig
@@ -235,7 +235,6 @@ def test_an_answer_without_a_word_is_told(server: OpenAIServer, chat: ChatModel)
 
 def test_pieces_and_reasoning_stream_in_haystack_s_form(server: OpenAIServer) -> None:
     generator = chat_provider(settings(server)).generator("", 4.0)
-    assert isinstance(generator, BriefChat)
     chunks: list[StreamingChunk] = []
     server.say(Reply("Nine. [1]", thinking="let me see"))
     [reply] = generator.run(ASKED, chunks.append)["replies"]
@@ -256,7 +255,6 @@ def answerer(config: ModelsConfig, tokens: int = 100, think: bool = False) -> An
 
 def test_what_goes_wrong_is_told_in_the_meta(server: OpenAIServer) -> None:
     generator = answerer(settings(server, retries=0))
-    assert isinstance(generator, KnowsWindow)
     server.say("one two three four")
     server.fail(CHAT, "cut", lines=3)
     [reply] = generator.run(ASKED)["replies"]

@@ -18,13 +18,15 @@ from itertools import chain, islice
 from math import hypot, isfinite
 from operator import mul
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.clients.errors import FAILURES, LONGEST_WAIT, OF_THE_INPUT, BadVectors, Blame, Trouble
-from rag.clients.http_client import HttpClient
 from rag.clients.protocols import EmbeddedTexts, Vector
 from rag.exceptions import ConnectionError, QueryError, RAGError
 from rag.text.token_estimate import count_tokens
+
+if TYPE_CHECKING:
+    from rag.clients.connections import Client
 
 Measure = Callable[[str], int]
 
@@ -119,8 +121,7 @@ def mean(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector | None:
     return [number / norm for number in middle] if norm else None
 
 
-# The vectors of what a text was embedded in, and how many characters each is of; or why there are
-# none.
+# The vectors of the windows of a text, and how many characters each is of; or why there are none.
 _Pieces = list[tuple[Vector, int]] | RAGError
 
 
@@ -137,7 +138,7 @@ class BatchEmbedder:
 
     def __init__(
         self,
-        client: HttpClient,
+        client: Client,
         *,
         prefix: str = "",
         dimension: int = 0,

@@ -6,7 +6,6 @@ redirections, read the environment's keys, and do not say when a prompt was cut.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -133,18 +132,6 @@ class _ChatGenerator:
         meta |= {"num_ctx": response.num_ctx, "usage": usage}
         thinking = response.thinking or None
         return {"replies": [ChatMessage.from_assistant(response.text, meta, reasoning=thinking)]}
-
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(
-        self,
-        messages: list[ChatMessage] | str,
-        streaming_callback: StreamingCallbackT | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
-        response_format: str | dict[str, Any] | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """`run`, off the event loop."""
-        given = (messages, streaming_callback, generation_kwargs, response_format)
-        return await asyncio.to_thread(self.run, *given)
 
     def context_window(self) -> int:
         """Return the tokens of prompt and answer together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -14,10 +15,11 @@ from rag.clients.http_client import Delta, End
 from rag.clients.protocols import ModelInfo, Response
 from rag.clients.servers import OLLAMA, Endpoint, endpoints
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig
-from rag.exceptions import RAGError, TooLongError, UnfinishedError
+from rag.exceptions import TooLongError, UnfinishedError
 
 Messages = str | Sequence[Mapping[str, Any]]
 _OPEN, _CLOSE = "<think>", "</think>"
+_BEGUN_CLOSE = re.compile("<(?:/(?:t(?:h(?:i(?:n(?:k)?)?)?)?)?)?$")
 
 
 class ThinkSplitter:
@@ -34,7 +36,7 @@ class ThinkSplitter:
 
     def feed(self, text: str, is_end: bool = False) -> tuple[str, str]:
         """Return what is now certain to be answer, and what is certain to be reasoning."""
-        held, thought = self._held + text, ""
+        held, self._held, thought = self._held + text, "", ""
         if self._state == "start":
             begun = held.lstrip()
             if begun.startswith(_OPEN):
@@ -45,19 +47,16 @@ class ThinkSplitter:
                 self._held = held
                 return "", ""
         if self._state == "thinking":
-            thought, mark, rest = held.partition(_CLOSE)
-            if mark:
-                self._state, held = "gap", rest
-            else:
-                sizes = range(0 if is_end else len(_CLOSE) - 1, 0, -1)
-                kept = next((n for n in sizes if held.endswith(_CLOSE[:n])), 0)
-                cut = len(held) - kept
-                self._held = held[cut:]
-                return "", held[:cut]
+            thought, mark, held = held.partition(_CLOSE)
+            if not mark:
+                part = None if is_end else _BEGUN_CLOSE.search(thought)
+                cut = part.start() if part else len(thought)
+                self._held = thought[cut:]
+                return "", thought[:cut]
+            self._state = "gap"
         if self._state == "gap":  # the blank lines between reasoning and answer are left out
             held = held.lstrip()
             self._state = "answer" if held else "gap"
-        self._held = ""
         return held, thought
 
 
@@ -143,12 +142,11 @@ class Answering:
         self, chat: ChatModel, body: Mapping[str, Any], response: Response, seconds: float
     ) -> None:
         self.response = response
-        self._chat, self._body = chat, body
-        self._started = time.monotonic()
-        self._until = self._started + seconds
+        self._chat, self._client, self._body = chat, chat.client, body
+        self._until = time.monotonic() + seconds
 
     def __iter__(self) -> Generator[Delta, None, None]:
-        response, client = self.response, self._chat.client
+        response, started = self.response, time.monotonic()
         try:
             with closing(self._deltas()) as deltas:
                 for delta in deltas:
@@ -157,22 +155,29 @@ class Answering:
                     if any(delta):
                         yield delta
         except FAILURES as error:
-            trouble = client.explain(error, response.model)
+            trouble = self._client.explain(error, response.model)
             if trouble.blame is Blame.LENGTH:
-                raise self._too_long(trouble.error) from error
+                window = f"the {response.num_ctx} tokens of " if response.num_ctx else ""
+                raise TooLongError(
+                    f"the prompt is longer than {window}{response.model} at {response.server}",
+                    response.server,
+                    details=trouble.error.details,
+                    hint=f"Lower ask.top_k, or {self._client.longer}.",
+                ) from error
             if not (response.text or response.thinking):
                 raise trouble.error  # noqa: B904 - it has its cause
             raise self._broken(str(trouble.error), trouble.error.hint) from error
-        else:
-            if not response.finish_reason:
-                raise self._broken("ended without saying that it is complete")
         finally:
-            response.seconds = time.monotonic() - self._started
+            response.seconds = time.monotonic() - started
+        if not response.finish_reason:
+            log = self._client.endpoint.log
+            hint = f"Ask again. {log} if it happens again."
+            raise self._broken("ended without saying that it is complete", hint)
 
     def _deltas(self) -> Generator[Delta, None, None]:
         """Yield the pieces of the answer; what the server says at its end goes into `response`."""
-        splitter, client = ThinkSplitter(), self._chat.client
-        with closing(self._events()) as events, closing(client.pieces(events)) as pieces:
+        splitter = ThinkSplitter()
+        with closing(self._events()) as events, closing(self._client.pieces(events)) as pieces:
             for piece in pieces:
                 if isinstance(piece, End):
                     vars(self.response).update(piece._asdict())
@@ -183,7 +188,7 @@ class Answering:
 
     def _events(self) -> Generator[dict[str, Any], None, None]:
         """Yield what the server streams; a request that fails before that is sent again."""
-        client, retries = self._chat.client, self._chat.limits.retries
+        client, retries = self._client, self._chat.limits.retries
         for attempt in range(retries + 1):
             is_begun = False
             try:
@@ -201,24 +206,13 @@ class Answering:
                     raise
             time.sleep(pause)
 
-    def _too_long(self, error: RAGError) -> TooLongError:
-        response, client = self.response, self._chat.client
-        window = f"the {response.num_ctx} tokens of " if response.num_ctx else ""
-        return TooLongError(
-            f"the prompt is longer than {window}{response.model} at {response.server}",
-            response.server,
-            details=error.details,
-            hint=f"Lower ask.top_k, or {client.longer}.",
-        )
-
-    def _broken(self, why: str, hint: str = "") -> UnfinishedError:
-        response, log = self.response, self._chat.client.endpoint.log
+    def _broken(self, why: str, hint: str) -> UnfinishedError:
         return UnfinishedError(
-            f"the answer of {response.model} broke off",
-            response.server,
+            f"the answer of {self.response.model} broke off",
+            self.response.server,
             details=why,
-            hint=hint or f"Ask again. {log} if it happens again.",
-            partial=response.text,
+            hint=hint,
+            partial=self.response.text,
         )
 
 

@@ -5,26 +5,32 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rag.clients.models import full_name
 from rag.clients.protocols import ServerView
 from rag.clients.servers import OLLAMA, Endpoint, forget
 from rag.config import AUTO, OllamaConfig, RAGConfig, load_config
-from rag.exceptions import RAGError
+from rag.exceptions import ConfigError, RAGError
 
 # The HTTP client takes .2 s to import, and most commands do without.
 if TYPE_CHECKING:
-    from rag.clients.http_client import HttpClient
+    from rag.clients.ollama_api import OllamaClient
+    from rag.clients.openai_api import OpenAIClient
+
+    Client: TypeAlias = OllamaClient | OpenAIClient
 
 
-def connect(
-    server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
-) -> HttpClient:
-    """Return a client of a server; nothing is asked yet. See `HttpClient`."""
+def connect(server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None) -> Client:
+    """Return a client of a server, as `HttpClient` describes it; nothing is asked yet.
+
+    :raises ConfigError: also when Ollama is switched off.
+    """
     if server.api == OLLAMA:
         from rag.clients.ollama_api import OllamaClient
 
+        if not limits.enabled:
+            raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
         return OllamaClient(server, limits, read_timeout)
     from rag.clients.openai_api import OpenAIClient
 

@@ -8,16 +8,14 @@ has no end only so much is read.
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 from pydantic_core import from_json
 
 from rag.clients.errors import FAILURES, Refusal, Trouble, explain, refusal_of
-from rag.clients.protocols import ModelInfo
 from rag.clients.servers import Endpoint, check_answers
 from rag.config import OllamaConfig
 from rag.config.servers import is_address
@@ -49,11 +47,22 @@ class End(NamedTuple):
 Pieces = Generator[Delta | End, None, None]
 
 
-class HttpClient(ABC):
+class HttpClient:
     """A client of one server; it may be used by several threads at once.
 
-    Two subclasses say what requests and replies look like. Their methods raise
-    `rag.clients.errors.FAILURES`, those that return what a server knows errors of ours.
+    Its two subclasses have the same methods, which say what requests and replies look like:
+
+    - `vectors` of texts, in their order, as the server gives them;
+    - `chat_body`, what is sent to `chat_path` for an answer, and `pieces`, its events as `Delta`s,
+      with an `End` only if it is whole. `sends_window`: the body says how long prompt and answer
+      may be; `longer` says what helps where a prompt is too long;
+    - `look`: the server's version, where it tells, and the names of its models;
+    - `describe_embedder`: the configured embedding model; `find_writer`: the chat model that is to
+      answer, for `auto` the first that writes text; `context_of`: the most tokens that a model
+      reads, 0 where the server does not tell.
+
+    The first three raise `rag.clients.errors.FAILURES`, the others errors of ours. `seconds` is the
+    longest duration of a request, of `find_writer` that of all.
 
     :param limits: the limits of time.
     :param read_timeout: longest silence, in seconds; without it the configured one.
@@ -139,31 +148,11 @@ class HttpClient(ABC):
                 if data:
                     yield self._object(data)
 
-    # -- what the APIs say -----------------------------------------------------------------
+    # -- what one of the APIs has otherwise ------------------------------------------------
 
-    chat_path: ClassVar[str]
-    sends_window: ClassVar[bool]  # whether a request says how long prompt and answer may be
-    longer: ClassVar[str]  # what helps where a prompt is too long
-
-    @abstractmethod
     def data_of(self, line: bytes) -> bytes:
         """Return the JSON in a line of a stream; empty for one that is there for other reasons."""
-
-    @abstractmethod
-    def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
-        """Return what the server gives for texts, in their order: vectors, if all is well."""
-
-    @abstractmethod
-    def chat_body(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        format: str | Mapping[str, Any] | None,
-        think: bool,
-        options: Mapping[str, Any],
-        window: int,
-    ) -> dict[str, Any]:
-        """Return what is sent for an answer."""
+        return line
 
     def accepted(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request without the fields that the server has refused."""
@@ -173,40 +162,9 @@ class HttpClient(ABC):
         """Note the field that a server refuses; return whether it is to be asked without it."""
         return False
 
-    @abstractmethod
-    def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
-        """Yield the events of a stream as pieces of an answer; an `End` only if it is whole."""
-
-    @abstractmethod
-    def look(self, seconds: float) -> tuple[str, tuple[str, ...]]:
-        """Return the server's version, where it tells, and the names of its models.
-
-        :param seconds: longest duration of each of two requests.
-        """
-
-    @abstractmethod
-    def describe_embedder(self, seconds: float) -> ModelInfo:
-        """Return what the server knows of the configured embedding model.
-
-        :param seconds: longest duration of each of several requests.
-        """
-
     def digest(self, seconds: float) -> str:
         """Return the digest of the configured model; empty when the server does not tell."""
         return ""
-
-    @abstractmethod
-    def find_writer(self, seconds: float) -> ModelInfo:
-        """Return the chat model that is to answer: the configured one, or for `auto` the first that
-        writes text.
-
-        :param seconds: longest duration of the whole.
-        :raises ModelMissingError: when there is none.
-        """
-
-    @abstractmethod
-    def context_of(self, model: ModelInfo, seconds: float) -> int:
-        """Return the most tokens that a model reads; 0 where the server does not tell."""
 
     # -- requests --------------------------------------------------------------------------
 

@@ -11,30 +11,16 @@ from typing import Any
 from rag.clients.http_client import Delta, End, HttpClient, Pieces
 from rag.clients.models import can_write, full_name
 from rag.clients.protocols import ModelInfo
-from rag.clients.servers import Endpoint
-from rag.config import AUTO, OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError
+from rag.config import AUTO
+from rag.exceptions import ConnectionError, ModelError, ModelMissingError
 
 
 class OllamaClient(HttpClient):
-    """A client of one server of Ollama.
-
-    :raises ConfigError: also when Ollama is switched off.
-    """
+    """A client of one server of Ollama."""
 
     chat_path = "/api/chat"
     sends_window = True
     longer = "raise ollama.max_context"
-
-    def __init__(
-        self, endpoint: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
-    ) -> None:
-        if not limits.enabled:
-            raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
-        super().__init__(endpoint, limits, read_timeout)
-
-    def data_of(self, line: bytes) -> bytes:
-        return line
 
     def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
         body = {

@@ -14,8 +14,7 @@ from rag.clients.http_client import DONE, Delta, End, HttpClient, Pieces
 from rag.clients.models import can_write, full_name
 from rag.clients.ollama_api import number
 from rag.clients.protocols import ModelInfo
-from rag.clients.servers import Endpoint
-from rag.config import AUTO, OllamaConfig
+from rag.config import AUTO
 from rag.exceptions import ModelMissingError
 
 # What servers call an answer that lacks its end.
@@ -49,10 +48,8 @@ class OpenAIClient(HttpClient):
     sends_window = False
     longer = "load the model with a longer context (LM Studio: Context Length; llama.cpp: -c)"
 
-    def __init__(
-        self, endpoint: Endpoint, limits: OllamaConfig, read_timeout: float | None = None
-    ) -> None:
-        super().__init__(endpoint, limits, read_timeout)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._refused: set[str] = set()
 
     def data_of(self, line: bytes) -> bytes:

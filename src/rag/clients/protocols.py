@@ -5,9 +5,9 @@ A provider derives from `EmbeddingProvider` or `ChatProvider`, or has all that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from rag.config import ModelsConfig
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
@@ -282,7 +282,10 @@ class ChatProvider(ModelProvider):
 
         Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
         reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
-        that is too long sent again with fewer notes, and what there is of an answer kept.
+        that is too long sent again with fewer notes, and what there is of an answer kept. One with
+        `context_window()` tells how many tokens prompt and answer may have together; one with
+        `brief_reply(messages, schema, tokens)` replies to something beside the answers, without
+        reasoning and within the time of a query.
         """
         raise self.refusal()
 
@@ -316,22 +319,3 @@ class Response:
     server: str = ""
     seconds: float = 0.0
     load_seconds: float = 0.0
-
-
-@runtime_checkable
-class KnowsWindow(Protocol):
-    """A chat generator that tells how long prompt and answer may be together."""
-
-    def context_window(self) -> int:
-        """Return the tokens of both; a `RAGError` when the model cannot be asked."""
-
-
-@runtime_checkable
-class BriefChat(Protocol):
-    """A chat generator that can also reply to something beside the answers it is there for."""
-
-    def brief_reply(
-        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
-    ) -> str:
-        """Return a reply of so many tokens at the most that fits a JSON schema, without reasoning
-        and within the time of a query; messages have a `role` and `content`."""

@@ -37,7 +37,7 @@ from rag.support.vector_digest import TEXTS, digest_of
 if TYPE_CHECKING:
     from rag.clients.batch_embedder import BatchEmbedder
     from rag.clients.chat_model import ChatModel
-    from rag.clients.http_client import HttpClient
+    from rag.clients.connections import Client
 
 Answer = TypeVar("Answer")
 
@@ -110,40 +110,35 @@ class _Servers(ModelProvider):
 
     def _examined(self, server: Endpoint, models: Sequence[str]) -> ModelInfo | RAGError:
         """Return what a server says of the model that is wanted of it, or why there is none."""
-        limits = self.config.ollama
-        look = self._writer if server.section == "chat" else self._embedder
+        limits, is_named = self.config.ollama, server.model != AUTO
+        seconds = limits.query_timeout / 2
         try:
             server.check()
             with closing(connect(server, limits, limits.query_timeout)) as client:
-                return look(client, limits.query_timeout / 2)
+                if server.section == "chat":
+                    info = client.find_writer(seconds)
+                    context = client.context_of(info, seconds)
+                    lacks = "" if can_write(info) else "writes no answers"
+                    info = ModelInfo(info.name, context=context, is_named=is_named)
+                elif self.api == OPENAI:  # which does not tell
+                    made = OpenAIEmbeddings(self.config).at(server.url, seconds)
+                    model, lacks = made.identity(whole=True), ""
+                    info = ModelInfo(model.model, model.digest, model.limit, model.dimension)
+                else:
+                    info = client.describe_embedder(seconds)
+                    embeds = "embedding" in (info.capabilities or ("embedding",))
+                    lacks = "" if embeds else "gives no vectors"
         except ModelMissingError as error:
             from rag.clients.errors import missing
 
-            is_named = models and server.model != AUTO
-            return missing(server, server.model, tuple(models)) if is_named else error
+            return missing(server, server.model, tuple(models)) if models and is_named else error
         except RAGError as error:
             return error
-
-    def _embedder(self, client: HttpClient, seconds: float) -> ModelInfo:
-        server = client.endpoint
-        if self.api == OPENAI:  # which does not tell
-            model = OpenAIEmbeddings(self.config).at(server.url, seconds).identity(whole=True)
-            return ModelInfo(model.model, model.digest, model.limit, model.dimension)
-        info = client.describe_embedder(seconds)
-        if info.capabilities and "embedding" not in info.capabilities:
-            hint = f"Name another in {server.model_setting}: `ollama show {info.name}`"
-            unfit = ModelError(f"{info.name} at {server.url} gives no vectors", hint=hint)
-            return replace(info, unfit=unfit)
-        return info
-
-    def _writer(self, client: HttpClient, seconds: float) -> ModelInfo:
-        info, server = client.find_writer(seconds), client.endpoint
-        unfit = None
-        if not can_write(info):
-            hint = f"Name another in {server.model_setting}, or `auto`."
-            unfit = ModelError(f"{info.name} at {server.url} writes no answers", hint=hint)
-        context, is_named = client.context_of(info, seconds), server.model != AUTO
-        return ModelInfo(info.name, context=context, unfit=unfit, is_named=is_named)
+        if not lacks:
+            return info
+        advice = ", or `auto`." if server.section == "chat" else f": `ollama show {info.name}`"
+        hint = f"Name another in {server.model_setting}{advice}"
+        return replace(info, unfit=ModelError(f"{info.name} at {server.url} {lacks}", hint=hint))
 
 
 @dataclass
@@ -200,7 +195,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         dimension = len(next(iter(vectors.values())))
         return replace(brief, digest=digest, dimension=dimension, limit=info.limit)
 
-    def _ask(self, ask: Callable[[HttpClient], Answer]) -> Answer:
+    def _ask(self, ask: Callable[[Client], Answer]) -> Answer:
         """Return what the first of the servers says that answers.
 
         :raises ConnectionError: when none does; above all that one has not the model.

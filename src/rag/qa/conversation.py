@@ -11,7 +11,6 @@ from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
 from rag.answers.follow_ups import Exchange, expanded, is_accepted, is_small_talk
-from rag.clients.protocols import BriefChat
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
@@ -169,7 +168,7 @@ class Conversation:
 def _rewritten(generator: Any, question: str, turns: list[ConversationTurn]) -> str:
     """Let a chat generator rewrite a question, without reasoning first."""
     prompt = rewriting_prompt(question, turns)
-    if isinstance(generator, BriefChat):
+    if hasattr(generator, "brief_reply"):
         messages = [
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},

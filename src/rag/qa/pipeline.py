@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Pipeline, component
 
 from rag.clients.factory import chat_provider
-from rag.clients.protocols import ChatProvider, KnowsWindow
+from rag.clients.protocols import ChatProvider
 from rag.config import OllamaConfig, RAGConfig, complete
 from rag.context.steps import find_step
 from rag.qa.answer_builder import AnswerBuilder
@@ -166,5 +166,9 @@ def share_model(pipeline: Pipeline) -> None:
     from rag.qa.prompt_builder import AnswerPromptBuilder
 
     builder, generator = component_of(pipeline, PROMPT), component_of(pipeline, GENERATOR)
-    if isinstance(generator, KnowsWindow) and isinstance(builder, AnswerPromptBuilder):
+    if (
+        generator
+        and hasattr(generator, "context_window")
+        and isinstance(builder, AnswerPromptBuilder)
+    ):
         builder.ask_with(generator.context_window)
