@@ -52,7 +52,6 @@ _PERSON = re.compile(
     r"|(?:さん|様|氏|者|[一-鿿]人|店長|オーナー|会社|商会|のみ|先生|母|父|祖[父母]|叔[父母]|メンバー|ユーザー|チーム"
     r"|社長|監督|教授|夫人?|妻|兄|弟|姉|妹|娘|息子|[ァ-ヶー]{3,}|[一-鿿々]{3,5}(?=[はがをとのら、（(・]))"
 )
-_CALLED = re.compile(rf"{_NAME}|[「『\"“][^」』\"”]+[」』\"”]|[ァ-ヶー]{{3,}}|`")
 _PLACE = re.compile(
     r"\b(?:in|on|at|under|behind|beside|above|below|next to|near|inside|into|to|from|by|hangs?"
     r"|stands?|corner|top|bottom|left|right)\b|/\w|→|>|(?:[にでへ]|の[上下中横裏奥前]|から|まで|側|右|左|隅|棚)",
@@ -71,10 +70,10 @@ _HELD = {
     Asked.HOW_MUCH: _FIGURE,
     Asked.PRICE: _PRICE,
     Asked.WHERE: _PLACE,
-    Asked.NAME: _CALLED,
 }
 _WITHIN = 4  # words between a number and what it counts
 _WORD = re.compile(r"[a-z]+|\d[\d,.]*")
+_SPACE = re.compile(r"[\s\-]+")
 
 
 def fits(asked: Asked, text: str, beyond: str) -> float:
@@ -116,7 +115,6 @@ _ASK_WHICH = (Asked.WHO, Asked.WHICH, Asked.NAME, Asked.OTHER)
 _ASKING = {Asked.WHERE: "location", Asked.PRICE: "cost"}  # what asks for them is no subject
 _COVERED = 0.6  # of a question, what the front matter must hold to answer it
 _BOOLEANS = ("true", "false")
-_ASKS = re.compile(r"[?？]\s*$")
 
 
 class Evidence(NamedTuple):
@@ -125,26 +123,21 @@ class Evidence(NamedTuple):
     `near` and `passage_near` tell how near its nearest sentence and its passage are in meaning,
     in standard deviations above the mean of a sample of the index. `words` is the share of what
     the words of the question weigh that the unit holds, `context_words` what the title, the
-    headings and the introduction above it hold besides, `before_words` and `after_words` what the
-    sentences next to it do. `absent` is the share of the words, and `absent_names` that of the
-    names, that its passage does not hold. `untold` is the share of the words that tell what is
-    asked of the subject, such as its price, that neither the unit nor what stands above it holds.
-    `fits` tells whether it holds what is asked for, and `counts` a number of what is counted, from
-    -1 to 1; `defines` that it defines the subject, or is the property that is asked for; `steps`
-    that it is a list or code and the question asks how; `several` that it is a list or table and
-    the question may ask for one, `many` that it is one at all; `part` that it is an item or row;
-    `asks` that it is a question itself. `rank` is the logarithm of its note's rank, `length` that
-    of its size in typical sentences.
+    headings and the introduction above it hold besides. `absent` is the share of the words that its
+    passage does not hold. `untold` is the share of the words that tell what is asked of the
+    subject, such as its price, that neither the unit nor what stands above it holds. `fits` tells
+    whether it holds what is asked for, and `counts` a number of what is counted, from -1 to 1;
+    `defines` that it defines the subject, or is the property that is asked for; `steps` that it is
+    a list or code and the question asks how; `several` that it is a list or table and the question
+    may ask for one, `many` that it is one at all. `rank` is the logarithm of its note's rank,
+    `length` that of its size in typical sentences.
     """
 
     near: float
     passage_near: float
     words: float
     context_words: float
-    before_words: float
-    after_words: float
     absent: float
-    absent_names: float
     untold: float
     fits: float
     counts: float
@@ -152,8 +145,6 @@ class Evidence(NamedTuple):
     steps: float
     several: float
     many: float
-    part: float
-    asks: float
     rank: float
     length: float
 
@@ -196,43 +187,35 @@ class Passage:
 def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUnit, Evidence]]:
     """Yield the units of a passage, each with what speaks for it."""
     names, everything = question.held(passage.names), question.held(passage.content)
-    units = passage.units
-    held = [question.held(_said(unit)) for unit in units]
+    weights, told = question.weights, sum(question.weights[term] for term in question.told)
     # What is known of a note by its front matter says nothing of what its text answers.
-    text, known = f"{passage.names}\n{passage.content}", names | everything
-    lacks = _lacking(question, text, known)
-    if passage.properties:
-        about = names | question.held(passage.stated)
-        lacks_stated = _lacking(question, f"{text}\n{passage.stated}", known | about)
-    for at, (unit, own) in enumerate(zip(units, held, strict=True)):
+    known = names | everything
+    about = names | question.held(passage.stated) if passage.properties else names
+    for unit in passage.units:
         is_stated = unit.stated is not None
         if unit.stated and not _is_asked(question, unit.stated, names, about):
             continue
+        own = question.held(_said(unit))
         above = about if is_stated else names | question.held(unit.under)
-        absent, absent_names = lacks_stated if is_stated else lacks
+        within = known | about if is_stated else known
+        untold = sum(weights[term] for term in question.told - own.keys() - above.keys())
         is_many = unit.kind in (Kind.LIST, Kind.TABLE)
+        beyond = "" if is_stated else question.beyond(unit.text)
         yield (
             unit,
             Evidence(
                 near=_nearness(unit, passage),
                 passage_near=passage.near,
                 words=sum(own.values()),
-                context_words=_besides(above, own),
-                before_words=_besides(_next_to(units, held, at, -1), own | above),
-                after_words=_besides(_next_to(units, held, at, 1), own),
-                absent=absent,
-                absent_names=absent_names,
-                untold=_share(question, question.told - own.keys() - above.keys()),
-                fits=1.0
-                if is_stated
-                else fits(question.asked, unit.text, question.beyond(unit.text)),
+                context_words=sum(count for term, count in above.items() if term not in own),
+                absent=sum(weight for term, weight in weights.items() if term not in within),
+                untold=untold / told if told else 0.0,
+                fits=1.0 if is_stated else fits(question.asked, unit.text, beyond),
                 counts=counts(question.counted, unit.text),
                 defines=float(is_stated or defines(question.text, unit)),
                 steps=float(question.asked == Asked.HOW_TO and unit.kind in (Kind.LIST, Kind.CODE)),
                 several=float(is_many and question.asked in (Asked.WHICH, Asked.OTHER)),
                 many=float(is_many),
-                part=float(unit.kind in (Kind.ITEM, Kind.ROW)),
-                asks=float(bool(_ASKS.search(unit.text))),
                 rank=math.log(passage.rank),
                 length=math.log(max(len(unit.text), 10) / 80),
             ),
@@ -242,14 +225,6 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
 def _said(unit: QuotableUnit) -> str:
     """Return the text of a unit; of a property with the words that it is asked for by."""
     return asking(unit.stated.name, unit.stated.value) if unit.stated else unit.text
-
-
-def _lacking(question: Question, text: str, held: Mapping[str, float]) -> tuple[float, float]:
-    """Return the share of the words of a question that a text does not hold, and of its names."""
-    normal = normalize(text)
-    names = [name not in normal for name in question.named]
-    words = sum(weight for term, weight in question.weights.items() if term not in held)
-    return words, sum(names) / len(names) if names else 0.0
 
 
 def _is_asked(
@@ -275,33 +250,6 @@ def _is_asked(
     return bool(is_chosen_by and chosen and any(map(question.repeats, stated.value.split(", "))))
 
 
-def _next_to(
-    units: Sequence[QuotableUnit], held: Sequence[dict[str, float]], at: int, step: int
-) -> dict[str, float]:
-    """Return what the sentence before a unit holds, or the one behind it: of `step` -1 or 1."""
-    unit, other = units[at], at + step
-    if unit.stated:
-        return {}
-    while 0 <= other < len(units):
-        beside = units[other]
-        is_within = beside.text in unit.text or unit.text in beside.text
-        if beside.kind == Kind.SENTENCE and not is_within:
-            lines = beside.first - unit.last if step > 0 else unit.first - beside.last
-            return held[other] if lines <= 1 else {}
-        other += step
-    return {}
-
-
-def _share(question: Question, terms: frozenset[str]) -> float:
-    """Return what some of the terms weigh that tell what is asked, against all of those."""
-    whole = sum(question.weights[term] for term in question.told)
-    return sum(question.weights[term] for term in terms) / whole if whole else 0.0
-
-
-def _besides(found: Mapping[str, float], known: Mapping[str, float]) -> float:
-    return sum(count for term, count in found.items() if term not in known)
-
-
 def _nearness(unit: QuotableUnit, passage: Passage) -> float:
     """Return how near the nearest sentence of a unit is; of its passage where it has none."""
     if not passage.nearness:
@@ -312,12 +260,10 @@ def _nearness(unit: QuotableUnit, passage: Passage) -> float:
     start = max(0, bisect_left(begins, unit.first + 1) - 1)
     start = bisect_left(begins, begins[start]) if begins else 0
     own = range(start, bisect_right(begins, unit.last))
-    text = _squeezed(unit.text)
+    text = _SPACE.sub("", unit.text)
     exact = [
-        at for at in own if (said := _squeezed(passage.sentences[at].text)) in text or text in said
+        at
+        for at in own
+        if (said := _SPACE.sub("", passage.sentences[at].text)) in text or text in said
     ]
     return max((passage.nearness[at] for at in exact or own), default=passage.near)
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\s\-]+", "", text)

@@ -183,11 +183,6 @@ _KANA = re.compile(r"[ぁ-ゖ]")
 _KANA_GRAM = 0.3  # a pair or triple with hiragana in it, mostly endings and particles
 _LONE = 0.4  # one character, such as the stem of a verb
 _LONGEST_GRAM = 3
-_NAME = re.compile(
-    r"(?<=[\w,'’] )[A-Z][\w'’-]+|(?<=[「『\"“])[^」』\"”]+|[一-鿿]{2,4}(?=さん|氏|様)"
-    r"|\b[A-Za-z][A-Za-z0-9-]{2,}\b(?=[ぁ-んァ-ン一-鿿])"
-)
-_OWNS = re.compile(r"['’]s$")
 # What was spoken of before, which a follow-up is asked with; see `rag.answers.follow_ups`.
 _FOLLOWED = re.compile(r"\s\(([^()]*)\)\s*$")
 _BEFORE = 0.2
@@ -253,12 +248,6 @@ class Question:
             for term in self.weights
             if (term in words if term.isascii() else term in wanted and len(term) > 1)
         )
-
-    @cached_property
-    def named(self) -> frozenset[str]:
-        """The names in it, as they are normal."""
-        names = (_OWNS.sub("", name) for name in _NAME.findall(self.text))
-        return frozenset(map(normalize, names))
 
     @cached_property
     def _irregular(self) -> dict[str, str]:

@@ -10,20 +10,8 @@ from typing import NamedTuple
 
 from rag.answers.quotation.evidence import Evidence, Passage, evidence
 from rag.answers.quotation.question import Question
-from rag.answers.quotation.units import Kind, QuotableUnit
+from rag.answers.quotation.units import QuotableUnit
 from rag.text.tokenizer import terms
-
-# The evidence that tells, beside the score, how sure an answer is.
-JUDGED = (
-    "near",
-    "passage_near",
-    "words",
-    "absent",
-    "absent_names",
-    "untold",
-    "fits",
-    "counts",
-)
 
 
 @dataclass(frozen=True)
@@ -61,8 +49,6 @@ WITH_MEANING = AnswerWeights(
         "passage_near": 0.62,
         "words": 6.82,
         "context_words": 4.42,
-        "before_words": 4.79,
-        "after_words": 1.91,
         "untold": -0.62,
         "fits": 1.34,
         "counts": 1.52,
@@ -70,8 +56,6 @@ WITH_MEANING = AnswerWeights(
         "steps": 6.82,
         "several": 5.24,
         "many": -2.46,
-        "part": -1.6,
-        "asks": -4.53,
         "rank": -0.96,
         "length": 0.19,
     },
@@ -81,20 +65,17 @@ WITH_MEANING = AnswerWeights(
         "passage_near": 0.07,
         "words": 1.01,
         "absent": -1.19,
-        "absent_names": -1.41,
         "untold": -0.54,
         "fits": 0.35,
         "counts": 0.3,
     },
-    bias=-1.96,
+    bias=-2.06,
     threshold=0.4,
 )
 WORDS_ALONE = AnswerWeights(
     units={
         "words": 9.05,
         "context_words": 6.48,
-        "before_words": 4.6,
-        "after_words": 1.73,
         "untold": -0.51,
         "fits": 1.54,
         "counts": 1.25,
@@ -102,8 +83,6 @@ WORDS_ALONE = AnswerWeights(
         "steps": 5.26,
         "several": 5.78,
         "many": -1.82,
-        "part": -0.94,
-        "asks": -3.87,
         "rank": -1.91,
         "length": -0.13,
     },
@@ -111,12 +90,11 @@ WORDS_ALONE = AnswerWeights(
         "score": 0.27,
         "words": 0.32,
         "absent": -1.76,
-        "absent_names": -0.85,
         "untold": -0.43,
         "fits": 0.42,
         "counts": 0.05,
     },
-    bias=-1.43,
+    bias=-1.53,
     threshold=0.33,
 )
 
@@ -158,43 +136,33 @@ def choose(
     ranked = ranked_units(question, passages)
     if not ranked:
         return [], 0.0
-    best = ranked[0]
+    best, stated = ranked[0], ranked[0].unit.stated
     # A property has no embedding: its words alone tell how sure it is.
-    weights = WORDS_ALONE if best.unit.kind == Kind.PROPERTY else weights_for(passages)
+    weights = WORDS_ALONE if stated else weights_for(passages)
     confidence = weights.probability(best.evidence)
     if confidence < weights.threshold:
         return [], confidence
-    chosen = [best, *_stating_alike(best, ranked)]
-    is_stated = best.unit.kind == Kind.PROPERTY
+    chosen, least = [best], _held(best) - _ROUNDING
+    if stated:  # of "which books are by Meadows" each note that states it is an answer
+        alike = (one for one in ranked[1:] if one.unit.stated and _held(one) >= least)
+        chosen += [one for one in alike if one.unit.stated and one.unit.stated.name == stated.name]
     for choice in ranked[1:]:
         if len(chosen) >= most or choice.score < best.score - _LEAST:
             break
-        if is_stated and choice.unit.kind != Kind.PROPERTY:
+        if stated and not choice.unit.stated:
             continue  # what the front matter states needs no sentence beside it
-        if not any(_adds_nothing(choice, other) for other in chosen):
+        if not any(
+            _overlap(choice, other) or _likeness(choice, other, min) >= _SAME for other in chosen
+        ):
             chosen.append(choice)
-    chosen[1:] = sorted(chosen[1:], key=lambda choice: _place(choice, passages))
+    chosen[1:] = sorted(
+        chosen[1:], key=lambda one: (passages[one.passage].rank, one.passage, one.unit.first)
+    )
     return [Chosen(choice, [*_also(choice, ranked, passages)]) for choice in chosen], confidence
-
-
-def _stating_alike(best: Choice, ranked: Sequence[Choice]) -> Iterator[Choice]:
-    """Yield the same property of other notes that hold as much of the question: of "which books
-    are by Meadows" each is an answer, whoever wrote it with her."""
-    if stated := best.unit.stated:
-        least = _held(best) - _ROUNDING
-        for one in ranked:
-            other = one.unit.stated
-            if other and one is not best and other.name == stated.name and _held(one) >= least:
-                yield one
 
 
 def _held(choice: Choice) -> float:
     return choice.evidence.words + choice.evidence.context_words
-
-
-def _place(choice: Choice, passages: Sequence[Passage]) -> tuple[int, int, int]:
-    """Return what puts units in the order in which they are read."""
-    return passages[choice.passage].rank, choice.passage, choice.unit.first
 
 
 def _also(
@@ -227,10 +195,6 @@ def weights_for(passages: Sequence[Passage]) -> AnswerWeights:
     return WITH_MEANING if any(passage.nearness for passage in passages) else WORDS_ALONE
 
 
-def _adds_nothing(choice: Choice, other: Choice) -> bool:
-    return _overlap(choice, other) or _likeness(choice, other, min) >= _SAME
-
-
 def _overlap(one: Choice, other: Choice) -> bool:
     """Return whether two units share a line and one of them lies within the other."""
     if one.passage != other.passage:
@@ -247,12 +211,8 @@ def _likeness(one: Choice, other: Choice, size: Callable[[int, int], int]) -> fl
 
     :param size: of which of the two it is a share, by their numbers of terms.
     """
-    is_stated = Kind.PROPERTY in (one.unit.kind, other.unit.kind)
-    if is_stated or _figures(one) != _figures(other):
+    figures = [{*_FIGURE.findall(choice.unit.text)} for choice in (one, other)]
+    if one.unit.stated or other.unit.stated or figures[0] != figures[1]:
         return 0.0
     first, second = set(terms(one.unit.text)), set(terms(other.unit.text))
     return len(first & second) / max(size(len(first), len(second)), 1)
-
-
-def _figures(choice: Choice) -> set[str]:
-    return {*_FIGURE.findall(choice.unit.text)}
