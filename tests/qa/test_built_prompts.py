@@ -287,7 +287,7 @@ class TestOwnSteps:
 
 def test_the_report_tells_what_is_in_and_what_is_not_and_why() -> None:
     said = [("backups? " * 200, "Ninety days.")]
-    long = Source("Long", "v/l.md", ("word " * 20 + "end. ") * 40)
+    long = Source("Long", "v/l.md", ("word " * 20 + "end.\n\n") * 40)
     prompt = build_prompt("What?", [BACKUPS, long, ON_CALL], 1300, memory("A nurse", said=said))
     report = prompt.report
     assert [(i.source, i.label, i.number, i.cut) for i in report.window] == [

@@ -10,8 +10,8 @@
 
 Everything but the rules is data, and speaks as user or assistant. Notes stand in the order of their
 rank. What stands before and after a passage in its note is added to it where there is room. A note
-that is too long for what is left is cut, but not within a list, a table or code, nor between them
-and the sentence that introduces them (`rag.answers.quotation.units`).
+that is too long for what is left is cut between paragraphs, items and rows, but not behind the
+sentence that introduces a list, a table or code (`rag.answers.quotation.units`).
 """
 
 from __future__ import annotations
