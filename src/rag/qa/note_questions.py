@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import UUID
 
 from haystack.dataclasses import Document
 
 from rag.answers.notices import notice
 from rag.answers.quotation.question import other_forms
-from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
+from rag.answers.quotation.units import Kind, quotable_units
 from rag.qa.answer import Answer, NotesAnswer, Quote
 from rag.qa.answer_builder import is_for_readers
 from rag.qa.chosen_notes import (
@@ -98,19 +99,15 @@ def day_in(text: str, year: int | None = None, at_the_start: bool = False) -> da
     normal = normalize(text)
     begins = _BEGINS.match(normal)
     start = begins.end() if begins else 0
-    for found in _DAY.finditer(normal):
-        if at_the_start and found.start() > start:
+    for match in _DAY.finditer(normal):
+        if at_the_start and match.start() > start:
             return None
-        parts = found.groupdict()
-        given = next(filter(None, (parts[f"y{n}"] for n in (1, 2, 3, 4))), None)
-        month = next(filter(None, (parts[f"m{n}"] for n in (1, 2, 3, 4))))
-        day = next(filter(None, (parts[f"d{n}"] for n in (1, 2, 3, 4))))
-        number = int(month) if month.isdigit() else month_number(month)
-        if given or year:
-            try:
-                return date(int(given or year or 1), number, int(day))
-            except ValueError:
-                continue
+        parts = {name[0]: value for name, value in match.groupdict().items() if value}
+        named, month = parts.get("y", year), parts["m"]
+        if named:
+            number = int(month) if month.isdigit() else month_number(month)
+            with suppress(ValueError):
+                return date(int(named), number, int(parts["d"]))
     return None
 
 
@@ -177,6 +174,7 @@ def _iso(text: str) -> date | None:
 
 
 _READ = 1_000  # passages that a question reads, those of the newest notes
+_PARTS = 500  # ids that one query names
 _MET = "met"  # attendees and participants are asked for by it
 _LOWER = re.compile(r"(?<![\w'’])[a-zäöüß]+")  # words that are no names
 _COMPANY = re.compile(
@@ -184,7 +182,6 @@ _COMPANY = re.compile(
     "|mit|und|bei|im|am"
 )
 _JA_COMPANY = "(?:さん|くん|ちゃん|氏|様|先生)?(?:と|、|・|$)"
-_PARTS = 500  # ids that one query names
 
 
 class DatedPassage(NamedTuple):
@@ -203,54 +200,35 @@ class DatedPassage(NamedTuple):
     text: str
 
 
-class LastTime(NamedTuple):
-    """The newest passage, in how many notes there is one, and what there is to say of how it was
-    sought."""
-
-    passage: DatedPassage | None
-    notes: int = 0
-    notice: str = ""
-
-
 def find_last_time(
-    store: BaseDocumentStore,
-    chosen: Chosen,
-    first: date | None = None,
-    last: date | None = None,
-    today: date | None = None,
-) -> LastTime:
+    store: BaseDocumentStore, chosen: Chosen, first: date | None, last: date | None
+) -> tuple[DatedPassage | None, int]:
     """Return the newest passage of some notes that holds all words of a subject and tells of what
-    was done, on a day that is not yet to come.
+    was done, from `first` to `last`, and in how many notes there is one.
 
     In a note of a day, and below a heading or in a line with one, any sentence may tell it; in
     other notes it must be told as what is past, for instructions have the same words.
-
-    :param first: the first day that counts, if not all do; `last` is the last.
     """
-    if not (chosen.words and chosen.notes):
-        return LastTime(None)
-    today = today or date.today()
-    until = min(last, today) if last else today
-    ids, left_out = _chunks(store, chosen)
-    found = [
+    ids = _chunks(store, chosen) if chosen.words and chosen.notes else []
+    passages = [
         passage
         for at in range(0, len(ids), _PARTS)
         for document in store.get_documents(ids[at : at + _PARTS])
         for passage in (*_passages(document, chosen.words), *_company(document, chosen.words))
-        if (first is None or first <= passage.day) and passage.day <= until
+        if (first or date.min) <= passage.day <= (last or date.max)
     ]
-    whole = [passage for passage in found if passage.is_whole] or found
-    told = f"only the {_READ:,} newest passages that may tell of it were read" if left_out else ""
-    if not whole:
-        return LastTime(None, notice=told)
+    whole = [passage for passage in passages if passage.is_whole] or passages
     whole.sort(key=lambda one: (one.day, one.dated_by != "note", one.note, -one.line), reverse=True)
-    newest = next((one for one in whole if _is_for_readers(store, one)), None)
-    return LastTime(newest, len({passage.note for passage in whole}) if newest else 0, told)
+    for passage in whole:
+        [document] = store.get_documents([passage.chunk])
+        if is_for_readers(passage.text, 1, passage.line, document):
+            return passage, len({one.note for one in whole})
+    return None, 0
 
 
-def _chunks(store: BaseDocumentStore, chosen: Chosen) -> tuple[list[str], bool]:
-    """Return the ids of the chunks to read, those of the newest notes first, and whether some are
-    left out."""
+def _chunks(store: BaseDocumentStore, chosen: Chosen) -> list[str]:
+    """Return the ids of the chunks to read: those of the newest notes, and a notice, where there
+    are too many."""
     manifest = store.manifest()
     assert manifest
     wanted = {*chosen.notes}
@@ -261,91 +239,76 @@ def _chunks(store: BaseDocumentStore, chosen: Chosen) -> tuple[list[str], bool]:
             owned.setdefault(note, []).append(chunk)
     ids = [chunk for chunks in owned.values() for chunk in chunks]
     if len(ids) > _READ:
+        read = f"only the {_READ:,} newest passages that may tell of it were read"
+        chosen.notices.append(read)
         ids = [chunk for note in newest_first(store, [*owned]) for chunk in owned[note]]
-    return ids[:_READ], len(ids) > _READ
+    return ids[:_READ]
 
 
 def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[DatedPassage]:
     meta, content = document.meta, document.content or ""
     headings = [str(part) for part in meta.get("heading") or []]
-    names = [str(meta.get("title", "")), *headings]
+    names, created = [str(meta.get("title", "")), *headings], str(meta.get("created") or "")
     of_day = is_log(str(meta.get("file_path", "")), names[0])
     pasts = {form for word in words for form in other_forms(word.text.lower())}
     lines, skipped = content.split("\n"), int(meta.get("repeated", 0))
+    note = str(meta.get("file_id", document.id))
     for unit in quotable_units(content):
         if unit.first < skipped or unit.kind in (Kind.LIST, Kind.TABLE, Kind.CODE):
             continue
-        held = _held(unit, words)
+        text = SpokenText.of(unit.text)
+        held = [word for word in words if word.is_in(text)]
         if not held or not has_happened(unit.text, lines[unit.first], _starts(unit.text, held)):
             continue
-        around = SpokenText.of(*names, unit.under)
-        is_whole = len(held) == len(words)
+        around, is_whole = SpokenText.of(*names, unit.under), len(held) == len(words)
         if not (is_whole or all(word in held or word.is_in(around) for word in words)):
             continue
-        dated = day_of(unit.text, headings, _created(meta), of_day)
-        if not (of_day or (dated and dated.by != "note")):
-            told = is_whole and tells_past(unit.text, pasts)
-            dated = dated if told else None
-        line = line_in_file(document, unit.first)
-        if dated:
-            note = str(meta.get("file_id", document.id))
+        dated = day_of(unit.text, headings, created, of_day)
+        is_dated = of_day or (dated and dated.by != "note")
+        if dated and (is_dated or (is_whole and tells_past(unit.text, pasts))):
+            line = line_in_file(document, unit.first)
             yield DatedPassage(*dated, is_whole, note, document.id, line, unit.text)
 
 
 def _company(document: Document, words: Sequence[SubjectWord]) -> Iterator[DatedPassage]:
     """Yield where somebody is named as present that a question asks when they were met: in the
     front matter of a note, and in a heading that says little else."""
-    named = [word for word in words if not word.is_company]
-    if not named or len(named) == len(words):
+    people = [word for word in words if not word.is_company]
+    if not people or len(people) == len(words):
         return
     meta = document.meta
-    headings = [str(part) for part in meta.get("heading") or []]
-    note, title = str(meta.get("file_id", document.id)), str(meta.get("title", ""))
-    created, is_day = _created(meta), is_log(str(meta.get("file_path", "")), title)
+    headings, created = [str(part) for part in meta.get("heading") or []], str(meta.get("created"))
+    title, note = str(meta.get("title", "")), str(meta.get("file_id", document.id))
     places = [
         (stated.line, stated.value, f"{title} · {stated.text}", day_of("", [title], created))
         for stated in properties_of(meta)
         if _MET in asked_by(stated.name).split()
     ]
-    if headings and _is_meeting(headings[-1], named):
+    if headings and _is_meeting(headings[-1], people):
         day = day_of("", headings, created)
-        if day and (is_day or day.by == "heading"):
+        if day and (day.by == "heading" or is_log(str(meta.get("file_path", "")), title)):
             places.append((int(meta.get("line_start", 1)), headings[-1], headings[-1], day))
-    for line, said, text, dated in places:
-        spoken = SpokenText.of(said)
-        if dated and all(word.is_in(spoken) for word in named):
+    for line, value, text, dated in places:
+        spoken = SpokenText.of(value)
+        if dated and all(word.is_in(spoken) for word in people):
             yield DatedPassage(*dated, True, note, document.id, line, text)
 
 
-def _is_meeting(heading: str, named: Sequence[SubjectWord]) -> bool:
+def _is_meeting(heading: str, people: Sequence[SubjectWord]) -> bool:
     """Return whether a heading that names some people tells that they were met: beside names and a
     day it says little, such as "Lunch with Kenji"; in Japanese と follows them, or nothing."""
     text = normalize(heading)
-    if not all(re.search(f"{word.run}{_JA_COMPANY}", text) for word in named if word.run):
+    if not all(re.search(f"{word.run}{_JA_COMPANY}", text) for word in people if word.run):
         return False
-    names = {term for word in named for term in word.terms}
+    names = {term for word in people for term in word.terms}
     others = (word for word in _LOWER.findall(heading) if stem(word) not in names)
     return all(map(_COMPANY.fullmatch, others))
-
-
-def _is_for_readers(store: BaseDocumentStore, passage: DatedPassage) -> bool:
-    [document] = store.get_documents([passage.chunk])
-    return is_for_readers(passage.text, 1, passage.line, document)
-
-
-def _created(meta: dict[str, Any]) -> str:
-    return str(meta.get("created") or "")
-
-
-def _held(unit: QuotableUnit, words: Sequence[SubjectWord]) -> list[SubjectWord]:
-    text = SpokenText.of(unit.text)
-    return [word for word in words if word.is_in(text)]
 
 
 def _starts(text: str, words: Sequence[SubjectWord]) -> list[int]:
     """Return where words begin in a text in normal form, the first place of each."""
     normal, starts = normalize(text), []
-    stems = [(found.start(), stem(found[2])) for found in TOKEN.finditer(normal) if found[2]]
+    stems = [(match.start(), stem(match[2])) for match in TOKEN.finditer(normal) if match[2]]
     for word in words:
         at = next((start for start, term in stems if term in word.terms), -1)
         at = normal.find(word.run) if word.run else at
@@ -385,19 +348,16 @@ def answer_about_notes(
     is_list = asked.asked == Asked.LIST
     named = None if is_list and top_k is None else most
     chosen = choose_notes(store, asked, chosen_by, intent, named)
-    words = chosen.told
+    understood, results = chosen.understood, list[SearchResult]()
     if not chosen.words:
-        results = newest_results(store, chosen.understood, chosen.notes)
+        results = newest_results(store, understood, chosen.notes)
     elif chosen.notes:
-        filtered = chosen.understood.filters
-        results = ranked_results(store, chosen.understood, most, filtered, chosen.notes)
-    else:
-        results = []
+        results = ranked_results(store, understood, most, understood.filters, chosen.notes)
     conditions = [*conditions_of(chosen.filters), *chosen.conditions]
-    text = counted(chosen.count, chosen.any_of or [words], conditions, question)
+    text = counted(chosen.count, chosen.any_of or [chosen.told], conditions, question)
     kind: Literal["list", "count"] = "list" if is_list else "count"
-    found = NotesAnswer(kind, chosen.count, words, any_of=chosen.any_of)
-    return _answer(store, chosen, given, text, results, found)
+    about = NotesAnswer(kind, chosen.count, chosen.told, any_of=chosen.any_of)
+    return _answer(store, chosen, given, text, results, about)
 
 
 def _last(
@@ -407,27 +367,26 @@ def _last(
     given: QueryFilters,
     intent: Intent | None,
 ) -> Answer:
-    """Say when something was last: on the day of the newest passage that tells of it."""
-    filters, first, last = given, None, None
+    """Say when something was last: on the day of the newest passage that tells of it, which is not
+    yet to come."""
+    filters, first = given, None
+    last = today = (intent and intent.today) or date.today()
     if intent:
         filters, window = intent.filters, intent.plan.metadata.time_window
         if intent.names_time and window.field == "created":
             # The time that is asked for is that of the passage, which a heading may say.
-            first, last = window.first, window.last
+            first, last = window.first, min(window.last or today, today)
             filters = replace(filters, date_from=given.date_from, date_to=given.date_to)
     chosen = choose_notes(store, asked, filters, intent)
-    words = chosen.told
-    time = find_last_time(store, chosen, first, last, intent.today if intent else None)
-    chosen.notices.extend(filter(None, [time.notice]))
-    if time.passage is None:
-        text = notice(question, "not_found")
-        return _answer(store, chosen, given, text, [], NotesAnswer("last", 0, words))
-    passage = time.passage
+    passage, notes = find_last_time(store, chosen, first, last)
+    if passage is None:
+        about = NotesAnswer("last", 0, chosen.told)
+        return _answer(store, chosen, given, notice(question, "not_found"), [], about)
     [source] = results_of(store, chosen.understood, [(passage.note, passage.chunk)])
-    source = replace(source, line=passage.line)
     text = f"{day_text(passage.day, question)}: {passage.text} [1]"
-    found = NotesAnswer("last", time.notes, words, passage.day, passage.dated_by)
-    answer = _answer(store, chosen, given, text, [source], found)
+    about = NotesAnswer("last", notes, chosen.told, passage.day, passage.dated_by)
+    source = replace(source, line=passage.line)
+    answer = _answer(store, chosen, given, text, [source], about)
     return replace(answer, quotes=[Quote(passage.text, 1, passage.line)])
 
 
@@ -437,10 +396,10 @@ def _answer(
     given: QueryFilters,
     text: str,
     results: list[SearchResult],
-    found: NotesAnswer,
+    about: NotesAnswer,
 ) -> Answer:
     understood, near = chosen.understood, []
-    if not found.count and understood.text:
+    if not about.count and understood.text:
         from rag.search.understanding.query_understanding import understand
 
         allowed = understand(store, "", given, lists=True).filters
@@ -449,11 +408,11 @@ def _answer(
         text=text,
         sources=results,
         confidence=0.0,
-        found=found.count > 0,
+        found=about.count > 0,
         searched=understood.searched,
         corrections=understood.corrections,
         tags=understood.tags,
         notices=[*chosen.notices],
         near=near,
-        notes=found,
+        notes=about,
     )
