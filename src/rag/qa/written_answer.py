@@ -15,7 +15,6 @@ from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, 
 from rag.exceptions import ConnectionError, RAGError, Standing, TooLongError, UnfinishedError
 from rag.qa.answer import Answer, AnswerStream, Citation, HopelessError
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
-from rag.qa.context_report import WindowReport
 from rag.qa.extractive_answerer import Quotations
 from rag.qa.prompt import Prompt
 from rag.qa.prompt_builder import AnswerPrompt
@@ -30,24 +29,22 @@ _CUT_SHORT = ("length", "max_tokens", "content_filter")
 class Written(NotCopied):
     """What a model wrote, and what became of it.
 
-    :param ranks: for each source that it was shown, the number (from 1) of its document.
-    :param context: all that it was shown, and what it was not; `None` when it was asked nothing.
+    :param began: when its prompt was begun, by the monotonic clock.
     :param failure: why there is no answer, or not all of it; a `HopelessError` where the program
         ended it, since nothing of it was borne out.
+    :param prompt: that which it was sent; `None` when it was asked nothing.
     :param interrupted: Ctrl-C ended it.
     :param notices: what the reader should know of how it was made.
-    :param began: when it was begun, by the monotonic clock.
     """
 
+    began: float = 0.0
+    failure: RAGError | None = None
+    prompt: Prompt | None = None
     model: str = ""
     verification: Verification = field(default_factory=Verification)
-    ranks: list[int] = field(default_factory=list)
-    context: WindowReport | None = None
     response: Response = field(default_factory=Response)
-    failure: RAGError | None = None
     interrupted: bool = False
     notices: list[str] = field(default_factory=list)
-    began: float = 0.0
 
     @property
     def is_shown(self) -> bool:
@@ -88,51 +85,47 @@ class AnswerChecker:
         :param replies: of any chat generator; without them no model was asked.
         :param stream: the listener that verified the answer as it came, if there was one.
         """
-        written = Written(began=prompt.began, failure=prompt.failure)
+        written, built = Written(prompt.began, prompt.failure), prompt.built
         stream = stream or AnswerStream()
         # Another's generator may give anything: what is no message is no answer.
         reply = next((one for one in replies or () if isinstance(one, ChatMessage)), None)
-        if reply and prompt.built:
-            if _is_too_long(reply) and len(prompt.built.sources) > 1:
+        if built and reply:
+            if _is_too_long(reply) and len(built.sources) > 1:
                 return {"too_long": prompt}
-            self._check(written, prompt, prompt.built, reply, stream)
-        elif prompt.built:  # a generator failed; what it streamed before is kept
-            written.model = SOME_MODEL
-            written.ranks, written.context = prompt.built.ranks, prompt.built.report
+            _check(written, prompt, built, reply, stream)
+        elif built:  # a generator failed; what it streamed before is kept
+            written.model, written.prompt = SOME_MODEL, built
             if stream.heard and stream.verifier:
                 rest, written.verification = stream.verifier.end(False)
                 stream.show(rest)
         answer = written.verification.text if written.is_shown else ""
         return {"answer": answer, "written": written}
 
-    def _check(
-        self,
-        written: Written,
-        prompt: AnswerPrompt,
-        built: Prompt,
-        reply: ChatMessage,
-        stream: AnswerStream,
-    ) -> None:
-        meta, question = reply.meta, prompt.question
-        written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
-        written.failure = meta.get(FAILURE)
-        written.interrupted = bool(meta.get(INTERRUPTED))
-        if meta.get(NO_REASONING):
-            written.notices.append(notice(question, NO_REASONING, model=written.model))
-        if RESPONSE in meta and meta[RESPONSE] is None:
-            return  # the server was not asked
-        response = written.response = meta.get(RESPONSE) or _response(reply)
-        written.ranks, written.context = built.ranks, built.report
-        if _is_too_long(reply):
-            return
-        if stream.verifier is None:
-            stream.begin(prompt.window, question, built.numbered)
-        assert stream.verifier
-        if not stream.heard:
-            stream.show(stream.verifier.feed(reply.text or ""))
-        rest, written.verification = stream.verifier.end(response.finish_reason == "stop")
-        stream.show(rest)
-        written.notices += _notices(response, prompt, built)
+
+def _check(
+    written: Written, prompt: AnswerPrompt, built: Prompt, reply: ChatMessage, stream: AnswerStream
+) -> None:
+    """Verify a reply, and note all that there is to tell of it."""
+    meta, question = reply.meta, prompt.question
+    written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
+    written.failure = meta.get(FAILURE)
+    written.interrupted = bool(meta.get(INTERRUPTED))
+    if meta.get(NO_REASONING):
+        written.notices.append(notice(question, NO_REASONING, model=written.model))
+    if RESPONSE in meta and meta[RESPONSE] is None:
+        return  # the server was not asked
+    response = written.response = meta.get(RESPONSE) or _response(reply)
+    written.prompt = built
+    if _is_too_long(reply):
+        return
+    if stream.verifier is None:
+        stream.begin(prompt.window, question, built.numbered)
+    assert stream.verifier
+    if not stream.heard:
+        stream.show(stream.verifier.feed(reply.text or ""))
+    rest, written.verification = stream.verifier.end(response.finish_reason == "stop")
+    stream.show(rest)
+    written.notices += _notices(response, prompt, built)
 
 
 def _is_too_long(reply: ChatMessage) -> bool:
@@ -157,21 +150,19 @@ def _response(reply: ChatMessage) -> Response:
 def _notices(response: Response, prompt: AnswerPrompt, built: Prompt) -> list[str]:
     """Say what the reader should know: that the prompt was cut, or notes left out of it."""
     shown, count = len(built.sources), len(prompt.documents) - len(built.dropped)
-    values: dict[str, Any] = {"model": response.model, "tokens": response.num_ctx}
-    notices = []
+    told: list[tuple[str, dict[str, Any]]] = []
     # An old server cuts a prompt in silence where a new one refuses it: it fills the context, and
     # one that had not been cut would have left no room to write. What was written is verified.
     if response.num_ctx and response.prompt_tokens == response.num_ctx:
-        notices.append(notice(prompt.question, "prompt_cut", **values))
+        told.append(("prompt_cut", {}))
     if built.planted:
-        key = "injection" if built.planted == 1 else "injections"
-        notices.append(notice(prompt.question, key, count=built.planted, **values))
-    for step, why in built.report.skipped.items():
-        notices.append(notice(prompt.question, "step_failed", step=step, why=why))
+        told.append(("injection" if built.planted == 1 else "injections", {"count": built.planted}))
+    told += [("step_failed", {"step": s, "why": why}) for s, why in built.report.skipped.items()]
     if shown < count:
         key = "few_notes" if response.num_ctx else "not_all_notes"
-        notices.append(notice(prompt.question, key, shown=shown, count=count, **values))
-    return notices
+        told.append((key, {"shown": shown, "count": count}))
+    common = {"model": response.model, "tokens": response.num_ctx}
+    return [notice(prompt.question, key, **common, **values) for key, values in told]
 
 
 @component
@@ -192,78 +183,76 @@ class WrittenAnswerBuilder(AnswerBuilder):
         outputs = AnswerBuilder.run(self, quotations)
         if written and outputs["results"]:
             question = quotations.retrieval.query.question
-            _add_work(outputs["answer"], written)
-            outputs["answer"] = _chosen(outputs["answer"], written, outputs["results"], question)
+            answer = _with_work(outputs["answer"], written)
+            outputs["answer"] = _chosen(answer, written, outputs["results"], question)
         return outputs
 
 
-def _add_work(answer: Answer, written: Written) -> None:
-    """Add to an answer what there is to tell of a model's work, whatever became of it."""
-    response, order = written.response, written.verification.order
-    answer.struck = written.verification.removed
-    answer.thinking = response.thinking
-    answer.finish_reason = written.finish_reason
-    answer.failure = None if answer.finish_reason == "stopped" else written.failure
-    answer.usage = {
-        "prompt_tokens": response.prompt_tokens,
-        "tokens": response.tokens,
-        "num_ctx": response.num_ctx,
-    }
-    answer.timings = {
-        "load": round(response.load_seconds * 1000, 1),
-        "generation": round(response.seconds * 1000, 1),
-    }
-    answer.context = written.context
-    for item in written.context.window if written.context else ():
+def _with_work(answer: Answer, written: Written) -> Answer:
+    """Return an answer with what there is to tell of a model's work, whatever became of it."""
+    response, reason = written.response, written.finish_reason
+    order = written.verification.order
+    report = written.prompt.report if written.prompt else None
+    for item in report.window if report else ():
         item.cited = order.index(item.number) + 1 if item.number in order else 0
-    answer.notices = [*written.notices]
+    return replace(
+        answer,
+        struck=written.verification.removed,
+        thinking=response.thinking,
+        finish_reason=reason,
+        failure=None if reason == "stopped" else written.failure,
+        usage={n: getattr(response, n) for n in ("prompt_tokens", "tokens", "num_ctx")},
+        timings={
+            "load": round(response.load_seconds * 1000, 1),
+            "generation": round(response.seconds * 1000, 1),
+        },
+        context=report,
+        notices=[*written.notices],
+    )
 
 
 def _chosen(answer: Answer, written: Written, results: list[SearchResult], question: str) -> Answer:
     """Return what a model wrote; where that is nothing, the quotations, and say why."""
     verification, response, model = written.verification, written.response, written.model
+    failure = answer.failure
     if verification.unverified:
         answer.notices.append(notice(question, "unverified", model=model))
-    if written.is_shown:
-        return _generated(answer, written, results)
-    if written.interrupted or (verification.refused and not answer.failure):
+    if written.is_shown and written.prompt:
+        ranks = written.prompt.ranks
+        sources = [results[ranks[number - 1] - 1] for number in verification.order]
+        return replace(
+            answer,
+            text=verification.text.strip(),
+            sources=sources,
+            confidence=fmean(source.score for source in sources) if sources else 0.0,
+            found=True,
+            quotes=[],
+            near=[],
+            model=model,
+            verified=verification.verified,
+            sentences=len(verification.claims),
+            citations=[
+                Citation(number, claim.text, claim.supported, claim.doubt)
+                for claim in verification.claims
+                for number in claim.sources
+            ],
+            partial=answer.finish_reason != "stop",
+        )
+    if written.interrupted or (verification.refused and not failure):
         nothing: dict[str, Any] = {"sources": [], "confidence": 0.0, "found": False, "quotes": []}
         text = notice(question, "not_found")
         return replace(answer, text=text, model=model, partial=written.interrupted, **nothing)
     is_empty = not response.text.strip()
-    if failure := answer.failure:
+    if failure:
         why = failure.as_notice()
         why = Standing(why) if isinstance(failure, ConnectionError) else why
     else:
         why = notice(question, "no_answer" if is_empty else "not_supported", model=model)
     answer.notices.append(why)
     if not answer.found:
-        if not answer.failure and response.finish_reason and is_empty:
-            answer.failure = UnfinishedError(why)
+        if not failure and response.finish_reason and is_empty:
+            failure = answer.failure = UnfinishedError(why)
         # A model that cannot be reached has broken nothing off.
-        was_asked = bool(response.num_ctx) or isinstance(answer.failure, UnfinishedError)
-        answer.text = str(answer.failure) if answer.failure and was_asked else answer.text
+        if failure and (response.num_ctx or isinstance(failure, UnfinishedError)):
+            answer.text = str(failure)
     return answer
-
-
-def _generated(answer: Answer, written: Written, results: list[SearchResult]) -> Answer:
-    verification = written.verification
-    sources = [results[written.ranks[number - 1] - 1] for number in verification.order]
-    return replace(
-        answer,
-        text=verification.text.strip(),
-        sources=sources,
-        confidence=fmean(source.score for source in sources) if sources else 0.0,
-        found=True,
-        quotes=[],
-        near=[],
-        model=written.model,
-        verified=verification.verified,
-        sentences=len(verification.claims),
-        citations=[
-            Citation(number, claim.text, claim.supported, claim.doubt)
-            for claim in verification.claims
-            for number in claim.sources
-        ],
-        partial=answer.finish_reason != "stop",
-    )
