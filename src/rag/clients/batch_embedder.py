@@ -121,10 +121,6 @@ def mean(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector | None:
     return [number / norm for number in middle] if norm else None
 
 
-# The vectors of the windows of a text, and how many characters each is of; or why there are none.
-_Pieces = list[tuple[Vector, int]] | RAGError
-
-
 class BatchEmbedder:
     """Embed batches by one server, from several threads at once.
 
@@ -166,16 +162,16 @@ class BatchEmbedder:
 
         :raises ConnectionError: when the server is at fault, not the texts.
         """
-        parts = [self._cut(text) for text in texts]
-        pieces = iter(self._embed([*chain.from_iterable(parts)]))
-        return [_joined([*islice(pieces, len(group))]) for group in parts]
+        cut = [self._cut(text) for text in texts]
+        vectors = iter(self._embed([*chain.from_iterable(cut)]))
+        return [_joined(parts, [*islice(vectors, len(parts))]) for parts in cut]
 
     def _cut(self, text: str) -> list[str]:
         if not text.strip():
             return []
         return windows(text, self.measure, self.limit) if self.limit else [text]
 
-    def _embed(self, texts: list[str], again: bool = True) -> list[_Pieces]:
+    def _embed(self, texts: list[str], again: bool = True) -> list[Vector | RAGError]:
         if not texts:
             return []
         if len(texts) > self._most_texts:
@@ -183,20 +179,19 @@ class BatchEmbedder:
         result = self._request(texts, self.retries + 1 if again or len(texts) == 1 else 1)
         if isinstance(result, list):
             # What is no vector in an answer that is otherwise right is asked for once more.
-            return [
-                [(vector, len(text))] if vector else self._embed([text])[0]
-                for text, vector in zip(texts, result, strict=True)
-            ]
+            pairs = zip(texts, result, strict=True)
+            return [vector or self._embed([text])[0] for text, vector in pairs]
         if len(texts) == 1:
             if result.blame is Blame.LENGTH and len(texts[0]) >= 2 * LEAST_WINDOW:
-                return [_flat(self._embed(halves(texts[0])))]
+                parts = halves(texts[0])
+                return [_joined(parts, self._embed(parts))]
             self._check_server(result)  # the text is at fault, unless the server is
             return [result.error]
         if result.blame is Blame.COUNT:
             self._most_texts = min(self._most_texts, len(texts) // 2)
         return self._parted(texts, len(texts) // 2, again=False)
 
-    def _parted(self, texts: list[str], at: int, again: bool) -> list[_Pieces]:
+    def _parted(self, texts: list[str], at: int, again: bool) -> list[Vector | RAGError]:
         return self._embed(texts[:at], again) + self._embed(texts[at:], again)
 
     def _request(self, texts: list[str], tries: int) -> list[Vector | None] | Trouble:
@@ -235,26 +230,17 @@ class BatchEmbedder:
         return vectors
 
 
-def _flat(pieces: Iterable[_Pieces]) -> _Pieces:
-    flat: list[tuple[Vector, int]] = []
-    for piece in pieces:
-        if isinstance(piece, RAGError):
-            return piece
-        flat += piece
-    return flat
-
-
-def _joined(windows: list[_Pieces]) -> Vector | RAGError:
-    """Return the one vector of a text; of one that was not cut as it came."""
-    pieces = _flat(windows)
-    if isinstance(pieces, RAGError):
-        return pieces
-    if len(pieces) == 1:
-        return pieces[0][0]
-    if not pieces:
+def _joined(parts: Sequence[str], vectors: Sequence[Vector | RAGError]) -> Vector | RAGError:
+    """Return the one vector of a text by those of its parts; of one that was not cut as it came."""
+    good = [vector for vector in vectors if not isinstance(vector, RAGError)]
+    if len(good) < len(vectors):
+        return next(vector for vector in vectors if isinstance(vector, RAGError))
+    if not good:
         return QueryError("there is no text to embed")
-    vectors, lengths = zip(*pieces, strict=True)
-    return mean(vectors, lengths) or QueryError("the windows of the text have no common vector")
+    if len(good) == 1:
+        return good[0]
+    common = mean(good, [*map(len, parts)])
+    return common or QueryError("the parts of the text have no common vector")
 
 
 def embed_query(embedders: Iterable[BatchEmbedder], texts: Sequence[str]) -> list[Vector | None]:
@@ -262,26 +248,19 @@ def embed_query(embedders: Iterable[BatchEmbedder], texts: Sequence[str]) -> lis
     server that does it; see `rag.clients.protocols.EmbeddingProvider`."""
     failure: ConnectionError | None = None
     for embedder in embedders:
-        try:
-            vectors = _with_variants(embedder, texts)
-        except ConnectionError as error:
-            failure = error
-            continue
-        if isinstance(vectors[0], RAGError):
-            raise vectors[0]
-        return [None if isinstance(vector, RAGError) else vector for vector in vectors]
+        # One of the other texts may break the request; the query can do without them.
+        for asked in (texts, texts[:1])[: len(texts)]:
+            try:
+                first, *others = embedder.embed(asked)
+            except ConnectionError as error:
+                failure = error
+                continue
+            if isinstance(first, RAGError):
+                raise first
+            vectors = [None if isinstance(vector, RAGError) else vector for vector in others]
+            return [first, *vectors, *[None] * (len(texts) - len(asked))]
     assert failure
     raise failure
-
-
-def _with_variants(embedder: BatchEmbedder, texts: Sequence[str]) -> list[Vector | RAGError]:
-    try:
-        return embedder.embed(texts)
-    except ConnectionError:
-        if len(texts) == 1:
-            raise
-    # One of the others may have broken it; the query can do without them.
-    return [*embedder.embed(texts[:1]), *(QueryError("") for _ in texts[1:])]
 
 
 def embed_in_batches(
