@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rag.answers.quotation.evidence import Passage
 from rag.answers.quotation.question import Question
-from rag.answers.quotation.selection import Choice, choose, ranked_units
+from rag.answers.quotation.selection import Choice, Passage, choose, ranked_units
 from rag.vault.sentences import sentence_units
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rag.answers.quotation.evidence import counts, fits
 from rag.answers.quotation.question import Asked, counted_in, defines, kind_of, told_of
+from rag.answers.quotation.selection import counts, fits
 from rag.answers.quotation.units import Kind, QuotableUnit
 from tables import rows
 

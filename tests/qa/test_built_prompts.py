@@ -14,8 +14,7 @@ from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem, SourceType
 from rag.context.steps import PipelineStep
 from rag.exceptions import ContextError, TooLongError
-from rag.qa.context_report import ShownItem
-from rag.qa.prompt import SHARES, Prompt, build_prompt
+from rag.qa.prompt import SHARES, Prompt, ShownItem, build_prompt
 from rag.query.models import QueryBundle
 from rag.text.token_estimate import count_tokens
 from tables import rows

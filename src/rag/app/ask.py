@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.exceptions import RAGError
     from rag.qa.answer import Answer
-    from rag.qa.context_report import WindowReport
+    from rag.qa.prompt import WindowReport
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
     from rag.search.results import SearchedVariant

@@ -18,7 +18,7 @@ from rag.stores.base.batch import NotCopied
 from rag.support.json_reports import optional
 
 if TYPE_CHECKING:
-    from rag.qa.context_report import WindowReport
+    from rag.qa.prompt import WindowReport
 
 
 class Place(NamedTuple):

@@ -17,7 +17,6 @@ from rag.answers.notices import notice
 from rag.answers.quotation.question import other_forms
 from rag.answers.quotation.units import Kind, quotable_units
 from rag.qa.answer import Answer, NotesAnswer, Quote
-from rag.qa.answer_builder import is_for_readers
 from rag.qa.chosen_notes import (
     Chosen,
     choose_notes,
@@ -29,7 +28,7 @@ from rag.qa.chosen_notes import (
     ranked_results,
     results_of,
 )
-from rag.qa.extractive_answerer import line_in_file
+from rag.qa.extractive_answerer import is_for_readers, line_in_file
 from rag.query.note_questions import Asked, NoteQuestion
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.understanding.phrases import SpokenText, SubjectWord

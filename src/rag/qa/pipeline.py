@@ -11,8 +11,7 @@ from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider
 from rag.config import OllamaConfig, RAGConfig, complete
 from rag.context.steps import find_step
-from rag.qa.answer_builder import AnswerBuilder
-from rag.qa.extractive_answerer import QuotationAnswerer
+from rag.qa.extractive_answerer import AnswerBuilder, QuotationAnswerer
 from rag.query.syntax import not_text
 from rag.search.components.note_ranker import newest_notes
 from rag.search.components.query_analyzer import QueryAnalyzer

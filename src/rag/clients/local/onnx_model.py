@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag.clients.local.engine import BATCH, cleaned, equal_lengths, options_for
+from rag.clients.local.process import BATCH, cleaned, equal_lengths, options_for
 from rag.exceptions import LIST_SETTINGS, ConfigError, ConnectionError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ModelFolder:
 
 
 class OnnxModel:
-    """See `rag.clients.local.engine.Engine`.
+    """See `rag.clients.local.process.Engine`.
 
     :param prefix: put before each text.
     :raises ValueError: when a file is not what it should be.

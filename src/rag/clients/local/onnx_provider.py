@@ -8,9 +8,8 @@ from functools import cached_property, partial
 
 from rag.clients.local import onnx_model
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
-from rag.clients.local.engine import Load
 from rag.clients.local.onnx_model import ModelFolder
-from rag.clients.local.process import ModelProcess
+from rag.clients.local.process import Load, ModelProcess
 from rag.clients.models import Traits, known_traits
 from rag.clients.models import reads_script as reads
 from rag.clients.protocols import EmbeddingIdentity
