@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from ollama_server import OllamaServer
+from rag.clients.dialects import OllamaClient
 from rag.clients.models import (
     ModelInfo,
     Traits,
@@ -15,7 +16,6 @@ from rag.clients.models import (
     does_other_work,
     known_traits,
 )
-from rag.clients.ollama_api import OllamaClient
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import ModelMissingError

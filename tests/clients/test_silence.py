@@ -12,7 +12,7 @@ import pytest
 from embedding_calls import embeddings_of
 from ollama_server import OllamaServer, refused
 from rag.clients import check_connection, servers
-from rag.clients.ollama_api import OllamaClient
+from rag.clients.dialects import OllamaClient
 from rag.clients.servers import Endpoint, check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError

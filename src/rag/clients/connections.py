@@ -15,8 +15,7 @@ from rag.exceptions import ConfigError, RAGError
 
 # The HTTP client takes .2 s to import, and most commands do without.
 if TYPE_CHECKING:
-    from rag.clients.ollama_api import OllamaClient
-    from rag.clients.openai_api import OpenAIClient
+    from rag.clients.dialects import OllamaClient, OpenAIClient
 
     Client: TypeAlias = OllamaClient | OpenAIClient
 
@@ -26,15 +25,13 @@ def connect(server: Endpoint, limits: OllamaConfig, read_timeout: float | None =
 
     :raises ConfigError: also when Ollama is switched off.
     """
-    if server.api == OLLAMA:
-        from rag.clients.ollama_api import OllamaClient
+    from rag.clients.dialects import OllamaClient, OpenAIClient
 
-        if not limits.enabled:
-            raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
-        return OllamaClient(server, limits, read_timeout)
-    from rag.clients.openai_api import OpenAIClient
-
-    return OpenAIClient(server, limits, read_timeout)
+    if server.api != OLLAMA:
+        return OpenAIClient(server, limits, read_timeout)
+    if not limits.enabled:
+        raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
+    return OllamaClient(server, limits, read_timeout)
 
 
 def look_at(server: Endpoint, limits: OllamaConfig, seconds: float) -> ServerView:
