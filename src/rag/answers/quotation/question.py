@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 
 from rag.answers.claims import NEGATION
 from rag.answers.quotation.units import QuotableUnit
@@ -192,72 +190,45 @@ _NUMBERS = (Asked.HOW_MANY, Asked.HOW_MUCH, Asked.PRICE)
 _SAID = re.compile(rf"[A-Za-z][A-Za-z'’-]*|\d[\d,.]*\d|\d|[{HAN}々]+|[{KATAKANA}ー]+")
 
 
-@dataclass(frozen=True)
 class Question:
     """A question, and what its words weigh.
 
-    :ivar text: with the words that only ask.
-    :ivar rarity: as for `rag.text.matches.weigh_terms`.
+    :ivar asked: what it asks for; `counted` is what it asks the number of.
+    :ivar subject: it without the words that only ask.
+    :ivar weights: what each term of it weighs; together they weigh 1. Of unsegmented scripts these
+        are characters in a row, of which those with kana weigh less.
+    :ivar told: the terms that tell what is asked of the subject.
+    :param text: with the words that only ask.
+    :param rarity: as for `rag.text.matches.weigh_terms`.
     """
 
-    text: str
-    rarity: Callable[[int], float]
-
-    @cached_property
-    def asked(self) -> Asked:
-        """What it asks for."""
-        return kind_of(self.text)
-
-    @cached_property
-    def counted(self) -> tuple[str, ...]:
-        """What it asks the number of."""
-        return counted_in(self.text) if self.asked in _NUMBERS else ()
-
-    @cached_property
-    def subject(self) -> str:
-        """It without the words that only ask."""
-        text = normalize(self.text)
-        if _GERMAN.match(text):
-            text = _GERMAN_ASKING.sub(" ", text)
-        return _ASKING.sub(" ", text).strip() or self.text
-
-    @cached_property
-    def weights(self) -> dict[str, float]:
-        """What each term of it weighs; together they weigh 1.
-
-        Of unsegmented scripts these are characters in a row, of which those with kana weigh less.
-        """
-        found = {
-            term: weight * _share_of(term)
-            for term, weight in weigh_terms(self.subject, self.rarity).items()
-        }
-        if followed := _FOLLOWED.search(self.subject):
-            before = set(weigh_terms(followed[1]))
-            before -= weigh_terms(self.subject[: followed.start()]).keys()
-            found = {t: w * (_BEFORE if t in before else 1.0) for t, w in found.items()}
-        whole = sum(found.values())
-        return {term: weight / whole for term, weight in found.items() if weight} if whole else {}
-
-    @cached_property
-    def told(self) -> frozenset[str]:
-        """The terms that tell what is asked of the subject."""
-        wanted = normalize(told_of(self.text))
+    def __init__(self, text: str, rarity: Callable[[int], float]) -> None:
+        self.text, self._normal = text, normalize(text)
+        self.asked = kind_of(text)
+        self.counted = counted_in(text) if self.asked in _NUMBERS else ()
+        is_german = _GERMAN.match(self._normal)
+        spoken = _GERMAN_ASKING.sub(" ", self._normal) if is_german else self._normal
+        subject = self.subject = _ASKING.sub(" ", spoken).strip() or text
+        weights = {t: w * _share_of(t) for t, w in weigh_terms(subject, rarity).items()}
+        if followed := _FOLLOWED.search(subject):
+            before = {*weigh_terms(followed[1])} - {*weigh_terms(subject[: followed.start()])}
+            weights = {t: w * (_BEFORE if t in before else 1.0) for t, w in weights.items()}
+        whole = sum(weights.values())
+        self.weights = {t: w / whole for t, w in weights.items() if w}
+        wanted = normalize(told_of(text))
         words = {stem(word) for word in wanted.split()}
-        return frozenset(
+        self.told = frozenset(
             term
             for term in self.weights
             if (term in words if term.isascii() else term in wanted and len(term) > 1)
         )
-
-    @cached_property
-    def _irregular(self) -> dict[str, str]:
-        """Other forms of its verbs, each with the term that stands for the verb."""
-        words = {word: stem(word) for word in _ASCII.findall(self.subject)}
-        return {
-            form: term
-            for word, term in words.items()
-            if term in self.weights
-            for form in other_forms(word)
+        self._stems = frozenset(map(stem, _ASCII.findall(self._normal)))
+        # Other forms of its verbs, each with the term that stands for the verb.
+        self._irregular = {
+            form: stem(word)
+            for word in _ASCII.findall(subject)
+            if stem(word) in self.weights
+            for form in _OTHERS.get(word, ())
         }
 
     def held(self, text: str) -> dict[str, float]:
@@ -268,10 +239,9 @@ class Question:
             for term, weight in self.weights.items()
             if not term.isascii() and term in normal
         }
-        if self._irregular:
-            for word in {*_ASCII.findall(normal)} & self._irregular.keys():
-                term = self._irregular[word]
-                found[term] = max(STEMMED * self.weights[term], found.get(term, 0.0))
+        for word in self._irregular.keys() & {*_ASCII.findall(normal)} if self._irregular else ():
+            term = self._irregular[word]
+            found[term] = max(STEMMED * self.weights[term], found.get(term, 0.0))
         for match in find_matches(text, self.subject):
             if weight := self.weights.get(match.term):
                 found[match.term] = max(weight * match.form, found.get(match.term, 0.0))
@@ -287,7 +257,13 @@ class Question:
 
     def beyond(self, text: str) -> str:
         """Return a text without the words and figures that are the question's too."""
-        return _SAID.sub(lambda said: " " if self._says(said[0]) else said[0], text)
+
+        def left(match: re.Match[str]) -> str:
+            word = normalize(match[0])
+            is_said = word in self._normal or (word.isascii() and stem(word) in self._stems)
+            return " " if is_said else match[0]
+
+        return _SAID.sub(left, text)
 
     def repeats(self, text: str) -> bool:
         """Return whether it says half of a text, or more, and neither denies what the other says:
@@ -297,18 +273,6 @@ class Question:
         return 2 * sum(map(len, _SAID.findall(self.beyond(text)))) <= sum(
             map(len, _SAID.findall(text))
         )
-
-    @cached_property
-    def _normal(self) -> str:
-        return normalize(self.text)
-
-    @cached_property
-    def _stems(self) -> frozenset[str]:
-        return frozenset(map(stem, _ASCII.findall(self._normal)))
-
-    def _says(self, said: str) -> bool:
-        normal = normalize(said)
-        return normal in self._normal or (normal.isascii() and stem(normal) in self._stems)
 
 
 def _share_of(term: str) -> float:
