@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from rag.answers.evidence import Evidence, without_citations
 from rag.answers.notices import PHRASES, language_of, marks_for
@@ -79,24 +80,29 @@ class Source:
         """Title and headings in one line."""
         return " › ".join(dict.fromkeys(part for part in (self.title, *self.heading) if part))
 
+    def names(self) -> dict[str, Any]:
+        """Return all but its text, as the metadata of an item of a context window."""
+        heading, tags = [*self.heading], [*self.tags]
+        return {"title": self.title, "place": self.place, "heading": heading, "tags": tags}
+
     def evidence(self) -> Evidence:
         """Return what it can support: its text and what it is called."""
         return Evidence(f"{self.label}\n\n{self.text}")
 
 
-def rules(question: str) -> str:
-    """Return what a model is told to do, in the language of the question."""
-    return _RULES[language_of(question)]
+class Wording(NamedTuple):
+    """The words of a prompt in one language: what a model is told to do, the question as it is
+    `asked`, and the line above `facts` that the user told."""
+
+    rules: str
+    asked: str
+    facts: str
 
 
-def asked(question: str) -> str:
-    """Return a question as the model is asked it."""
-    return _ASKED[language_of(question)].format(question)
-
-
-def facts_heading(question: str) -> str:
-    """Return the line above what the user told."""
-    return _FACTS[language_of(question)]
+def wording(question: str) -> Wording:
+    """Return the words of a prompt in the language of its question."""
+    language = language_of(question)
+    return Wording(_RULES[language], _ASKED[language].format(question), _FACTS[language])
 
 
 def fact_line(fact: str) -> str:

@@ -250,9 +250,8 @@ def source_of(item: ContextItem) -> Source:
 
 def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
     """Return an item that holds another form of its source."""
-    names = {"title": source.title, "place": source.place, "heading": list(source.heading)}
-    changes = {"content": source.text, "metadata": {**item.metadata, **names, **metadata}}
-    return item.model_copy(update=changes)
+    metadata = {**item.metadata, **source.names(), **metadata}
+    return item.model_copy(update={"content": source.text, "metadata": metadata})
 
 
 def _notes(items: Items) -> Items:
@@ -312,7 +311,7 @@ class Layout:
 
     def add_question(self, items: Items, query: QueryBundle) -> Items:
         """Add the question; a step of the user's cannot lose it."""
-        question = words.asked(self._question)
+        question = words.wording(self._question).asked
         item = ContextItem(content=question, source=SourceType.USER, priority=QUESTION_PRIORITY)
         return [*items, item]
 
@@ -356,7 +355,7 @@ class Layout:
             messages += [(role_of(item), item.content) for item in by[CONVERSATION]]
             facts = "".join(item.content for item in by[MEMORY])
             last = [
-                f"{words.facts_heading(self._question)}{facts}\n" if facts else "",
+                f"{words.wording(self._question).facts}{facts}\n" if facts else "",
                 *(
                     words.render(source_of(item), number, self._code)
                     for number, item in enumerate(by[RETRIEVAL], 1)
@@ -402,7 +401,7 @@ def build_prompt(
     notes = _found(sources, ranks)
     pipeline = (
         ContextPipeline(room, budget=budget)
-        .add_system_prompt(words.rules(question))
+        .add_system_prompt(words.wording(question).rules)
         .with_formatter(layout)
         .add_callback(own)
     )
@@ -448,13 +447,11 @@ def _share_out(
     question: str, room: int, remembered: Items
 ) -> tuple[TokenBudget, dict[SourceType, int]]:
     """Return the budget, and what each source could have had of it."""
-    usable = int((room - words.TEMPLATE_TOKENS) / words.MARGIN)
+    usable, wording = int((room - words.TEMPLATE_TOKENS) / words.MARGIN), words.wording(question)
     if any(item.source == MEMORY for item in remembered):
-        usable -= count_tokens(words.facts_heading(question))
-    needed = {
-        SourceType.SYSTEM: count_tokens(words.rules(question)),
-        SourceType.USER: count_tokens(words.asked(question)),
-    }
+        usable -= count_tokens(wording.facts)
+    texts = {SourceType.SYSTEM: wording.rules, SourceType.USER: wording.asked}
+    needed = {source: count_tokens(text) for source, text in texts.items()}
     rest = usable - sum(needed.values())
     if rest <= 0:
         raise no_room()
@@ -483,17 +480,17 @@ def _used(remembered: Items, source: SourceType, most: int) -> int:
 def _remembered(items: Sequence[ContextItem], question: str) -> Items:
     """Return facts and messages as they go into the prompt, the newest with the best scores."""
     facts = [item for item in items if item.source == MEMORY]
-    prepared = []
+    said = [item for item in items if item.source == CONVERSATION]
+    changes: list[dict[str, Any]] = []
     for number, item in enumerate(facts, 1):
         line = words.fact_line(item.content)
-        changes = {"content": line, "score": number / len(facts), "token_count": count_tokens(line)}
-        prepared.append(item.model_copy(update=changes))
-    for item in items:
-        if item.source == CONVERSATION:
-            text = words.as_said(item.content, question)
-            tokens = count_tokens(text) + _MESSAGE_TOKENS
-            prepared.append(item.model_copy(update={"content": text, "token_count": tokens}))
-    return prepared
+        score = number / len(facts)
+        changes.append({"content": line, "score": score, "token_count": count_tokens(line)})
+    for item in said:
+        text = words.as_said(item.content, question)
+        changes.append({"content": text, "token_count": count_tokens(text) + _MESSAGE_TOKENS})
+    pairs = zip([*facts, *said], changes, strict=True)
+    return [item.model_copy(update=change) for item, change in pairs]
 
 
 def _found(sources: Sequence[Source], ranks: Collection[int]) -> Items:
@@ -503,13 +500,7 @@ def _found(sources: Sequence[Source], ranks: Collection[int]) -> Items:
             content=source.text,
             source=RETRIEVAL,
             score=1 - rank / (len(sources) + 1),
-            metadata={
-                "rank": rank,
-                "title": source.title,
-                "place": source.place,
-                "heading": list(source.heading),
-                "tags": list(source.tags),
-            },
+            metadata={"rank": rank, **source.names()},
         )
         for rank, source in enumerate(sources, 1)
         if rank in ranks
@@ -517,30 +508,24 @@ def _found(sources: Sequence[Source], ranks: Collection[int]) -> Items:
 
 
 def _report(
-    made: ContextResult,
-    limits: Mapping[SourceType, int],
-    own: OwnSteps,
-    untried: Items,
+    made: ContextResult, limits: Mapping[SourceType, int], own: OwnSteps, untried: Items
 ) -> WindowReport:
-    numbers = count(1)
-    window = [
-        _shown(item, number=next(numbers) if item.source == RETRIEVAL else 0)
-        for item in made.window.items
-    ]
-    overflow = [
-        _shown(item, why=f"more than the {limits[item.source]:,} tokens of its share")
+    left_out = [
+        (item, f"more than the {limits[item.source]:,} tokens of its share")
         if item.source in SHARES
-        else _shown(item, why="no room")
+        else (item, "no room")
         for item in made.overflow_items
     ]
-    overflow += [_shown(item, why=why) for item, why in own.left_out]
-    why = "the server found the prompt too long"
-    overflow += [_shown(item, why=why) for item in untried]
+    left_out += [*own.left_out, *((i, "the server found the prompt too long") for i in untried)]
+    numbers = count(1)
     return WindowReport(
         max_tokens=made.window.max_tokens,
         used_tokens=made.window.used_tokens,
-        window=window,
-        overflow=overflow,
+        window=[
+            _shown(item, number=next(numbers) if item.source == RETRIEVAL else 0)
+            for item in made.window.items
+        ],
+        overflow=[_shown(item, why=why) for item, why in left_out],
         usage=dict(made.diagnostics["token_usage_by_source"]),
         budgets={source.value: tokens for source, tokens in limits.items()},
         steps=[
@@ -552,29 +537,23 @@ def _report(
 
 
 def _shown(item: ContextItem, number: int = 0, why: str = "") -> ShownItem:
+    names = item.metadata
+    labels = {
+        SourceType.SYSTEM: "the rules",
+        SourceType.USER: "the question",
+        MEMORY: item.content.removeprefix("- ").strip(),
+        CONVERSATION: f"{role_of(item)}: {' '.join(item.content.split())}",
+    }
+    note = f"{names.get('title') or 'untitled'} ({names.get('place') or 'no note'})"
     return ShownItem(
         source=item.source.value,
         priority=item.priority,
         tokens=item.token_count,
-        label=_label(item),
+        label=labels.get(item.source, note),
         content=item.content,
         number=number,
-        cut=bool(item.metadata.get("cut")),
+        cut=bool(names.get("cut")),
         why=why,
         rank=rank_of(item),
-        added=list(item.metadata.get("added") or ()),
+        added=list(names.get("added") or ()),
     )
-
-
-def _label(item: ContextItem) -> str:
-    match item.source:
-        case SourceType.SYSTEM:
-            return "the rules"
-        case SourceType.USER:
-            return "the question"
-        case SourceType.MEMORY:
-            return item.content.removeprefix("- ").strip()
-        case SourceType.CONVERSATION:
-            return f"{role_of(item)}: {' '.join(item.content.split())}"
-    names = item.metadata
-    return f"{names.get('title') or 'untitled'} ({names.get('place') or 'no note'})"
