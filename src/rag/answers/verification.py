@@ -55,6 +55,7 @@ _ADDRESS = re.compile(
     r"|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
     re.IGNORECASE,
 )
+_AROUND = "<>.,;:!?)*_'\"|"  # an address in a sentence
 
 
 class Fabrications:
@@ -79,7 +80,7 @@ class Fabrications:
         removed: list[str] = []
         elsewhere = False
 
-        def check(inside: str, whole: str) -> str:
+        def check(whole: str, inside: str) -> str:
             nonlocal elsewhere
             holders = self._holders(without_citations(inside))
             if holders is None:
@@ -88,57 +89,45 @@ class Fabrications:
             elsewhere |= bool(cited and not holders & set(cited))
             return whole
 
-        def check_address(address: str, whole: str, instead: str) -> str:
-            if self._holds(address):
+        def check_address(whole: str, address: str, instead: str) -> str:
+            address = address.casefold()
+            if any(address in e.text.casefold() for e in (*self._window, self._question)):
                 return whole
             removed.append("address")
             return instead
 
         def check_addresses(part: str) -> str:
             part = CITATION.sub(lambda c: c[0].removesuffix(c["address"] or ""), part)
-            part = _LINK.sub(
-                lambda link: check_address(link["target"], link[0], link["text"]), part
-            )
-            return _ADDRESS.sub(
-                lambda found: check_address(_trimmed(found[0]), found[0], self._marks.no_address),
-                part,
-            )
+            part = _LINK.sub(lambda m: check_address(m[0], m["target"], m["text"]), part)
+            mark = self._marks.no_address
+            return _ADDRESS.sub(lambda m: check_address(m[0], m[0].strip(_AROUND), mark), part)
 
         body = outside_code(check_addresses, body)
         if quoted:
             body = check(body, body)
         else:  # what is code inside a quotation belongs to it
-            body = _QUOTATION.sub(lambda found: check(found[0][1:-1], found[0]), body)
+            body = _QUOTATION.sub(lambda match: check(match[0], match[0][1:-1]), body)
         return body, elsewhere or bool(removed), removed
 
     def _holders(self, quotation: str) -> set[int] | None:
         """Return the sources in which a quotation stands, all of them for the question's own words;
         `None` when it was invented. A few words that stand in none may be meant otherwise."""
-        everywhere = set(range(1, len(self._window) + 1))
         if self._question.says(quotation):
-            return everywhere
-        holders = {n for n in everywhere if self._window[n - 1].says(quotation)}
+            return {*range(1, len(self._window) + 1)}
+        holders = {n for n, source in enumerate(self._window, 1) if source.says(quotation)}
         wide = sum(char > "\u2e80" for char in quotation)
         is_long = wide >= _MIN_CHARACTERS or len(quotation.split()) >= _MIN_WORDS
         return holders if holders or not is_long else None
 
-    def _holds(self, address: str) -> bool:
-        address = address.casefold()
-        return any(address in e.text.casefold() for e in (*self._window, self._question))
 
-
-def _trimmed(address: str) -> str:
-    return address.strip("<>").rstrip(".,;:!?)*_'\"|")
-
-
-SENTENCE, QUOTE, ROW, HEADING, FENCE, BLANK = (
+SENTENCE, QUOTE, ROW, HEADING, FENCE, BLANK = [
     "sentence",
     "quote",
     "row",
     "heading",
     "fence",
     "blank",
-)
+]
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _WHOLE_LINE = re.compile(r"\s*(?:[>|#`~]|$)")
 _STOP = re.compile(r"[。．！？]+[」』）】”’\"]*|[.!?…]+[\"”’)*_]*")

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag.answers.notices import language_of
@@ -80,54 +81,42 @@ def choose_notes(
     """
     subject, unknown = _subject(asked, intent)
     parts = [] if unknown else alternatives(subject)
-    if parts and (either := _holding_any(store, subject, parts, filters)):
-        return either
-    understood = understand(store, subject, filters, lists=True)
     happened = asked.asked == Asked.LAST
-    words = subject_words(understood.meant, happened) if understood.text else []
-    conditions = [subject[start:end] for start, end in condition_spans(subject)] + unknown
-    notices, chunks = [*understood.notices], None
-    count, notes = 0, []
-    if words and not unknown:
-        sought = [word for word in words if not (happened and word.is_company)] or words
-        held, chunks, told = notes_holding(store, sought, stated=happened)
-        notes = sorted(_fitting(store, understood.filters, held))
-        count, notices = len(notes), notices + told
-    elif not (words or unknown):
-        count, notes = _filtered(store, understood.filters, named)
-    said = _told(words, understood)
-    return Chosen(understood, words, said, count, notes, chunks, filters, conditions, notices)
-
-
-def _holding_any(
-    store: BaseDocumentStore, subject: str, parts: Sequence[str], filters: QueryFilters
-) -> Chosen | None:
-    """Return the notes that hold all words of any part of a subject; `None` where one has none."""
-    words: list[SubjectWord] = []
-    notes: set[str] = set()
+    groups = [_understood(store, part, filters, happened) for part in parts]
+    if not groups or not all(words for _, words in groups):
+        parts, groups = [], [_understood(store, subject, filters, happened)]
     notices: list[str] = []
-    any_of = []
-    for part in parts:
-        understood = understand(store, part, filters, lists=True)
-        of_part = subject_words(understood.meant) if understood.text else []
-        if not of_part:
-            return None
-        held, _, told = notes_holding(store, of_part)
-        notes |= _fitting(store, understood.filters, held)
-        words += of_part
-        notices += [*understood.notices, *told]
-        any_of.append(_told(of_part, understood))
-    spans = condition_spans(subject)
-    conditions = [subject[start:end] for start, end in spans]
-    # A phrase of one alternative need not stand in a note that holds another.
-    plain = [_QUOTES.sub(" ", parse_query(part).text) for part in parts]
-    understood = understand(store, " ".join([*plain, *conditions]), filters, lists=True)
-    told = list(dict.fromkeys(word for group in any_of for word in group))
-    words, notices = list(dict.fromkeys(words)), list(dict.fromkeys(notices))
-    found = sorted(notes)
-    return Chosen(
-        understood, words, told, len(found), found, None, filters, conditions, notices, any_of
-    )
+    notes: set[str] = set()
+    chunks = None
+    for understood, words in groups:
+        notices += understood.notices
+        if words and not unknown:
+            sought = [word for word in words if not (happened and word.is_company)] or words
+            held, chunks, how = notes_holding(store, sought, stated=happened)
+            notes |= _fitting(store, understood.filters, held)
+            notices += how
+    conditions = [subject[start:end] for start, end in condition_spans(subject)] + unknown
+    any_of = [_told(words, understood) for understood, words in groups]
+    words = list(dict.fromkeys(word for _, of_part in groups for word in of_part))
+    understood, ids = groups[0][0], sorted(notes)
+    count = len(ids)
+    if parts:
+        # A phrase of one alternative need not stand in a note that holds another.
+        plain = [_QUOTES.sub(" ", parse_query(part).text) for part in parts]
+        text = " ".join([*plain, *conditions])
+        understood, chunks = understand(store, text, filters, lists=True), None
+        notices = list(dict.fromkeys(notices))
+    elif not (words or unknown):
+        count, ids = _filtered(store, understood.filters, named)
+    told, any_of = list(dict.fromkeys(chain(*any_of))), any_of if parts else []
+    return Chosen(understood, words, told, count, ids, chunks, filters, conditions, notices, any_of)
+
+
+def _understood(
+    store: BaseDocumentStore, text: str, filters: QueryFilters, happened: bool
+) -> tuple[Query, list[SubjectWord]]:
+    understood = understand(store, text, filters, lists=True)
+    return understood, subject_words(understood.meant, happened) if understood.text else []
 
 
 def _told(words: Sequence[SubjectWord], understood: Query) -> list[str]:
@@ -165,7 +154,7 @@ def _fitting(store: BaseDocumentStore, filters: Filter | None, notes: set[str]) 
     """Return those of some notes that filters let through."""
     if not (filters and notes):
         return notes
-    let_through = store.newest(all_of([filters, _among(notes), _FIRST]), len(notes))
+    let_through = store.newest(all_of([filters, _first_of(notes)]), len(notes))
     return {candidate.note for candidate in let_through}
 
 
@@ -182,12 +171,13 @@ def _filtered(
 
 def newest_first(store: BaseDocumentStore, notes: Sequence[str]) -> list[str]:
     """Return the ids of notes, those of the newest first."""
-    found = store.newest(all_of([_among(notes), _FIRST]), max(1, len(notes)))
+    found = store.newest(_first_of(notes), max(1, len(notes)))
     return [candidate.note for candidate in found]
 
 
-def _among(notes: Iterable[str]) -> Filter:
-    return one_of("file_id", Batch(sorted(notes)))
+def _first_of(notes: Iterable[str]) -> Filter | None:
+    """Return what lets the first chunks of some notes through."""
+    return all_of([one_of("file_id", Batch(sorted(notes))), _FIRST])
 
 
 def ranked_results(
