@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.edge.shard import FILTERED
 from store_documents import DOCUMENTS
 
 IDS = {document.id for document in DOCUMENTS}
@@ -31,10 +32,12 @@ def store(
 ) -> Iterator[QdrantEdgeDocumentStore]:
     path = tmp_path_factory.mktemp("filters") / "index"
     if request.param == "published":
-        with open_store("embedded", path) as store:
+        with pytest.MonkeyPatch.context() as patch, open_store("embedded", path) as store:
+            patch.setattr("rag.stores.edge.document_store.INDEXED_FROM", 1)
             store.write_documents(DOCUMENTS + BALLAST)
             store.publish()
-        assert '"immutable"' in "".join(file.read_text() for file in path.rglob("config.json"))
+        settings = "".join(file.read_text() for file in path.rglob("config.json"))
+        assert '"immutable"' in settings and all(field in settings for field in FILTERED)
     with open_store(request.param.replace("published", "embedded"), path) as store:
         if request.param != "published":
             store.write_documents(DOCUMENTS)

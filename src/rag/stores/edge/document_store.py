@@ -19,12 +19,14 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import DENSE, SPARSE, Filter, PageQuery, Point, PointQuery
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
+    INDEXED_FROM,
     POINT_LIST,
     StoreError,
     count_points,
     create_shard,
     edge_point,
     guard,
+    index_fields,
     last_operation,
     load_shard,
     merge,
@@ -128,6 +130,9 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
                 self.close_work()
 
     def _merge(self) -> None:
+        if self.count_points() >= INDEXED_FROM:
+            with guard("index the fields"):
+                index_fields(self.work())
         merge(self.work(), self._unmerged)
         self._unmerged = 0
 

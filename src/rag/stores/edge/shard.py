@@ -24,7 +24,7 @@ from rag.index.shard_files import SEGMENT
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.support.disk_space import is_of_full_disk
 
-# Fields that filters select by; without an index a filter reads every payload.
+# Fields that filters select by. Without an index a filter reads every payload: .003 s of 500 chunks.
 FILTERED = {
     "meta.vault": "keyword",
     "meta.tags": "keyword",
@@ -36,6 +36,9 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
     "uuid": qe.UuidIndexParams,
     "datetime": qe.DatetimeIndexParams,
 }
+# With fewer points there is only the index that gives an order: each is a file of 4 MB, of zeros
+# mostly, which the engine reads through whenever it opens a shard.
+INDEXED_FROM = 500
 # Segments are merged as long as they are together smaller than this (some 14,000 chunks; half as
 # many with embeddings of 768 numbers): a larger one would be written again and again while an index
 # grows. With 600 fresh chunks a merge is due: 1 s at most.
@@ -87,10 +90,10 @@ def shard_config() -> qe.EdgeConfig:
     )
 
 
-def index_fields(shard: qe.EdgeShard) -> None:
-    """Make the indexes of the fields that filters select by."""
-    for field, kind in FILTERED.items():
-        params = _INDEXES[kind](memory=qe.Memory.Cold)
+def index_fields(shard: qe.EdgeShard, fields: Iterable[str] = FILTERED) -> None:
+    """Make the indexes of fields that filters select by, where they are missing."""
+    for field in fields:
+        params = _INDEXES[FILTERED[field]](memory=qe.Memory.Cold)
         shard.update(qe.UpdateOperation.create_field_index(field, params))
 
 
@@ -99,7 +102,7 @@ def create_shard(path: Path) -> qe.EdgeShard:
     path.mkdir(parents=True)
     with guard("make a shard"):
         shard = qe.EdgeShard.create(str(path), shard_config())
-        index_fields(shard)
+        index_fields(shard, ["meta.created"])
         return shard
 
 
