@@ -64,7 +64,7 @@ class TestPoorSurroundings:
 def test_ctrl_c_ends_with_130_and_the_next_run_completes(
     program, environment, write_notes, tmp_path
 ):
-    text = "\n\n".join(f"## Part {n}\n\nsome words of part {n}" for n in range(20))
+    text = "\n\n".join(f"## Part {n}\n\nsome words of part {n}" for n in range(5))
     notes = write_notes("many", {f"{n:04}.md": f"# Note {n}\n\n{text}" for n in range(600)})
     process = subprocess.Popen(
         [sys.executable, "-m", "rag", "index", str(notes)],
@@ -106,10 +106,10 @@ class TestTerminal:
         codes = {code for style in styles for code in style.split(";")}
         assert codes <= {"", "0", "1", "2"}  # bold and dim are no colours
 
-    def test_off_a_terminal_nothing_is_an_escape(self, program, environment, notes):
-        env = {**environment, "TERM": "xterm-256color"}
+    def test_off_a_terminal_nothing_is_an_escape(self, rag, notes, monkeypatch):
+        monkeypatch.setenv("TERM", "xterm-256color")
         for arguments in (["index", notes], ["search", "ninety"], ["ask", "ninety days?"]):
-            ran = program(*arguments, env=env)
+            ran = rag(*arguments)
             assert ran.code == 0
             assert ESCAPE not in ran.out + ran.err
 

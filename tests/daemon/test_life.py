@@ -14,7 +14,7 @@ import pytest
 
 from daemon_fixture import RAG, REPO, state_of, wait_until
 from rag.cli.app import run as run_app
-from rag.daemon import control
+from rag.daemon import control, endpoint
 
 
 @pytest.fixture
@@ -121,26 +121,23 @@ class TestEnd:
             assert process.wait(20) == 0
             assert path.exists()
 
-    @pytest.mark.parametrize(
-        "elsewhere",
-        [
+    def test_another_home_data_folder_or_python_neither_finds_nor_ends_it(self, daemon, serve):
+        Path("other.toml").write_text("")
+        process = daemon.launch()
+        name = endpoint.name_of(daemon.environment())
+        assert daemon.sockets()[0].name.startswith(name)
+        for elsewhere in (
             {"HOME": "/nonexistent"},
             {"RAG_DATA_DIR": "/nonexistent"},
             {"RAG_CONFIG": "other.toml"},
             {"XDG_DATA_HOME": "/nonexistent"},
             {"PYTHONPATH": f"{REPO / 'src'}:/nonexistent"},
-        ],
-        ids=lambda elsewhere: "".join(elsewhere),
-    )
-    def test_another_home_data_folder_or_python_neither_finds_nor_ends_it(
-        self, daemon, serve, elsewhere
-    ):
-        Path("other.toml").write_text("")
-        process = daemon.launch()
+        ):
+            assert serve("--status", **elsewhere) == (1, {"schema": 1, "warm": None})
+            if "PYTHONPATH" not in elsewhere:
+                assert serve("--stop", **elsewhere) == (0, {"schema": 1, "stopped": []})
+                assert endpoint.name_of(daemon.environment(**elsewhere)) != name
         assert daemon.run("config", env=elsewhere).returncode == 0
-        assert serve("--status", **elsewhere) == (1, {"schema": 1, "warm": None})
-        if "PYTHONPATH" not in elsewhere:
-            assert serve("--stop", **elsewhere) == (0, {"schema": 1, "stopped": []})
         assert daemon.ask()[:3:2] == [process.pid, 0]
 
     def test_another_installation_neither_finds_nor_ends_it(self, daemon, tmp_path):

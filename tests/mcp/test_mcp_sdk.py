@@ -26,7 +26,7 @@ TOOLS = {
 }
 
 
-@pytest.fixture(params=["legacy", "auto", MODERN])
+@pytest.fixture(params=["legacy", "auto"])
 def connected(
     request: pytest.FixtureRequest, bare_environment: dict[str, str]
 ) -> Callable[[Work], None]:

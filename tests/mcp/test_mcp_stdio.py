@@ -79,21 +79,18 @@ def test_requests_are_answered_at_once_however_many_came_before(start_server: St
     assert len({re.sub(r"\b[0-9a-f]{8}\b", "", text) for text in texts}) == 1
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_that_is_no_json_is_answered_and_the_next_one_too(start_server: Start):
+    one = start_server()
+    for line in (
         b"{",
         b"\xff\xfe",
         b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}',
         b"[" * 100_000,
         b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b"}",
-    ],
-)
-def test_a_line_that_is_no_json_is_answered_and_the_next_one_too(start_server: Start, line: bytes):
-    one = start_server()
-    answer = one.ask(line)
-    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
-    assert one.ask(legacy("ping"))["result"] == {}
+    ):
+        answer = one.ask(line)
+        assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+        assert one.ask(legacy("ping"))["result"] == {}
 
 
 def test_a_line_that_is_far_too_long_is_answered_once(start_server: Start):
@@ -114,12 +111,12 @@ main()
 class TestStdoutBelongsToTheProtocol:
     """What others print goes to stderr."""
 
-    def run(self, start_server: Start, noise: str) -> tuple[list[Any], str]:
+    def run(self, start_server: Start, *noise: str) -> tuple[list[Any], str]:
         """Let a search print something, and return what came on the two streams."""
         before = (
             "import rag.mcp.protocol as d\n"
             "def noisy(self, *given, run=d.Dispatcher._call_tool):\n"
-            f"    {noise}\n"
+            f"    import os, sys; {'; '.join(noise)}\n"
             "    return run(self, *given)\n"
             "d.Dispatcher._call_tool = noisy"
         )
@@ -129,25 +126,22 @@ class TestStdoutBelongsToTheProtocol:
         assert code == 0
         return [answer["id"] for answer in answers], printed
 
-    @pytest.mark.parametrize(
-        "noise",
-        [
-            "print('NOISE', flush=True)",
-            "print('NOISE')",
-            "sys.stdout.buffer.write(b'NOISE')",
-            "os.write(1, b'NOISE')",
-            "os.system('echo NOISE')",
-            "sys.__stdout__.write('NOISE')",
-        ],
-        ids=["print", "buffered", "bytes", "descriptor", "child", "original"],
-    )
-    def test_print(self, start_server: Start, noise: str):
-        ids, printed = self.run(start_server, f"import os, sys; {noise}")
+    def test_print(self, start_server: Start):
+        ids, printed = self.run(
+            start_server,
+            "print('FLUSHED', flush=True)",
+            "print('BUFFERED')",
+            "sys.stdout.buffer.write(b'BYTES')",
+            "os.write(1, b'DESCRIPTOR')",
+            "os.system('echo CHILD')",
+            "sys.__stdout__.write('ORIGINAL')",
+        )
         assert ids == [1, 2]
-        assert "NOISE" in printed
+        for noise in ("FLUSHED", "BUFFERED", "BYTES", "DESCRIPTOR", "CHILD", "ORIGINAL"):
+            assert noise in printed
 
     def test_a_child_does_not_read_what_the_client_sends(self, start_server: Start):
-        ids, printed = self.run(start_server, "import os; os.system('cat; echo NOISE')")
+        ids, printed = self.run(start_server, "os.system('cat; echo NOISE')")
         assert ids == [1, 2]
         assert "NOISE" in printed
 

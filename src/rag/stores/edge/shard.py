@@ -24,7 +24,7 @@ from rag.index.shard_files import SEGMENT
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.support.disk_space import is_of_full_disk
 
-# Fields that filters select by. Without an index a filter reads every payload: .003 s of 500 chunks.
+# Fields that filters select by. Without an index a filter reads every payload: 500 in 3 ms.
 FILTERED = {
     "meta.vault": "keyword",
     "meta.tags": "keyword",
