@@ -84,8 +84,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in out]
 
 
+# Until all tests are collected: most of what is made meanwhile stays.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Let the collector of garbage pass over thousands of collected tests, and come seldom."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)

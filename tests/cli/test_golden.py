@@ -11,14 +11,19 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
+from index_fixtures import NOTES
 from ollama_answers import TRUE
 from ollama_server import Model, OllamaServer, refused
+from rag.cli.app import run as run_app
 from rag.cli.framework.lazy_group import COMMANDS
+from rag.support.disk_space import copy_tree
 
 Rag = Callable[..., Any]
 GOLDEN = Path(__file__).parent / "golden"
@@ -47,9 +52,10 @@ _VOLATILE = [
 ]
 
 
-def steady(printed: str, base: Path) -> str:
+def steady(printed: str, *bases: Path) -> str:
     """Return what was printed, without what differs from run to run."""
-    printed = printed.replace(str(base), "BASE").replace(str(base.resolve()), "BASE")
+    for base in bases:
+        printed = printed.replace(str(base), "BASE").replace(str(base.resolve()), "BASE")
     for pattern, new in _VOLATILE:
         printed = pattern.sub(new, printed)
     return printed
@@ -206,22 +212,55 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def indexed_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Path]:
+    """Index the notes for several cases: `indexed_once(True)`, with vectors.
+
+    It returns a folder with `vaults/work`, which nobody may change, and `data`, to be copied.
+    """
+
+    @cache
+    def index(is_embedded: bool) -> Path:
+        base = tmp_path_factory.mktemp("golden")
+        for path, text in NOTES.items():
+            note = base / "vaults" / "work" / path
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(text, "utf-8")
+            os.utime(note, (_NOTED, _NOTED))
+        with OllamaServer([Model("bge-m3", 32)]) as server, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("RAG_DATA_DIR", str(base / "data"))
+            patch.setenv("RAG_OLLAMA__ENABLED", str(is_embedded).lower())
+            patch.setenv("RAG_OLLAMA__URL", server.url)
+            assert run_app(["index", "-q", str(base / "vaults" / "work")]) == 0
+        return base
+
+    return index
+
+
 def prepare(
-    what: str, notes: Path, rag: Rag, request: pytest.FixtureRequest, patch: pytest.MonkeyPatch
-) -> None:
-    """Make what a case begins with."""
-    for note in notes.rglob("*.md"):
-        os.utime(note, (_NOTED, _NOTED))
+    name: str, tmp_path: Path, request: pytest.FixtureRequest, patch: pytest.MonkeyPatch
+) -> Path:
+    """Make what a case begins with; return the folder that holds its vaults."""
+    what, (line, *_), _ = CASES[name]
     if what in ("model", "gone"):
         request.getfixturevalue("ollama")
     # Those of the machine would be found, and changed.
     machine = request.getfixturevalue("machine")
     if what == "timer":
         machine.add("systemctl")
-    if what == "empty":
-        return
-    assert rag("index", "-q", notes).code == 0
-    Path("rag.toml").write_text("[search]\ntop_k = 7\n\n[ollama]\nchat_model = 'llama3.2'\n")
+    base = request.getfixturevalue("indexed_once")(what in ("model", "gone"))
+    if what in ("empty", "changed", "moved") or line.startswith(("index", "init")):
+        copytree(base / "vaults", tmp_path / "vaults")
+        if what != "empty":
+            notes = tmp_path / "vaults" / "work"
+            assert request.getfixturevalue("rag")("index", "-q", notes).code == 0
+        base = tmp_path
+    else:
+        copy_tree(base / "data", tmp_path / "data")
+    notes = base / "vaults" / "work"
+    if what != "empty":
+        settings = "[search]\ntop_k = 7\n\n[ollama]\nchat_model = 'llama3.2'\n"
+        Path("rag.toml").write_text(settings)
     if what == "gone":
         patch.setenv("RAG_OLLAMA__URL", request.getfixturevalue("nowhere"))
     if what == "changed":
@@ -230,6 +269,7 @@ def prepare(
         os.utime(notes / "New.md", (_NOTED, _NOTED))
     if what == "moved":
         notes.rename(notes.with_name("elsewhere"))
+    return base
 
 
 @pytest.fixture
@@ -249,16 +289,15 @@ def record_of(rag: Rag) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_the_json_is_as_it_was(
     name: str,
-    notes: Path,
     words: dict[str, str],
     rag: Rag,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    what, lines, code = CASES[name]
-    prepare(what, notes, rag, request, monkeypatch)
-    words["notes"] = str(notes)
+    _, lines, code = CASES[name]
+    base = prepare(name, tmp_path, request, monkeypatch)
+    words["notes"] = str(base / "vaults" / "work")
     for line in lines:
         if "{record}" in line:
             words["record"] = record_of(rag)
@@ -267,7 +306,7 @@ def test_the_json_is_as_it_was(
         typed = [word[1:] for word in given if word.startswith("<")]
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{one}\n" for one in typed)))
         ran = rag(*(word for word in given if not word.startswith("<")), "--json")
-    kept, now = GOLDEN / f"{name}.json", steady(ran.out, tmp_path)
+    kept, now = GOLDEN / f"{name}.json", steady(ran.out, base, tmp_path)
     if os.environ.get("WRITE_GOLDEN"):
         kept.write_text(now, "utf-8")
     assert now == kept.read_text("utf-8")
