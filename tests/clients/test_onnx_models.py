@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from onnx_models import DIMENSION, WORDS, cross_encoder, embedder, say
 from rag.clients.factory import embedding_provider, rank
 from rag.clients.local.onnx_provider import OnnxEmbeddings
+from rag.clients.local.process import ModelProcess
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError
@@ -50,11 +53,35 @@ def assert_query_fails(config: ModelsConfig, why: str) -> None:
         provider.embed_query(["bread"])
 
 
+@pytest.fixture(autouse=True)
+def in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run models in the test's own process: each process of theirs takes .4 s to start.
+
+    Where the process is tested, `@pytest.mark.usefixtures("apart")`.
+    """
+
+    def results(process: ModelProcess, function: Callable[..., Any], *given: Any) -> Iterator[Any]:
+        try:
+            yield from function(*given)
+        except Exception as error:  # as an answer of the process would be
+            raise process._error(f"failed ({error})") from error
+
+    if "apart" not in request.fixturenames:
+        monkeypatch.setattr(ModelProcess, "results", results)
+        monkeypatch.setattr("rag.clients.local.engine.lower_priority", lambda: None)
+
+
+@pytest.fixture
+def apart() -> None:
+    """Models run in a process of theirs."""
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return embedder(tmp_path / "small")
 
 
+@pytest.mark.usefixtures("apart")
 def test_finds_the_text_whose_words_are_near(model) -> None:
     with closing(embedding_provider(settings(model))) as provider:
         documents = embedded(provider, BREAD, TRAIN, f"{TRAIN} {TRAIN} rail")
@@ -154,6 +181,12 @@ class TestWhatIsWrong:
                 provider.embed_query(["bread"])
             assert "cannot be loaded" in failures(provider)[0]
 
+    @pytest.mark.usefixtures("apart")
+    def test_what_cannot_be_loaded_apart_ends_nothing_here(self, model) -> None:
+        model.write_bytes(b"hello")
+        with closing(embedding_provider(settings(model))) as provider:
+            assert "cannot be loaded" in failures(provider)[0]
+
     @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
     def test_the_vectors_are_no_numbers(self, tmp_path, value) -> None:
         rows = np.full((len(WORDS), DIMENSION), value, np.float32)
@@ -162,6 +195,7 @@ class TestWhatIsWrong:
                 provider.embed_query(["bread"])
             assert "no numbers, or zero" in failures(provider)[0]
 
+    @pytest.mark.usefixtures("apart")
     def test_the_process_is_killed(self, model) -> None:
         with closing(embedding_provider(settings(model))) as provider:
             batches = provider.embed_documents(["bread"] * 200, count_tokens)
