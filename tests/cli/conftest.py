@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +17,7 @@ from both_ways import WAY, run_program, typed
 from index_fixtures import NOTES
 from ollama_server import OllamaServer
 from rag.cli.app import run as run_app
+from rag.config import load_config
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -44,6 +47,32 @@ def rag(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
         return Ran(code, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def quick_agents(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `rag doctor` ask the server for agents in this process: to start it takes a second.
+
+    Where it is to be started, `@pytest.mark.usefixtures("started_agents")`.
+    """
+
+    def run(command: list[str], input: str, **_: Any) -> subprocess.CompletedProcess[str]:
+        from rag.app.library import Library
+        from rag.mcp.protocol import Dispatcher
+
+        with closing(Library(load_config)) as library:
+            answers = map(Dispatcher(library).handle, map(json.loads, input.splitlines()))
+            return subprocess.CompletedProcess(command, 0, "\n".join(map(json.dumps, answers)), "")
+
+    if not WAY and "started_agents" not in request.fixturenames:
+        expired = subprocess.TimeoutExpired
+        stand_in = SimpleNamespace(run=run, TimeoutExpired=expired)
+        monkeypatch.setattr("rag.app.doctor.subprocess", stand_in)
+
+
+@pytest.fixture
+def started_agents() -> None:
+    """`rag doctor` starts the server for agents."""
 
 
 @pytest.fixture

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rag.config import load_config
 from rag.index.snapshots import IndexDirectory
 
 MODELS = ["bge-m3", "llama3.2"]
 
 
+@pytest.mark.usefixtures("started_agents")
 def test_a_healthy_index_gives_0(rag, library, server):
     ran = rag("doctor")
     assert (ran.code, ran.err) == (0, "")
