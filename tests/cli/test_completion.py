@@ -4,56 +4,49 @@ from __future__ import annotations
 
 import pytest
 
+from rag.cli.app import program as commands
 from rag.cli.framework.options import completing
 
 
 @pytest.fixture
-def offers(program, environment):
-    """Complete the last word of a line as fish does, or another shell."""
+def offers(library, capsys, monkeypatch):
+    """Complete the last word of a line as fish does."""
 
-    def run(line: str, shell: str = "fish") -> list[str]:
-        words, last = line.split(), "" if line.endswith(" ") else line.split()[-1]
-        typed = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-        if shell == "bash":
-            index = len(words) - (0 if not last else 1)
-            typed = {"COMP_WORDS": line, "COMP_CWORD": str(index)}
-        env = {**environment, "_RAG_COMPLETE": f"complete_{shell}", **typed}
-        rows = program(env=env).out.splitlines()
+    def run(line: str) -> list[str]:
+        with monkeypatch.context() as patch, pytest.raises(SystemExit):
+            patch.setenv("_TYPER_COMPLETE_ARGS", line)
+            patch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+            patch.setenv("_RAG_COMPLETE", "complete_fish")
+            commands()([], prog_name="rag")
+        rows = capsys.readouterr().out.splitlines()
         return [row.split("\t")[0] for row in rows if row]
 
     return run
 
 
-@pytest.mark.parametrize(
-    "line", ["rag search x -v ", "rag ask x --vault wo", "rag vault remove ", "rag vault rename w"]
-)
-def test_vaults_are_offered_wherever_one_is_named(indexed, offers, line):
-    assert offers(line) == ["work"]
+def test_vaults_are_offered_wherever_one_is_named(offers):
+    for line in ("search x -v ", "ask x --vault wo", "vault remove ", "vault rename w"):
+        assert offers(f"rag {line}") == ["work"]
 
 
-def test_titles_of_notes_are_offered(indexed, offers):
+def test_titles_of_notes_are_offered(offers):
     assert offers("rag get Rol") == ["Rolling back"]
     assert offers("rag get 証明") == ["証明書の更新"]
 
 
-def test_bash_gets_titles_as_they_are_typed(indexed, offers):
-    assert offers("rag get Roll", "bash") == ["Rolling\\ back"]
+def test_bash_gets_titles_as_they_are_typed(library, program, environment):
+    typed = {"COMP_WORDS": "rag get Roll", "COMP_CWORD": "2", "_RAG_COMPLETE": "complete_bash"}
+    assert program(env=environment | typed).out.strip() == "Rolling\\ back"
 
 
-def test_paths_are_offered_once_a_slash_is_typed(indexed, offers):
+def test_paths_are_offered_once_a_slash_is_typed(offers):
     assert offers("rag get work/run") == ["work/runbooks/Rollback.md"]
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("search x --sort m", ["modified"]),
-        ("search x --format js", ["json", "jsonl"]),
-        ("ask x --format j", ["json"]),
-    ],
-)
-def test_the_values_of_options_are_offered(offers, typed, offered):
-    assert offers(f"rag {typed}") == offered
+def test_the_values_of_options_are_offered(offers):
+    assert offers("rag search x --sort m") == ["modified"]
+    assert offers("rag search x --format js") == ["json", "jsonl"]
+    assert offers("rag ask x --format j") == ["json"]
 
 
 def test_no_name_that_steers_a_terminal_is_offered():

@@ -32,8 +32,8 @@ def test_a_note_that_leads_out_of_its_vault_now_is_not_printed(rag, indexed, tmp
     assert "work/Backups.md is in the index, but its file cannot be read" in ran.err
 
 
-def test_a_note_that_became_a_pipe_is_taken_out_of_the_index(program, indexed):
+def test_a_note_that_became_a_pipe_is_taken_out_of_the_index(program, rag, indexed):
     (indexed / "Backups.md").unlink()
     os.mkfifo(indexed / "Backups.md")
     assert program("index", "-q", indexed, timeout=60).code == 0
-    assert program("search", "restore script", "--paths", timeout=60).out == ""
+    assert rag("search", "restore script", "--paths").out == ""
