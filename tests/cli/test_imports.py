@@ -22,8 +22,7 @@ CONFIG = "config regular_files"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space month_names regular_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
-PIPELINES = f"{ENGINE} answers search query indexing pipeline_parts vector_digest"
-SEARCH = f"{PIPELINES} pipeline_errors"
+SEARCH = f"{ENGINE} answers search query indexing pipeline_parts vector_digest"
 ANSWER = "qa context plugins settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
@@ -31,11 +30,10 @@ APP = "app json_reports"
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app Stemmer clients disk_space"
-    " http_transport httpx index lazy_imports month_names processes regular_files"
-    " runtime_folder unicode_forms vault vector_digest",
+    "init --dry-run": f"{FILES} app Stemmer clients disk_space index lazy_imports month_names"
+    " processes unicode_forms vault vector_digest",
     "index -q {library}": f"{MANIFEST} lazy_imports {APP} clients stores haystack qdrant_edge"
-    " indexing memory_limits pipeline_parts processes",
+    " frontmatter indexing memory_limits pipeline_parts processes vector_digest",
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
