@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ollama_server import Model, refused
+from ollama_server import Model, OllamaServer, refused
 from property_examples import examples
-from rag.config import RAGConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelMissingError
 from rag.index import background
 from rag.index.background import background_texts, read_background
@@ -29,6 +29,7 @@ from rag.index.vector_cache import VECTORS
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
+from rag.support.disk_space import copy_tree
 from rag.support.vector_digest import TEXTS
 
 NOTES = {
@@ -109,6 +110,35 @@ def is_marked(config: RAGConfig) -> bool:
         return bool(manifest.get(UNEMBEDDED))
 
 
+@pytest.fixture(scope="module")
+def embedded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `vaults/work`, `data` with the index of it, and `kept`, copies of the notes."""
+    base = tmp_path_factory.mktemp("embedded")
+    (base / "vaults" / "work").mkdir(parents=True)
+    for path, text in NOTES.items():
+        (base / "vaults" / "work" / path).write_text(text, "utf-8")
+    shutil.copytree(base / "vaults", base / "kept")
+    with OllamaServer([Model("bge-m3", 32)]) as server:
+        ollama = OllamaConfig(url=server.url)
+        config = RAGConfig(base / "data", embedding=EmbeddingConfig("ollama"), ollama=ollama)
+        with IndexRun(config) as run:
+            run.index_vault("work", base / "vaults" / "work")
+            run.publish()
+            embed_chunks(run)
+    return base
+
+
+class _Embedded:
+    """Tests that begin with the notes and their vectors."""
+
+    @pytest.fixture(autouse=True)
+    def work(self, embedded_once: Path, config: RAGConfig) -> Path:
+        shutil.rmtree(embedded_once / "vaults")
+        shutil.copytree(embedded_once / "kept", embedded_once / "vaults")
+        copy_tree(embedded_once / "data", config.data_dir)
+        return embedded_once / "vaults" / "work"
+
+
 class TestTheFirstTime:
     def test_every_chunk_is_embedded_once(self, work, embed, with_ollama, server, sent):
         report = embed(work=work)
@@ -176,12 +206,7 @@ class TestNothingToDo:
         assert sent() == ["new\nnew"]
 
 
-class TestOnlyWhatIsNew:
-    @pytest.fixture(autouse=True)
-    def embedded(self, work, embed, sent) -> None:
-        embed(work=work)
-        sent()
-
+class TestOnlyWhatIsNew(_Embedded):
     def test_of_an_edited_note_only_the_changed_section(self, work, embed, with_ollama, sent):
         text = NOTES["kettle.md"].replace("vinegar", "lemon juice")
         (work / "kettle.md").write_text(text)
@@ -218,12 +243,7 @@ class TestOnlyWhatIsNew:
         assert is_marked(with_ollama())
 
 
-class TestAnotherModel:
-    @pytest.fixture(autouse=True)
-    def embedded(self, work, embed, sent) -> None:
-        embed(work=work)
-        sent()
-
+class TestAnotherModel(_Embedded):
     @pytest.fixture
     def other(self, with_ollama) -> RAGConfig:
         return with_ollama(embedding_model="all-minilm", multilingual="yes")
@@ -401,12 +421,7 @@ class TestAModelThatReadsEnglishOnly:
         assert found and found.share == 1
 
 
-class TestFilesThatAreHarmed:
-    @pytest.fixture(autouse=True)
-    def embedded(self, work, embed, sent) -> None:
-        embed(work=work)
-        sent()
-
+class TestFilesThatAreHarmed(_Embedded):
     @pytest.fixture
     def cache(self, config) -> Path:
         return config.index_dir / VECTORS
