@@ -115,11 +115,6 @@ class TestTerminal:
 
 
 class TestExitCodes:
-    def test_5_some_notes_failed(self, program, indexed):
-        for note in indexed.rglob("*.md"):
-            note.unlink()
-        assert program("index", "-q").code == 5
-
     def test_75_another_process_is_writing(self, program, indexed):
         with IndexDirectory(load_config().index_dir).writing():
             ran = program("index", "-q")
