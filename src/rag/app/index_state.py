@@ -25,19 +25,21 @@ _GLANCE = 0.05  # seconds for looking whether notes changed, beside a search
 FILE, OBSIDIAN = "file", "obsidian"
 
 
-def link_to(template: str, file: Path, line: int, heading: str = "") -> str:
+def link_to(template: str, file: Path, line: int, heading: str = "", page: int = 0) -> str:
     """Return a link to a line of a note, with nothing in it that steers a terminal.
 
     :param template: `file`; `obsidian`, which opens the note at a heading; empty for `obsidian`
         inside a folder that it keeps, else `file`; or a link with `{path}`, `{line}` and `{col}`.
+    :param page: of a PDF, or slide, that is opened where the program does so.
     """
     path = quote(os.fsencode(file))
     if not template:
         template = OBSIDIAN if _is_obsidian(file) else FILE
     if template == FILE:
-        return f"file://{path}"
+        return f"file://{path}#page={page}" if page else f"file://{path}"
     if template == OBSIDIAN:
         section = f"%23{quote(heading, safe='')}" if heading else ""
+        section = f"%23page={page}" if page else section
         return f"obsidian://open?path={quote(os.fsencode(file), safe='')}{section}"
     link = template
     for name, value in (("{path}", path), ("{line}", str(line)), ("{col}", "1")):
@@ -101,7 +103,7 @@ class IndexState:
         heading = headings[-1] if headings else ""
         file = self.file(result)
         if file.suffix.lower() in RENDERED:  # what was found is another text than the file's
-            return link_to(self.uri, file, 1)
+            return link_to(self.uri, file, 1, page=result.page)
         return link_to(self.uri, file, line or result.line, heading)
 
 

@@ -36,6 +36,7 @@ class Result:
     :param scores: what the score was made from.
     :param line: that which matches best, from 1 in the file.
     :param line_start: the first line of `content`.
+    :param page: of a PDF, or slide, from 1.
     :param repeated: how many lines at the head of `content` stand further up in the file: the
         header of a long table.
     :param duplicates: notes (`vault/path`) that are left out because they say the same.
@@ -58,6 +59,7 @@ class Result:
     line: int
     line_start: int
     line_end: int
+    page: int = optional(0)
     tags: list[str]
     created: str
     content: str

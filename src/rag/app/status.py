@@ -7,6 +7,7 @@ from json import loads
 from typing import Any
 
 from rag.app.index_state import count_changed
+from rag.app.ledger import SkippedFile, VaultFiles, count_files
 from rag.app.watch_state import WatcherStatus, read_watcher
 from rag.config import RAGConfig
 from rag.exceptions import StoreConnectionError
@@ -30,12 +31,14 @@ _UNDATED = (
 
 @dataclass(frozen=True)
 class VaultStatus:
-    """A vault in the index, and sentences on what there is to know of its files."""
+    """A vault in the index, and sentences on what there is to know of its files; `files` is `null`
+    where these could not be counted in a few seconds."""
 
     path: str
     notes: int
     chunks: int
     notices: list[str]
+    files: VaultFiles | None
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class StatusReport:
     :param not_indexed: vaults that are configured and not in it.
     :param links: links that no note answers to, or several do, where they were asked for.
     :param without_vectors: notes of which chunks have no vector, where they were asked for.
+    :param skipped: the files that are not indexed, where they were asked for.
     :param watcher: what keeps the index up to date, where `rag watch` runs or ended unexpectedly.
     """
 
@@ -118,14 +122,18 @@ class StatusReport:
     problems: list[NoteProblems]
     links: list[Link] | None = optional(None)
     without_vectors: list[NoteWithoutVectors] | None = optional(None)
+    skipped: list[SkippedFile] | None = optional(None)
     watcher: WatcherStatus | None = optional(None)
 
 
-def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -> StatusReport:
+def read_status(
+    config: RAGConfig, links: bool = False, vectors: bool = False, skipped: bool = False
+) -> StatusReport:
     """Check an index and its notes.
 
     :param links: resolve every link too.
     :param vectors: look up which notes have chunks without a vector too.
+    :param skipped: list the files that are not indexed too.
     """
     store, directory, answers = config.store, IndexDirectory.of(config), True
     try:
@@ -134,7 +142,7 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
         if directory.current() is None:
             raise
         answers = False
-    vaults = dict[str, VaultStatus]()
+    vaults, left_out = dict[str, VaultStatus](), list[SkippedFile]()
     with open_manifest(config) as manifest:
         counts, roots, embedded = manifest.counts(), manifest.vaults(), read_embedded(manifest)
         if embedded:
@@ -159,7 +167,9 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
             undated = any(manifest.count_undated(name, *span) for span in facts.copied)
             notices = [f"{path}: {why}" for path, why in facts.notices.items()]
             notices = [*[_UNDATED] * undated, *notices]
-            vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices)
+            files, not_indexed = count_files(manifest, name, root, config, _PATIENCE)
+            left_out += not_indexed if skipped else []
+            vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices, files)
         return StatusReport(
             index,
             vaults=vaults,
@@ -170,6 +180,7 @@ def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -
             ],
             links=[*manifest.links.wrong_links()] if links else None,
             without_vectors=_without_vectors(config, manifest, embedded) if vectors else None,
+            skipped=left_out if skipped else None,
             watcher=read_watcher(config),
         )
 

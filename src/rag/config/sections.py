@@ -205,6 +205,9 @@ class IndexConfig:
         50, "tokens of a chunk that the next of its section repeats", must=_OVERLAP
     )
     max_note_mb: float = setting(5.0, "only this much of a larger note is indexed", 0.001, 10_000)
+    max_file_mb: float = setting(
+        100.0, "no larger PDF, page or file of Office is read", 0.001, 10_000
+    )
     ignore: list[str] = setting(list, "patterns as in .gitignore, relative to each vault")
     only: dict[str, Any] = setting(dict, "only notes with these values, e.g. { normalized = true }")
 

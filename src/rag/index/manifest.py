@@ -372,6 +372,7 @@ def fingerprint(config: RAGConfig) -> str:
         "chunk_size": index.chunk_size,
         "chunk_overlap": index.chunk_overlap,
         "max_note_mb": index.max_note_mb,
+        "max_file_mb": index.max_file_mb,
         "only": index.only,
         "embedding_model": "",
     }

@@ -28,12 +28,14 @@ from rag.indexing.note_reader import NoteChunk, read_files
 from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.shard import build_segments
 from rag.support.disk_space import disk_full
+from rag.support.file_kinds import DOCUMENTS
 from rag.support.memory_limits import free_memory, give_back, limit_arenas
 from rag.support.owned_folders import make_owned
 from rag.support.pipeline_parts import own_errors
 from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile
+from rag.vault.readers import reader_of
 
 # A note batch makes a segment, which is not merged again. To build one takes 75 MB and 13 KB a
 # chunk, twice where two processes do; but every search opens every segment, for some 10 ms, and
@@ -48,6 +50,8 @@ _MOST_NOTES = 5_000
 _BATCH_CHUNKS = 1000
 _TOGETHER = 512  # chunks whose vectors are held at once; those of one may take 100 KB
 _MOST_PROCESSES = 2
+_TEXTS = tuple(one for one, kind in DOCUMENTS.items() if kind in ("text", "csv", "org", "rst"))
+_PACKED = 30_000  # bytes of text of a small PDF or file of Office, and what it takes to read it
 _MEMORY = 450 << 20  # bytes that each may take, the files counted that it has mapped
 Progress = Callable[[int], None]
 
@@ -80,7 +84,7 @@ class BuiltSegments:
 
 def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     """Part files into runs of about the same number of bytes; none when they are too few."""
-    total = sum(file.size for file in files)
+    total = sum(map(_weight, files))
     if total < SMALLEST:
         return []
     size = min(max(USUAL, total / _USUALLY), LARGEST)
@@ -91,8 +95,15 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     before = 0
     for file in files:
         runs[min(before * count // total, count - 1)].append(file)
-        before += file.size
+        before += _weight(file)
     return [run for run in runs if run]
+
+
+def _weight(file: NoteFile) -> int:
+    """Return about how many bytes of text a file holds. Of a PDF most is pictures and fonts, but it
+    takes longer to read."""
+    is_packed = reader_of(file.path).is_document and not file.path.lower().endswith(_TEXTS)
+    return min(file.size, _PACKED + file.size // 20) if is_packed else file.size
 
 
 # -- building --------------------------------------------------------------------------

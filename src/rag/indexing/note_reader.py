@@ -155,12 +155,18 @@ def open_note(
     :raises OSError: when it cannot be read.
     """
     path = os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
-    limit = int(config.max_note_mb * 1_000_000)
+    reader, raw = reader_of(file.path), b""
+    most_mb = config.max_file_mb if reader.is_document else config.max_note_mb
+    limit = int(most_mb * 1_000_000)
     with open_file(path) as stream:
         stat = os.fstat(stream.fileno())
-        now = time.time_ns()
-        # Told how much to read it would make room for as much, for every note.
-        raw = stream.read(limit + 1 if stat.st_size > limit else -1)
+        now, is_too_large = time.time_ns(), stat.st_size > limit
+        if not reader.is_document:
+            # Told how much to read it would make room for as much, for every note.
+            raw = stream.read(limit + 1 if is_too_large else -1)
+        digest = blake2b(raw, digest_size=16)
+        while reader.is_document and not is_too_large and (part := stream.read(1 << 20)):
+            digest.update(part)
     row = NoteRow(
         vault=vault,
         path=file.path,
@@ -168,12 +174,14 @@ def open_note(
         size=stat.st_size,
         mtime_ns=stat.st_mtime_ns,
         racy=stat.st_mtime_ns > now - _RACY_NS,
-        hash=blake2b(raw, digest_size=16).digest(),
+        hash=digest.digest(),
         id=note_id(vault, file.path),
         indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
-    cut = []
-    if len(raw) > limit:
+    cut, too_large = [], ""
+    if reader.is_document and is_too_large:
+        too_large = f"it is larger than {most_mb:g} MB (index.max_file_mb)"
+    elif len(raw) > limit:
         # A part of what is no text to read, as a canvas, is damaged.
         is_rendered = file.path.lower().endswith(RENDERED)
         raw = b"" if is_rendered else raw[: _end(raw, limit)]
@@ -184,7 +192,10 @@ def open_note(
         )
     born = getattr(stat, "st_birthtime", None)
     modified, made = own_time(stat.st_mtime, copied), own_time(born, copied)
-    note = reader_of(file.path).read(raw, vault, file.path, modified, made)
+    if reader.is_document:
+        note = reader.read_file(path, vault, file.path, modified, made, too_large)
+    else:
+        note = reader.read(raw, vault, file.path, modified, made)
     note.problems[:0] = cut
     row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
     row.created, row.modified, row.links = note.created, note.modified, note.links
@@ -210,6 +221,8 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
     }
     if chunk.repeated:
         meta["repeated"] = chunk.repeated
+    if page := note.page_at(chunk.line_start):
+        meta["page"] = page
     if chunk.position == 0 and note.aliases:
         # Other names of the note are words of its first chunk only, or they would weigh
         # as much as there are chunks.

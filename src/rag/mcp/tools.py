@@ -28,12 +28,14 @@ from rag.exceptions import ArgumentError, NotFoundError, RAGError, UsageError
 from rag.mcp.calls import Call
 from rag.mcp.prompts import TEMPLATE
 from rag.search.matching_line import excerpt
+from rag.support.file_kinds import place_of
 from rag.text.messages import brief, fenced, plural, shortened, unused_code, without_controls
 from rag.text.tokenizer import name_key
 from rag.vault.frontmatter import split_front_matter
-from rag.vault.markdown import outline
+from rag.vault.markdown import PAGE_LEVEL, outline
 
 if TYPE_CHECKING:
+    from rag.app.ledger import VaultFiles
     from rag.app.notes import NoteReport, Step
     from rag.app.related import RelatedNote
     from rag.app.search import SearchReport
@@ -257,13 +259,14 @@ def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResu
 def _hit(number: int, result: SearchResult, searched: str) -> str:
     """Return a result as text; a note that is only listed stands on one line."""
     where, facts = place(result.vault, result.file_path), _facts(result.tags, result.created)
+    exactly = place_of(where, result.line, result.page)
     facts += ["its file is gone"] if result.gone else []
     if not any(result.scores.values()):
         return " · ".join([f"{number}. {where}", name(result.title), *facts])
     heading = " › ".join(name(part) for part in result.heading if part != result.title)
     cleaned = replace(result, content=clean(result.content))
     snippet = clean(excerpt(cleaned, searched, _PASSAGE)[0])
-    lines = [f"{number}. {name(result.title)}{_score(result.score)}", f"{where}:{result.line}"]
+    lines = [f"{number}. {name(result.title)}{_score(result.score)}", exactly]
     more = " · ".join(filter(None, [heading, *facts]))
     return "\n   ".join(filter(None, [*lines, more, snippet]))
 
@@ -411,6 +414,7 @@ def _outline(report: NoteReport) -> Result:
     headings = [
         f"{one.line + 1}  {'#' * one.level} {name(one.text)}"
         for one in outline(lines, split_front_matter(lines)).headings
+        if one.level < PAGE_LEVEL
     ]
     head = _head(row, f"{len(lines)} lines", *modified)
     return Result("", joined(head, *properties, listed(headings) or "(no headings)"))
@@ -428,7 +432,8 @@ def _facts(tags: list[str], created: str) -> list[str]:
 
 
 def _title_and_place(result: SearchResult) -> str:
-    return f"{name(result.title)}  {place(result.vault, result.file_path)}:{result.line}"
+    where = place(result.vault, result.file_path)
+    return f"{name(result.title)}  {place_of(where, result.line, result.page)}"
 
 
 def _score(score: float) -> str:
@@ -573,7 +578,7 @@ def _state(report: StatusReport) -> Result:
         chunks = plural(made.readable, "chunk")
         meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
     vaults = [
-        f"vault {name(key)}: {plural(v.notes, 'note')}, {v.path}"
+        f"vault {name(key)}: {plural(v.notes, 'note')}, {v.path}{_left_out(v.files)}"
         for key, v in report.vaults.items()
     ]
     vaults += [f"vault {name(vault)}: not indexed yet" for vault in report.not_indexed]
@@ -591,6 +596,13 @@ def _state(report: StatusReport) -> Result:
         listed(wrong[:20], len(wrong)),
     )
     return Result("", data, meta={"rag/index": str(index.path)})
+
+
+def _left_out(files: VaultFiles | None) -> str:
+    """Return how many files of a vault are not indexed, by reason."""
+    counts = files.left_out.items() if files else ()
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts)
+    return f"; not indexed: {reasons}" if reasons else ""
 
 
 # -- resources -------------------------------------------------------------------------

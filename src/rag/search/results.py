@@ -7,6 +7,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from rag.config import SearchMode as SearchMode
+from rag.support.file_kinds import place_of
 from rag.support.json_reports import optional
 from rag.vault.properties import Property
 
@@ -106,8 +107,8 @@ class SearchResult:
     what found it, where variants of the query were searched for too: `original`, and their labels.
     `gone` says that its file was moved or deleted since it was indexed, where somebody looked.
     `properties` are what the front matter says, of the first chunk of a note; `line` may be that
-    of one. `chunk` is the chunk's id. `is_borne` says whether words or nearness speak for it; see
-    `rag.search.relevance`.
+    of one. `chunk` is the chunk's id. `page` is that of a PDF, or a slide, from 1; 0 where there is
+    none. `is_borne` says whether words or nearness speak for it; see `rag.search.relevance`.
     """
 
     content: str
@@ -130,7 +131,15 @@ class SearchResult:
     gone: bool = False
     properties: list[Property] = field(default_factory=list)
     chunk: str = ""
+    page: int = 0
     is_borne: bool = True
+
+    def place(self, line: int = 0) -> str:
+        """Return where it is: `vault/path:line`, or `vault/path, page 12`.
+
+        :param line: another than the one that matches best.
+        """
+        return place_of(f"{self.vault}/{self.file_path}", line or self.line, self.page)
 
 
 class NearWord(NamedTuple):

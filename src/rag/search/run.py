@@ -221,6 +221,7 @@ def to_result(document: Document, hit: Hit, probability: float = 0.0) -> SearchR
         line_end=int(meta.get("line_end", 1)),
         line=int(meta.get("line_start", 1)),
         repeated=int(meta.get("repeated", 0)),
+        page=int(meta.get("page", 0)),
         tags=list(meta.get("tags") or []),
         created=str(meta.get("created", "")),
         scores=scores,

@@ -18,7 +18,7 @@ from hashlib import sha1
 from typing import Any, NamedTuple
 
 from rag.vault import limits
-from rag.vault.markdown import Kind, closes_fence
+from rag.vault.markdown import PAGE_LEVEL, Kind, closes_fence
 from rag.vault.note import Note
 from rag.vault.sentences import iter_sentence_spans, sentence_spans
 
@@ -109,6 +109,7 @@ def _sections(note: Note) -> Iterator[tuple[tuple[str, ...], int, int]]:
         has_body = any(kinds[body:end])
         # A heading above deeper headings lives on in their paths; a lone one is kept.
         is_leaf = bool(path) and (heading is None or heading.level <= path[-1][0])
+        is_leaf = is_leaf and path[-1][0] != PAGE_LEVEL  # a page may be empty
         if has_body or is_leaf:
             is_empty = False
             yield tuple(text for _, text in path if text), start, end
@@ -117,6 +118,7 @@ def _sections(note: Note) -> Iterator[tuple[tuple[str, ...], int, int]]:
                 path.pop()
             path.append((heading.level, heading.text))
             start, body = heading.line, heading.last_line + 1
+            start = body if heading.level == PAGE_LEVEL else start
     if is_empty:
         last_line = max(len(kinds) - 1, 0)
         yield (), last_line, last_line

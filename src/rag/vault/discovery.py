@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ENXIO, errno.ENOENT, errno.ELOOP)
 FOLDER = ".obsidian"
 _RULE_FILES = (*_IGNORE_FILES, FOLDER)
 _TWINS = "two files have this name, written in different Unicode"
+_HIDDEN, _NO_READER, _UNREADABLE = "hidden", "no reader", "unreadable"
 _LEADS_OUT = "this link leads to a folder outside the vault: it is not followed"
 
 
@@ -52,8 +54,16 @@ class Scan:
 
 
 _Verdict = Callable[[str], bool | None]
-# What decides whether a path is ignored, and the length of the folder's that it is relative to.
-_Rules = list[tuple[int, _Verdict]]
+# What decides whether a path is ignored, where that is written, and the length of the folder's that
+# it is relative to.
+_Rules = list[tuple[int, _Verdict, str]]
+
+
+class LeftOut(NamedTuple):
+    """A file that is no note of its vault, and why: one of a few reasons."""
+
+    path: str
+    reason: str
 
 
 def scan_folder(
@@ -61,6 +71,7 @@ def scan_folder(
     ignore: Sequence[str] = (),
     deadline: float | None = None,
     respect_obsidian: bool = True,
+    left_out: list[LeftOut] | None = None,
 ) -> Scan:
     """List the notes below `root`, sorted by path.
 
@@ -71,6 +82,8 @@ def scan_folder(
     :param ignore: patterns in the syntax of `.gitignore`, relative to `root`.
     :param deadline: a `time.monotonic()` to give up at.
     :param respect_obsidian: leave out what the settings in `.obsidian` do.
+    :param left_out: is given every other file below `root`, links not among them. To look for these
+        takes longer: folders that hold no notes are entered too.
     :raises ConfigError: when `ignore` holds something that is no pattern.
     :raises IndexingError: when `root` is no folder that can be listed.
     :raises TimeoutError: when the deadline passed.
@@ -78,17 +91,17 @@ def scan_folder(
     verdict, bad = _compiled(ignore)
     if bad:
         raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
-    walk = _Walk(root, respect_obsidian)
-    walk.folders.append(("", walk.root, [(0, verdict)] if ignore else []))
+    walk = _Walk(root, deadline, respect_obsidian, left_out)
+    walk.folders.append(("", walk.root, [(0, verdict, "index.ignore")] if ignore else []))
     names: dict[str, NoteFile] = {}
     while walk.folders:
         for note in walk.notes(*walk.folders.pop()):
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"listing {root} took too long")
+            walk.check_time()
             twin = names.setdefault(note.path, note)
             if twin is not note:
                 walk.scan.problems[note.path] = _TWINS
                 names[note.path] = min(note, twin)  # whatever order the disk lists them in
+                walk.leave_out(max(note, twin).file, _UNREADABLE)
     walk.scan.notes = sorted(names.values())
     return walk.scan
 
@@ -97,11 +110,38 @@ class _Walk:
     """One visit of a vault's folders; `folders` are those to be listed, each with its name (a
     prefix that ends with `/`, or empty for the vault's own), its path and its rules."""
 
-    def __init__(self, root: str, respect_obsidian: bool) -> None:
+    def __init__(
+        self,
+        root: str,
+        deadline: float | None,
+        respect_obsidian: bool,
+        left_out: list[LeftOut] | None,
+    ) -> None:
         self._named, self.root = root, os.path.realpath(root)
-        self._respect_obsidian = respect_obsidian
+        self._deadline, self._respect_obsidian = deadline, respect_obsidian
+        self._left_out = left_out
         self.folders: list[tuple[str, str, _Rules]] = []
         self.scan = Scan()
+
+    def check_time(self) -> None:
+        """End where the deadline has passed."""
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise TimeoutError(f"listing {self._named} took too long")
+
+    def leave_out(self, file: str, reason: str, entry: os.DirEntry[str] | None = None) -> None:
+        """Keep account of a file that is no note, or of all files below a folder."""
+        if self._left_out is None:
+            return
+        if entry is None or entry.is_file(follow_symlinks=False):
+            self._left_out.append(LeftOut(_name(file), reason))
+        elif entry.is_dir(follow_symlinks=False):
+            for path, folders, names in os.walk(entry.path):
+                self.check_time()
+                folders.sort()
+                below = file.rstrip("/") + path[len(entry.path) :]
+                for name in sorted(names):
+                    if stat.S_ISREG(os.lstat(os.path.join(path, name)).st_mode):
+                        self._left_out.append(LeftOut(_name(f"{below}/{name}"), reason))
 
     def notes(self, name: str, path: str, rules: _Rules) -> Iterator[NoteFile]:
         """Yield the notes of a folder, and add the folders in it to `folders`."""
@@ -116,22 +156,29 @@ class _Walk:
             return
         rules = rules + self._own_rules(entries, name)
         for entry in entries:
-            if entry.name.startswith("."):
-                continue
             file = name + entry.name
             try:
-                if entry.is_symlink():
-                    if self._leads_out(entry) and not _ignored(file + "/", rules):
+                if entry.name.startswith("."):
+                    self.leave_out(file, _HIDDEN, entry)
+                elif entry.is_symlink():
+                    if self._leads_out(entry) and not _ignored_by(file + "/", rules):
                         self.scan.notices[_name(file)] = _LEADS_OUT
                 elif entry.is_dir():
-                    if not _ignored(file + "/", rules):
+                    if source := _ignored_by(file + "/", rules):
+                        self.leave_out(file, f"ignored by {source}", entry)
+                    else:
                         self.folders.append((file + "/", entry.path, rules))
-                elif is_note(entry.name) and not _ignored(file, rules) and entry.is_file():
-                    stat = entry.stat()
-                    yield NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)
+                elif not is_note(entry.name):
+                    self.leave_out(file, _NO_READER, entry)
+                elif source := _ignored_by(file, rules):
+                    self.leave_out(file, f"ignored by {source}", entry)
+                elif entry.is_file():
+                    status = entry.stat()
+                    yield NoteFile(_name(file), file, status.st_size, status.st_mtime_ns)
             except OSError as error:
                 if is_note(entry.name) and not isinstance(error, FileNotFoundError):
                     self.scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
+                    self.leave_out(file, _UNREADABLE)
 
     def _leads_out(self, entry: os.DirEntry[str]) -> bool:
         target = os.path.realpath(entry.path)
@@ -140,7 +187,7 @@ class _Walk:
 
     def _own_rules(self, entries: list[os.DirEntry[str]], folder: str) -> _Rules:
         """Return the rules that a folder brings: its last one counts most."""
-        rules: list[_Verdict] = []
+        rules: list[tuple[_Verdict, str]] = []
         paths = {entry.name: entry.path for entry in entries if entry.name in _RULE_FILES}
         if self._respect_obsidian and FOLDER in paths:
 
@@ -148,7 +195,7 @@ class _Walk:
                 notices, file = self.scan.notices, _name(f"{folder}{FOLDER}/{name}")
                 notices[file] = f"{notices[file]}; {why}" if file in notices else why
 
-            rules.append(_ObsidianRules(paths[FOLDER], report).verdict)
+            rules.append((_ObsidianRules(paths[FOLDER], report).verdict, "Obsidian"))
         for name in _IGNORE_FILES:  # in this order: what `.ragignore` says counts more
             if name not in paths:
                 continue
@@ -161,11 +208,11 @@ class _Walk:
                 reasons[_name(folder + name)] = f"ignore file: {_why(error)}"
                 continue
             verdict, bad = _compiled(re.split("\r\n|\r|\n", text))
-            rules.append(verdict)
+            rules.append((verdict, name))
             if bad:
                 why = f"ignore file: not a pattern: {', '.join(bad)}"
                 self.scan.notices[_name(folder + name)] = why
-        return [(len(folder), verdict) for verdict in rules]
+        return [(len(folder), *rule) for rule in rules]
 
 
 def _name(file: str) -> str:
@@ -194,10 +241,15 @@ def _compiled(patterns: Sequence[str]) -> tuple[_Verdict, list[str]]:
     return lambda path: spec.check_file(path).include, bad
 
 
-def _ignored(file: str, rules: _Rules) -> bool:
-    """Apply the rules from the outermost folder inward; the last pattern that matches decides."""
-    verdicts = [verdict(nfc(file[base:])) for base, verdict in rules]
-    return next((one for one in reversed(verdicts) if one is not None), False)
+def _ignored_by(file: str, rules: _Rules) -> str:
+    """Return where the rule is written by which a path is ignored, "" for none: rules apply from
+    the outermost folder inward, and the last pattern that matches decides."""
+    ignored_by = ""
+    for base, verdict, source in rules:
+        is_ignored = verdict(nfc(file[base:]))
+        if is_ignored is not None:
+            ignored_by = source if is_ignored else ""
+    return ignored_by
 
 
 def _why(error: OSError) -> str:

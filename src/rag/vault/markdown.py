@@ -8,10 +8,12 @@ backtrack over a line, so its cost is linear in the text, whatever that is.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from urllib.parse import unquote
 
+from rag.support.file_kinds import DOCUMENTS
 from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter
@@ -63,9 +65,16 @@ def without_single_marks(text: str) -> str:
 
 MARKDOWN = (".md", ".markdown")
 CANVAS, BASE = ".canvas", ".base"
-SUFFIXES = (*MARKDOWN, CANVAS, BASE)
-# A canvas and a base are shown as text of their own: a line of it is no line of the file.
-RENDERED = (CANVAS, BASE)
+SUFFIXES = (*MARKDOWN, CANVAS, BASE, *DOCUMENTS)
+# These are shown as text of their own: a line of it is no line of the file.
+RENDERED = (
+    *(CANVAS, BASE),
+    *(suffix for suffix, kind in DOCUMENTS.items() if kind not in ("text", "org", "rst")),
+)
+# A page begins with such a line, which holds nothing to read. No other line begins with a form
+# feed and a bracket.
+_PAGE = re.compile(r"\f\[(?:page|slide) (\d+)\]")
+PAGE_LEVEL = 7  # of the heading that a page begins with, below all others
 
 
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
@@ -121,6 +130,16 @@ class Outline:
     tags: dict[str, int] = field(default_factory=dict)
     links: dict[str, int] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
+
+
+def page_line(name: str, number: int) -> str:
+    """Return the line that a page begins with."""
+    return f"\f[{name} {number}]"
+
+
+def page_starts(lines: Sequence[str]) -> list[int]:
+    """Return where each page begins, counted from 0; none of a file without pages."""
+    return [at for at, line in enumerate(lines) if line[:1] == "\f" and _PAGE.fullmatch(line)]
 
 
 class Comments:
@@ -197,7 +216,10 @@ class _LineReader:
         kinds = self.outline.kinds
         kinds[number] = Kind.TEXT
         above = kinds[number - 1] if number > self.first else Kind.BLANK
-        if "#" in text and (atx := _ATX.match(text)):
+        if text[:1] == "\f" and _PAGE.fullmatch(text):
+            kinds[number] = Kind.HEADING
+            self.outline.headings.append(Heading(PAGE_LEVEL, "", number, number))
+        elif "#" in text and (atx := _ATX.match(text)):
             self._add_heading(len(atx[1]), _without_closing_hashes(atx[2] or ""), number, number)
         elif "|" in text:
             is_rule = above == Kind.TEXT and "|" in self.lines[number - 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,10 +12,11 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
+from rag.support.file_kinds import DOCUMENTS
 from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter, as_strings, as_text, as_timestamp, split_front_matter
-from rag.vault.markdown import INVISIBLE, MARKDOWN, Heading, Outline, outline
+from rag.vault.markdown import INVISIBLE, MARKDOWN, Heading, Outline, outline, page_starts
 
 CREATED = ("created", "date", "created_at", "date created", "作成日")
 MODIFIED = ("modified", "updated", "updated_at", "date modified", "更新日")
@@ -105,6 +107,13 @@ class Note:
     fields: dict[str, Any] = field(default_factory=dict)
     body_line: int = 0
     problems: list[str] = field(default_factory=list)
+    _pages: list[int] | None = None
+
+    def page_at(self, line: int) -> int:
+        """Return the number of the page that a line, from 1, is on; 0 where there are no pages."""
+        if self._pages is None:
+            self._pages = page_starts(self.lines)
+        return bisect_left(self._pages, line)
 
 
 def read_note(
@@ -137,8 +146,7 @@ def make_note(
     """Make a note of lines; see `read_note`.
 
     :param problems: what was wrong with them; more may be added.
-    :param front: their front matter; `None` for a kind of file that has none, and whose headings
-        are no title.
+    :param front: their front matter; `None` for a kind of file that has none.
     """
     if len(lines) > limits.MOST_LINES:
         problems.append(limits.too_many("lines", limits.MOST_LINES))
@@ -147,13 +155,17 @@ def make_note(
     if "excalidraw-plugin" in head.fields or path.lower().endswith(_DRAWINGS):
         blank_drawing(lines, head.body_line)
     found = outline(lines, head)
+    if is_document := PurePosixPath(path).suffix.lower() in DOCUMENTS:
+        found.tags, found.links = {}, {}  # of which such files mean none
     problems += found.problems
     fields = {key.lower(): value for key, value in head.fields.items()}
     tags = as_strings(fields.get("tags", fields.get("tag")), r"[,\s、]+")
     return Note(
         vault=vault,
         path=path,
-        title=_title(fields.get("title"), found.headings if front else [], path, problems),
+        title=_title(
+            fields.get("title"), found.headings if front and not is_document else [], path, problems
+        ),
         lines=lines,
         outline=found,
         aliases=_aliases(fields.get("aliases", fields.get("alias")), problems),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.vault.frontmatter import load_yaml
+from rag.support.file_kinds import DOCUMENTS
+from rag.vault.frontmatter import FrontMatter, load_yaml
 from rag.vault.limits import LONGEST_FRONT_MATTER
 from rag.vault.markdown import BASE, CANVAS, MARKDOWN
 from rag.vault.note import Note, decode, make_note, read_note, split_lines
@@ -20,9 +21,11 @@ class NoteReader:
 
     :param render: for files that are no text to read, returns the lines that are to be read of
         their text; a `ValueError` says why there are none.
+    :param is_document: whether it is read from the disk, by a process of its own.
     """
 
     render: Callable[[str], list[str]] | None = None
+    is_document: bool = False
 
     def read(
         self, raw: bytes, vault: str, path: str, mtime: float | None, birthtime: float | None = None
@@ -33,6 +36,27 @@ class NoteReader:
         problems: list[str] = []
         lines = self._lines(raw, problems)
         return make_note(lines, vault, path, mtime, birthtime, problems)
+
+    def read_file(
+        self,
+        file: str,
+        vault: str,
+        path: str,
+        mtime: float | None,
+        birthtime: float | None = None,
+        unread: str = "",
+    ) -> Note:
+        """Return the note that a file of another kind holds.
+
+        :param unread: why it shall not be read: it is known by its name alone then.
+        :raises OSError: when it cannot be read.
+        """
+        from rag.vault.document_process import nothing_of, read_document
+
+        document = nothing_of(file, unread) if unread else read_document(file)
+        front = FrontMatter(document.fields, 0, "")
+        times = FileTimes(mtime, birthtime)
+        return make_note(document.lines, vault, path, times, document.problems, front)
 
     def lines(self, raw: bytes) -> list[str]:
         """Return the lines of a file, as the lines of its chunks are counted."""
@@ -149,6 +173,7 @@ READERS = {
     **dict.fromkeys(MARKDOWN, NoteReader()),
     CANVAS: NoteReader(canvas_lines),
     BASE: NoteReader(base_lines),
+    **dict.fromkeys(DOCUMENTS, NoteReader(is_document=True)),
 }
 
 
@@ -160,7 +185,7 @@ def reader_of(path: str) -> NoteReader:
 def is_note(name: str) -> bool:
     """Return whether a file of that name is a note.
 
-    >>> is_note("Rollback.md"), is_note(".md"), is_note("Rollback.txt")
-    (True, True, False)
+    >>> is_note("Rollback.md"), is_note(".md"), is_note("Rollback.pdf"), is_note("Rollback.png")
+    (True, True, True, False)
     """
     return name.lower().endswith(tuple(READERS))

@@ -18,6 +18,7 @@ from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.support.json_reports import hidden, inline, optional
 from rag.vault.chunking import chunk_lines, joined_line
+from rag.vault.markdown import page_starts
 
 NOT_HERE = (
     "the file is not on this machine: these are the lines that were indexed, without front matter"
@@ -161,6 +162,10 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
         sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in kept)
         kept = kept[: sum(size <= limits.bytes for size in sizes)]
     part = f"#{named.heading}" if named.heading else ""
+    if named.span and page_starts(lines):
+        part = f":{'-'.join(str(page) for page in named.span if page)}"
+    elif named.span:
+        part = f":{first}-{first - 1 + len(chosen)}"
     return copied(
         NoteReport,
         note.row,
@@ -172,7 +177,7 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
         content="\n".join(kept),
         notice=notice,
         more=len(chosen) - len(kept),
-        part=f":{first}-{first - 1 + len(chosen)}" if named.span else part,
+        part=part,
         lines=kept,
         note=note,
     )
@@ -206,6 +211,9 @@ def read_lines(note: FoundNote) -> list[str]:
     try:
         if not note.file.resolve().is_relative_to(note.root.resolve()):
             raise OSError(ELOOP, "it leads out of its vault now")
+        reader = reader_of(note.row.path)
+        if reader.is_document:
+            return _document_lines(note, name)
         with open_file(note.file) as stream:
             raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
@@ -219,7 +227,22 @@ def read_lines(note: FoundNote) -> list[str]:
             f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB",
             hint=f"Open it with another program: it is {note.file}.",
         )
-    return reader_of(note.row.path).lines(raw)
+    return reader.lines(raw)
+
+
+def _document_lines(note: FoundNote, name: str) -> list[str]:
+    """Return the text of a file that is no text, such as a PDF.
+
+    :raises NotFoundError: when nothing of it can be read.
+    """
+    from rag.vault.document_process import read_document
+    from rag.vault.documents import NOT_READ
+
+    document = read_document(str(note.file))
+    for problem in document.problems if not document.lines else ():
+        why = problem.removeprefix(NOT_READ)
+        raise NotFoundError(f"{name} has no text: {why}", hint=f"It is {note.file}.")
+    return document.lines
 
 
 OUT, IN, BOTH = "out", "in", "both"

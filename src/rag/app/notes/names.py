@@ -15,13 +15,14 @@ from unicodedata import normalize
 from rag.exceptions import NotFoundError, QueryError, UsageError
 from rag.index.lookup import FoundNote, find_note
 from rag.text.tokenizer import name_key
-from rag.vault.markdown import SUFFIXES
+from rag.vault.markdown import SUFFIXES, page_starts
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest
     from rag.vault.markdown import Heading
 
 _LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|]+?)\\?(?:\|[^\[\]]*)?\]\]$")
+_PAGE = re.compile(r"page=(\d{1,9})")  # as in the address of a PDF
 _SUGGESTED = 5
 _NO_SLUG = re.compile(r"[^\w\- ]")
 _MOST_MARKS = 8  # of a heading, in one name: at each of them the note's name may end
@@ -43,7 +44,8 @@ class NoteRef:
 @dataclass(frozen=True)
 class Named:
     """A note that was named, and the part of it: a heading, or a first and a last line, or neither.
-    A span without a last line goes on to the note's end."""
+    A span without a last line goes on to the note's end. Of a file with pages it is one of these,
+    and without a last page one page."""
 
     note: FoundNote
     heading: str = ""
@@ -54,14 +56,21 @@ class Named:
 
         :raises UsageError: for lines that run backwards, or that the note has not.
         """
-        if self.span is None:
+        pages = page_starts(lines)
+        span, page = self.span, _PAGE.fullmatch(self.heading) if pages else None
+        if page:
+            span = int(page[1]), None
+        elif span is None:
             return section_of(self.note, lines, self.heading) if self.heading else slice(len(lines))
-        (first, last), count = self.span, len(lines)
+        (first, last), count = span, len(pages or lines)
+        what = "page" if pages else "line"
         if last is not None and last < first:
             swapped = f"Name the smaller number first: {last}-{first}."
-            raise UsageError(f"lines {first}-{last} run backwards", hint=swapped)
+            raise UsageError(f"{what}s {first}-{last} run backwards", hint=swapped)
         if not 1 <= first <= max(count, 1):
-            raise UsageError(f"there is no line {first}", hint=f"The note has {count}.")
+            raise UsageError(f"there is no {what} {first}", hint=f"There are {count}.")
+        if pages:
+            return slice(pages[first - 1], [*pages, len(lines)][min(last or first, count)])
         return slice(first - 1, count if last is None else last)
 
 

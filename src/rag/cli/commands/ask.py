@@ -42,6 +42,7 @@ def ask(
     date_from: str | None = opt.DATE_FROM,
     date_to: str | None = opt.DATE_TO,
     path_globs: opt.Texts = opt.PATH_GLOBS,
+    kind: str | None = opt.TYPE,
     top_k: int | None = opt.TOP_K,
     transforms: opt.Texts = opt.TRANSFORMS,
     plan: bool | None = opt.PLAN,

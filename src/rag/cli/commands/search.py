@@ -37,6 +37,7 @@ def search(
     where: opt.Texts = value(
         "--where", "NAME=VALUE", "By front matter: status=done, 'price>200'; may be repeated (all)."
     ),
+    kind: str | None = opt.TYPE,
     top_k: int | None = opt.TOP_K,
     mode: str | None = value("--mode", "|".join(MODES), "By words, by meaning, or by both."),
     transforms: opt.Texts = opt.TRANSFORMS,

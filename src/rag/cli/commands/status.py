@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rag.app.doctor import CheckResult
+    from rag.app.ledger import VaultFiles
     from rag.app.status import StatusReport
     from rag.app.watch_state import WatcherStatus
     from rag.index.embedding_space import Embedded
@@ -29,6 +30,7 @@ _MOST = 50  # notes without vectors that are listed
 def status(
     problems: bool = flag("--problems", "List the notes that could not be read or embedded."),
     links: bool = flag("--links", "List the links that no note answers to, or several do."),
+    skipped: bool = flag("--skipped", "List the files that are not indexed, and why."),
     json: bool = opt.JSON,
     config_file: Path | None = opt.CONFIG,
 ) -> None:
@@ -38,16 +40,20 @@ def status(
     rag status
     rag status --problems
     rag status --problems --links
+    rag status --skipped
     """
     from rag.app.status import read_status
 
-    found = read_status(load_settings(config_file), links, problems)
+    found = read_status(load_settings(config_file), links, problems, skipped)
     lines = [*_problems(found)] if problems else []
+    if skipped:
+        lines += [f"{one.vault}/{one.path}: {one.reason}" for one in found.skipped or ()]
+        lines = lines or ["every file is indexed"]
     if links:
         from rag.cli.commands.notes import link_line
 
         lines += [*map(link_line, found.links or ())] or ["every link leads to one note"]
-    show(found, json, lines if problems or links else _status_lines(found))
+    show(found, json, lines if problems or links or skipped else _status_lines(found))
 
 
 def _status_lines(found: StatusReport) -> Iterator[str]:
@@ -72,12 +78,25 @@ def _status_lines(found: StatusReport) -> Iterator[str]:
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
         yield f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}"
+        yield from _files(vault.files) if vault.files else ()
         yield from (f"    {notice}" for notice in vault.notices if notice not in told)
         told |= {*vault.notices}
     yield from (f"  {name}  not indexed yet (`rag index`)" for name in found.not_indexed)
     yield from _watcher(found.watcher) if found.watcher else ()
     if found.problems:
         yield f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)"
+
+
+def _files(files: VaultFiles) -> Iterator[str]:
+    """Yield how many files of a vault are indexed, and how many are not, where it holds others than
+    notes in Markdown."""
+    others = {reason: count for reason, count in files.left_out.items() if reason != "hidden"}
+    if others or {*files.indexed} - {"markdown"}:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in files.indexed.items())
+        yield f"    indexed {kinds or 'nothing'}"
+    if others:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in others.items())
+        yield f"    not indexed {reasons} (`rag status --skipped`)"
 
 
 def _embedding(made: Embedded) -> Iterator[str]:

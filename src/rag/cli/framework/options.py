@@ -18,6 +18,7 @@ from rag.cli.render.formats import NOTE_FORMATS
 from rag.config import MODES, RAGConfig, load_config, unknown_in_environment
 from rag.config.servers import KEYS
 from rag.exceptions import UsageError
+from rag.support.file_kinds import KINDS
 from rag.text.messages import plural, visible
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ TAGS = value(
 DATE_FROM = value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
 DATE_TO = value("--to", "DATE", "Created on this day or before: 2025-03, today.")
 PATH_GLOBS = value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
+TYPE = value("--type", "|".join(KINDS), "Only files of this kind.")
 TOP_K = value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
 TRANSFORMS = value(
     "--transform", "NAME",
@@ -187,6 +189,10 @@ def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
     others = ("vaults", "tags", "modified_from", "modified_to", "where")
     names = {**renamed, **dict(zip(others, others, strict=True))}
     texts: dict[str, Any] = {field: given.get(name) for name, field in names.items()}
+    if (kind := given.get("kind")) is not None:
+        if kind not in KINDS:
+            raise UsageError(f"no kind {kind!r}", hint=f"Use --type {', '.join(KINDS)}.")
+        texts["where"] = [*(texts["where"] or []), f"type={kind}"]
     texts = {field: text for field, text in texts.items() if text not in (None, [])}
     if "" in texts.values():
         raise UsageError("a day is empty", hint="Leave out the option, or give it a value.")

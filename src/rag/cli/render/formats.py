@@ -110,7 +110,7 @@ def _csv(report: SearchReport, full: bool) -> str:
 def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
     """Yield a numbered list of links, each with its text as a quotation."""
     for one in report.results:
-        where = " › ".join([f"{one.vault}/{one.path}:{one.line}", *one.heading[1:]])
+        where = " › ".join([one.hit.place(), *one.heading[1:]])
         score = f" ({one.score:.2f})" if one.score else ""
         link = f"[{_as_markdown(one.title)}]({report.index.link(one.hit)})"
         yield f"{one.rank}. {link}{score} {_as_markdown(where)}{' (gone)' * one.gone}\n\n"

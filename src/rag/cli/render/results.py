@@ -66,7 +66,7 @@ def place(result: SearchResult, state: IndexState, line: int = 0) -> Text:
     """Return `vault/path:line`, a link to that line, or the best one, where the terminal knows
     links."""
     line = line or result.line
-    return linked(f"{result.vault}/{result.file_path}:{line}", state.link(result, line))
+    return linked(result.place(line), state.link(result, line))
 
 
 def linked(text: str, address: str) -> Text:

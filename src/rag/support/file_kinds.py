@@ -1,0 +1,31 @@
+"""The kinds of files besides notes in Markdown, and where something is in one."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+# By suffix. `rag.vault.documents` reads them.
+DOCUMENTS = {
+    ".pdf": "pdf",
+    **dict.fromkeys((".docx", ".docm"), "docx"),
+    **dict.fromkeys((".pptx", ".pptm"), "pptx"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "xlsx"),
+    **dict.fromkeys((".html", ".htm"), "html"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".txt", ".text"), "text"),
+    ".org": "org",
+    ".rst": "rst",
+}
+KINDS = tuple(dict.fromkeys(DOCUMENTS.values()))
+PAGED = {".pdf": "page", ".pptx": "slide", ".pptm": "slide"}  # and what their pages are called
+
+
+def place_of(file: str, line: int, page: int = 0) -> str:
+    """Return where something is in a file: `report.md:12`, or `report.pdf, page 3`.
+
+    >>> place_of("work/Rollback.md", 12), place_of("work/plan.pptx", 40, 3)
+    ('work/Rollback.md:12', 'work/plan.pptx, slide 3')
+    """
+    if not page:
+        return f"{file}:{line}"
+    return f"{file}, {PAGED.get(PurePosixPath(file).suffix.lower(), 'page')} {page}"
