@@ -55,8 +55,7 @@ class NoteReader:
 
         document = nothing_of(file, unread) if unread else read_document(file)
         front = FrontMatter(document.fields, 0, "")
-        times = FileTimes(mtime, birthtime)
-        return make_note(document.lines, vault, path, times, document.problems, front)
+        return make_note(document.lines, vault, path, mtime, birthtime, document.problems, front)
 
     def lines(self, raw: bytes) -> list[str]:
         """Return the lines of a file, as the lines of its chunks are counted."""
