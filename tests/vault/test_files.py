@@ -33,7 +33,7 @@ def paths(vault: Path, *ignore: str) -> list[str]:
 
 
 def test_notes_are_the_markdown_files_of_all_folders_sorted(vault: Path) -> None:
-    fill(vault, "b.md", "a.MD", "日記/二月.md", "日記/深い/x.md", "image.png", "b.md.txt", "md")
+    fill(vault, "b.md", "a.MD", "日記/二月.md", "日記/深い/x.md", "image.png", "b.md.bak", "md")
     assert paths(vault) == ["a.MD", "b.md", "日記/二月.md", "日記/深い/x.md"]
 
 

@@ -54,6 +54,7 @@ from rag.support.vector_digest import may_be_same, shortened
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens
 from rag.vault import scan_folder
+from rag.vault.discovery import HIDDEN, LeftOut
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -273,14 +274,19 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
     listing = f"`ls {quote(str(root))}`"
     deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
     try:
-        scan = scan_folder(str(root), config.index.ignore, deadline, respect)
+        left_out = list[LeftOut]()
+        scan = scan_folder(str(root), config.index.ignore, deadline, respect, left_out)
     except IndexingError as error:
         return _fail("vault", f"{vault}: {error}", f"Make it readable: {listing}", **facts)
     except TimeoutError as error:
         slow = "A slow disk makes indexing slow; leave folders out with index.ignore."
         return _warn("vault", f"{vault}: {error}", slow, **facts)
     facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
+    facts["left_out"] = sum(one.reason != HIDDEN for one in left_out)
     message = f"{vault}: {plural(len(scan.notes), 'note')} in {root}"
+    if facts["left_out"]:
+        others = plural(facts["left_out"], "other file")
+        message += f", and {others} (`rag status --skipped`)"
     odd = f"{message}; {plural(len(scan.problems), 'path')} could not be looked at"
     problems = (
         (not scan.notes, f"{vault}: {root} holds no .md files", f"Is it the right one? {listing}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from json import loads
 from typing import Any
@@ -21,6 +22,7 @@ from rag.stores import open_directory
 from rag.support.disk_space import disk_usage
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
+from rag.vault.discovery import HIDDEN
 
 _PATIENCE = 5  # seconds for checking all notes
 _UNDATED = (
@@ -124,6 +126,14 @@ class StatusReport:
     without_vectors: list[NoteWithoutVectors] | None = optional(None)
     skipped: list[SkippedFile] | None = optional(None)
     watcher: WatcherStatus | None = optional(None)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many files of all vaults are not indexed, by reason; hidden ones do not count."""
+        counts = Counter[str]()
+        for vault in self.vaults.values():
+            counts.update(vault.files.left_out if vault.files else {})
+        return {reason: count for reason, count in counts.most_common() if reason != HIDDEN}
 
 
 def read_status(

@@ -27,7 +27,7 @@ _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ENXIO, errno.ENOENT, errno.ELOOP)
 FOLDER = ".obsidian"
 _RULE_FILES = (*_IGNORE_FILES, FOLDER)
 _TWINS = "two files have this name, written in different Unicode"
-_HIDDEN, _NO_READER, _UNREADABLE = "hidden", "no reader", "unreadable"
+HIDDEN, NO_READER, UNREADABLE = "hidden", "no reader", "unreadable"
 _LEADS_OUT = "this link leads to a folder outside the vault: it is not followed"
 
 
@@ -101,7 +101,7 @@ def scan_folder(
             if twin is not note:
                 walk.scan.problems[note.path] = _TWINS
                 names[note.path] = min(note, twin)  # whatever order the disk lists them in
-                walk.leave_out(max(note, twin).file, _UNREADABLE)
+                walk.leave_out(max(note, twin).file, UNREADABLE)
     walk.scan.notes = sorted(names.values())
     return walk.scan
 
@@ -159,7 +159,7 @@ class _Walk:
             file = name + entry.name
             try:
                 if entry.name.startswith("."):
-                    self.leave_out(file, _HIDDEN, entry)
+                    self.leave_out(file, HIDDEN, entry)
                 elif entry.is_symlink():
                     if self._leads_out(entry) and not _ignored_by(file + "/", rules):
                         self.scan.notices[_name(file)] = _LEADS_OUT
@@ -169,7 +169,7 @@ class _Walk:
                     else:
                         self.folders.append((file + "/", entry.path, rules))
                 elif not is_note(entry.name):
-                    self.leave_out(file, _NO_READER, entry)
+                    self.leave_out(file, NO_READER, entry)
                 elif source := _ignored_by(file, rules):
                     self.leave_out(file, f"ignored by {source}", entry)
                 elif entry.is_file():
@@ -178,7 +178,7 @@ class _Walk:
             except OSError as error:
                 if is_note(entry.name) and not isinstance(error, FileNotFoundError):
                     self.scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
-                    self.leave_out(file, _UNREADABLE)
+                    self.leave_out(file, UNREADABLE)
 
     def _leads_out(self, entry: os.DirEntry[str]) -> bool:
         target = os.path.realpath(entry.path)

@@ -3,8 +3,8 @@ hostile or broken file does there costs that file alone."""
 
 from __future__ import annotations
 
-import atexit
 import os
+from collections import deque
 from contextlib import suppress
 from threading import Lock
 
@@ -16,8 +16,66 @@ from rag.vault.documents import NOT_READ, Document, read
 SECONDS = 10.0  # for one file
 MEMORY = 500 << 20  # bytes of addresses
 
-_lock = Lock()
-_process: PythonProcess | None = None
+
+class DocumentProcess:
+    """A process that reads files one after the other. It is started with the first, again after one
+    that ended it, and ends with this process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process: PythonProcess | None = None
+        self._ordered: deque[str] = deque()  # what it reads, or has read, and nobody has asked for
+
+    def order(self, path: str) -> None:
+        """Have a file read that will be asked for soon, unless it was ordered before.
+
+        :raises OSError: when the system starts no process.
+        """
+        with self._lock:
+            if path not in self._ordered:
+                self._order(path)
+
+    def read(self, path: str) -> Document:
+        """Return the text of a file; one that takes too long, or too much memory, has none.
+
+        :raises OSError: when it cannot be read, or the system starts no process.
+        """
+        with self._lock:
+            while self._ordered and self._ordered[0] != path:
+                self._answer()
+            if not self._ordered:
+                self._order(path)
+            answer = self._answer()
+        if isinstance(answer, OSError):
+            raise answer
+        return answer if isinstance(answer, Document) else nothing_of(path, str(answer))
+
+    def _order(self, path: str) -> None:
+        if self._process is None:
+            self._process = PythonProcess(__name__, serve.__name__)
+        self._process.order(path)
+        self._ordered.append(path)
+
+    def _answer(self) -> object:
+        """Return what became of the first file that was ordered: the file, an `OSError`, or why
+        there is none."""
+        assert self._process
+        self._ordered.popleft()
+        why = f"that takes more than {SECONDS:.0f} seconds"
+        with suppress(EOFError):
+            if self._process.answers.poll(SECONDS):
+                why = "the process that read it ended"
+                answer = self._process.answer()
+                if isinstance(answer, (Document, OSError)):
+                    return answer
+                why = "that takes too much memory"
+        self._process.close()
+        self._process = None
+        self._ordered.clear()
+        return why
+
+
+_process = DocumentProcess()
 
 
 def read_document(path: str) -> Document:
@@ -25,30 +83,16 @@ def read_document(path: str) -> Document:
 
     :raises OSError: when it cannot be read, or the system starts no process.
     """
-    global _process
-    with _lock:  # there is one process, which reads one file at a time
-        if not may_start():
-            return nothing_of(path, "this program cannot start the process that reads such files")
-        if _process is None:
-            _process = PythonProcess(__name__, serve.__name__)
-            atexit.register(_process.close)
-        _process.order(path)
-        answer: object = None
-        why = f"that takes more than {SECONDS:.0f} seconds"
-        with suppress(EOFError):
-            if _process.answers.poll(SECONDS):
-                why = "the process that read it ended"
-                answer = _process.answer()
-        if isinstance(answer, Document):
-            return answer
-        if isinstance(answer, OSError):
-            raise answer
-        if isinstance(answer, BaseException):
-            why = "that takes too much memory"
-        atexit.unregister(_process.close)
-        _process.close()
-        _process = None
-        return nothing_of(path, why)
+    if not may_start():
+        return nothing_of(path, "this program cannot start the process that reads such files")
+    return _process.read(path)
+
+
+def read_ahead(path: str) -> None:
+    """Have a file read, beside what this process does, that will be asked for next."""
+    if may_start():
+        with suppress(OSError):
+            _process.order(path)
 
 
 def nothing_of(path: str, why: str) -> Document:

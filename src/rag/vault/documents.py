@@ -19,7 +19,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from unicodedata import east_asian_width, normalize
+from unicodedata import normalize
 
 from rag.support.file_kinds import DOCUMENTS, PAGED
 from rag.vault.limits import MOST_HEADINGS
@@ -169,6 +169,9 @@ def escaped(line: str) -> str:
 _ENDS = re.compile(r"[.!?:;。！？：」』）)]$")
 _ITEM = re.compile(r"\s*(?:[-•‣●○■▪*·]\s|\(?\d{1,3}[.)]\s|[（(]?[一二三四五六七八九十]+[）)、])")
 _TYPED = re.compile(r"\.(?:docx?|pptx?|xlsx?|tex|indd|pages|md|html?|dvi|pdf)$|^Microsoft \w+ - ")
+_WIDE = re.compile(
+    "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]"
+)
 _FULL = 0.75  # of the usual width of a line, from which the next line goes on with its paragraph
 
 
@@ -293,7 +296,7 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 
 def _width(line: str) -> int:
-    return len(line) + sum(east_asian_width(char) in "WF" for char in line)
+    return len(line) + (0 if line.isascii() else len(_WIDE.findall(line)))
 
 
 def _joined(text: str, more: str) -> str:
@@ -301,7 +304,7 @@ def _joined(text: str, more: str) -> str:
     without the hyphen of a word that goes on."""
     if not text or not more:
         return text or more
-    if east_asian_width(text[-1]) in "WF" and east_asian_width(more[0]) in "WF":
+    if _WIDE.match(text[-1]) and _WIDE.match(more):
         return text + more
     if text[-1] == "-" and text[-2:-1].isalpha() and more[0].islower():
         return text[:-1] + more

@@ -21,6 +21,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup
 
+from rag.support.file_kinds import DOCUMENTS
 from rag.text.messages import without_controls
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import MARKDOWN
@@ -69,7 +70,7 @@ def render(lines: list[str], vault: str, path: str) -> Page:
 
     :param lines: all of its file.
     """
-    if not path.lower().endswith(MARKDOWN):
+    if not path.lower().endswith((*MARKDOWN, *DOCUMENTS)):
         return Page(Markup("<pre>{}</pre>").format(without_controls("\n".join(lines))))
     front = split_front_matter(lines)
     body = "\n".join(lines[front.body_line :])

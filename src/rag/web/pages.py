@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
@@ -33,6 +34,7 @@ from rag.search.matching_line import excerpt
 from rag.search.results import QueryFilters
 from rag.support.regular_files import open_file
 from rag.text.messages import visible
+from rag.vault.markdown import page_starts
 from rag.web import requests
 from rag.web.markdown import PICTURES, is_picture, note_address, render
 
@@ -109,7 +111,10 @@ class _Pages:
             if template in ("", FILE, OBSIDIAN):
                 template = "vscode://file{path}:{line}"
             uris = {"obsidian": OBSIDIAN, "editor": template}
-            opens = {name: link_to(uri, whole.file, at or 1) for name, uri in uris.items()}
+            on_page = bisect_right(page_starts(whole.lines), at - 1) if at else 0
+            opens = {
+                name: link_to(uri, whole.file, at or 1, page=on_page) for name, uri in uris.items()
+            }
             return str(parts.note(whole, page, at, opens))
 
         return await self._part(request, make)

@@ -14,6 +14,7 @@ from rag.cli.framework.options import argument, flag, load_settings
 from rag.cli.render.console import plural, print_report, say, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
+from rag.vault.discovery import HIDDEN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +91,7 @@ def _status_lines(found: StatusReport) -> Iterator[str]:
 def _files(files: VaultFiles) -> Iterator[str]:
     """Yield how many files of a vault are indexed, and how many are not, where it holds others than
     notes in Markdown."""
-    others = {reason: count for reason, count in files.left_out.items() if reason != "hidden"}
+    others = {reason: count for reason, count in files.left_out.items() if reason != HIDDEN}
     if others or {*files.indexed} - {"markdown"}:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in files.indexed.items())
         yield f"    indexed {kinds or 'nothing'}"
