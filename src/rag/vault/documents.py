@@ -204,8 +204,9 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
             text = held.get_text_range() if held.count_chars() < _LARGEST_TEXT else ""
             held.close()
             page.close()
-        # U+FFFE stands for the hyphen at the end of a line whose word goes on.
-        pages.append([escaped(line) for line in text.replace("\ufffe\r\n", "").splitlines()])
+        # U+FFFE stands for the hyphen at the end of a line whose word goes on, and for its end.
+        text = re.sub("\ufffe(?:\r\n)?", "-\n", text)
+        pages.append([escaped(line) for line in text.splitlines()])
     if count > MOST_PAGES:
         document.problems.append(f"only the first {MOST_PAGES:,} of {count:,} pages were read")
     if not any(map(any, pages)):

@@ -70,6 +70,16 @@ def test_lines_in_japanese_are_joined_without_a_blank(read_raw: Read) -> None:
     assert GUIDE[0].split("\n\n")[1] in document.lines
 
 
+def test_a_word_that_goes_on_in_the_next_line_loses_its_hyphen(read_raw: Read) -> None:
+    lines = [
+        "The valve was replaced in spring and the radi-",
+        "ators were bled once more before the frost,",
+    ]
+    raw = files.raw_pdf("House", ["\n\n".join([*lines, *["which came early. " * 3] * 9])])
+    [paragraph] = filter(None, read_raw("a.pdf", raw.replace(b"() Tj T*\n", b"")).lines[1:])
+    assert "and the radiators were bled once more before the frost, which came early." in paragraph
+
+
 @rows("program", ["reportlab", "fpdf"])
 def test_bookmarks_of_a_pdf_are_its_headings(read_raw: Read, program: str) -> None:
     document = read_raw("a.pdf", MADE_BY[program]("House", HOUSE))
