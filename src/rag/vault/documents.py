@@ -440,11 +440,11 @@ def _xlsx(stream: IO[bytes], document: Document) -> None:
     left, deadline = MOST_ROWS, _Deadline(document)
     for sheet in book.worksheets:
         rows: list[list[str]] = []
-        for row in sheet.iter_rows(values_only=True, max_col=_MOST_CELLS):
-            if any(value is not None for value in row):
+        for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=_MOST_CELLS)):
+            if row.count(None) < len(row):  # above a cell far below are a million empty rows
                 rows.append([_cell(value) for value in row])
-            done = left <= len(rows) or (len(rows) % 256 == 0 and deadline.passed("its first rows"))
-            if done:
+            is_over = number % 256 == 0 and deadline.passed("its first rows")
+            if is_over or left <= len(rows):
                 break
         left -= len(rows)
         document.lines += [f"# {escaped(sheet.title)}", "", *table(rows), ""]

@@ -179,6 +179,14 @@ def test_sheets_are_tables_below_their_names(read_raw: Read) -> None:
     ]
 
 
+def test_a_cell_far_below_the_others_is_read(read_raw: Read) -> None:
+    book, raw = Workbook(), io.BytesIO()
+    book.active["A1"], book.active["B1048576"] = "Day", "stray"
+    book.save(raw)
+    lines = read_raw("a.xlsx", raw.getvalue()).lines
+    assert lines[2:5] == ["| Day |  |", "| --- | --- |", "|  | stray |"]
+
+
 # -- tables, pages and text ----------------------------------------------------------------
 
 
