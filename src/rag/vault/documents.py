@@ -539,7 +539,7 @@ def _plain(stream: IO[bytes], document: Document) -> None:
 
 _KEYWORD = re.compile(r"#\+(title|author|date):\s*(.*)", re.IGNORECASE)
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(?:src|example)\b\s*(\S*)", re.IGNORECASE)
-_HEADLINE = re.compile(r"(\*{1,9})\s+(?:(?:TODO|DONE|NEXT|WAITING)\s+)?(.*?)(?:\s+:[\w:@]+:)?\s*$")
+_HEADLINE = re.compile(r"(\*{1,9})\s+(?:(?:TODO|DONE|NEXT|WAITING)\s+)?(.*?)(?:\s:[\w:@]+:)?$")
 _DRAWER = re.compile(r"\s*:(?:properties|logbook|end):\s*$", re.IGNORECASE)
 
 
@@ -557,8 +557,8 @@ def _org(stream: IO[bytes], document: Document) -> None:
             line = ""
         elif block := _BLOCK.match(line):
             line = f"```{block[2]}" if block[1].lower() == "begin" else "```"
-        elif star := _HEADLINE.match(line):
-            line = f"{'#' * min(6, len(star[1]))} {star[2]}"
+        elif star := _HEADLINE.match(line.rstrip()):
+            line = f"{'#' * min(6, len(star[1]))} {star[2].rstrip()}"
         document.lines.append(line)
 
 

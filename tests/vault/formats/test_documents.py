@@ -212,6 +212,11 @@ def test_an_outline_keeps_the_numbers_of_its_lines(read_raw: Read) -> None:
     assert read_raw("a.org", raw).lines[:7] == ["", "# Boiler", "", "", "", "Serviced.", "## Pump"]
 
 
+def test_a_headline_of_an_outline_may_be_as_long_as_it_likes(read_raw: Read) -> None:
+    raw = b"* Boiler" + b" " * 100_000 + b"pump  :cellar:house:  \n"
+    assert read_raw("a.org", raw).lines[0] == f"# Boiler{' ' * 100_000}pump"
+
+
 def test_underlined_headings_keep_the_numbers_of_their_lines(read_raw: Read) -> None:
     raw = b"=====\nHouse\n=====\n\nBoiler\n------\nServiced.\n\nRoof\n----\n"
     lines = ["", "# House", "", "", "## Boiler", "", "Serviced.", "", "## Roof", ""]
