@@ -3,7 +3,9 @@ hostile or broken file does there costs that file alone."""
 
 from __future__ import annotations
 
+import logging
 import os
+import warnings
 from collections import deque
 from contextlib import suppress
 from threading import Lock
@@ -104,6 +106,9 @@ def nothing_of(path: str, why: str) -> Document:
 def serve() -> None:
     """Be that process: read files until the standard input ends."""
     limit_arenas(1)
+    # What libraries say of a file goes to the terminal of whoever indexes: it helps nobody there.
+    logging.disable()
+    warnings.simplefilter("ignore")
     with suppress(ImportError, OSError, ValueError):
         import resource
 
