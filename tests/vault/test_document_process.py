@@ -12,7 +12,7 @@ from hostile_documents import FILES
 from rag.vault import document_process
 from rag.vault.document_process import read_document
 
-HUGE = {"word/document.xml": b"<a>" + b"<b/>" * 5_000_000 + b"</a>"}  # 20 MB, and 500 as a tree
+HUGE = {"word/document.xml": b"<a>" + b'<b c="d"/>' * 2_000_000 + b"</a>"}  # 600 MB as a tree
 
 
 @pytest.fixture

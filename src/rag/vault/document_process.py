@@ -114,4 +114,10 @@ def serve() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    take_orders(lambda path, _: read(path))
+    take_orders(_answer)
+
+
+def _answer(path: str, _: object) -> Document | MemoryError:
+    with suppress(MemoryError):
+        return read(path)
+    return MemoryError()  # without the traceback, which holds on to all that filled the memory
