@@ -1,0 +1,184 @@
+"""Which files of a vault are indexed, which are not, and why: the numbers add up to those there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from document_files import fpdf_pdf, raw_pdf
+from property_examples import examples
+from rag.app.ledger import VaultFiles, count_files
+from rag.app.status import StatusReport, read_status
+from rag.config import IndexConfig, RAGConfig
+from rag.index.manifest import Manifest
+from rag.indexing.run import IndexRun
+
+Files = Mapping[str, bytes]
+NOTE = b"# Beacon\n\nThe beacon is lit at dusk.\n"
+
+
+def count_on_disk(folder: Path) -> int:
+    """Return how many regular files there are below a folder, links not followed."""
+    paths = (Path(path) / name for path, _, names in os.walk(folder) for name in names)
+    return sum(stat.S_ISREG(path.lstat().st_mode) for path in paths)
+
+
+def write(folder: Path, files: Files) -> None:
+    for name, raw in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(raw)
+
+
+@pytest.fixture
+def count(
+    config: RAGConfig, tmp_path: Path, refresh: Callable[..., object]
+) -> Callable[..., tuple]:
+    """Index files, write more that are not indexed, and count: `count(files, later)`."""
+
+    def index_and_count(files: Files, later: Files | None = None) -> tuple[VaultFiles, Path]:
+        folder = tmp_path / "work"
+        write(folder, files)
+        refresh(work=folder)
+        write(folder, later or {})
+        return of(read_status(config)), folder
+
+    return index_and_count
+
+
+def of(report: StatusReport) -> VaultFiles:
+    files = report.vaults["work"].files
+    assert files
+    return files
+
+
+def test_files_are_counted_by_kind_and_by_why_they_are_not_indexed(count) -> None:
+    files = {
+        "a.md": NOTE,
+        "sub/b.markdown": NOTE,
+        "plan.pdf": raw_pdf("t", ["The beacon is lit at dusk."]),
+        "list.csv": b"Item,Euro\nOil,30\n",
+        ".hidden.md": NOTE,
+        ".obsidian/app.json": b'{"userIgnoreFilters": ["Templates/"]}',
+        "Templates/Day.md": NOTE,
+        ".gitignore": b"build/\n",
+        ".ragignore": b"*.txt\n",
+        "build/out.md": NOTE,
+        "build/deep/.x/picture.png": b"png",
+        "letter.txt": b"text",
+        "picture.png": b"png",
+        "empty.docx": b"",
+        "scan.pdf": raw_pdf("t", [""]),
+        "locked.pdf": fpdf_pdf("t", ["text"], password="s3cret"),
+        "broken.xlsx": b"PK\x03\x04 and no more",
+    }
+    counted, folder = count(files, {"new.md": NOTE, "new.org": b"* Beacon\n"})
+    assert counted.indexed == {"markdown": 2, "csv": 1, "pdf": 1}
+    assert counted.left_out == {
+        "hidden": 4,
+        "ignored by .gitignore": 2,
+        "not indexed yet": 2,
+        "empty": 1,
+        "encrypted": 1,
+        "ignored by .ragignore": 1,
+        "ignored by Obsidian": 1,
+        "no reader": 1,
+        "no text in it": 1,
+        "unreadable": 1,
+    }
+    assert counted.total == count_on_disk(folder)
+
+
+def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(
+    config: RAGConfig, tmp_path: Path
+) -> None:
+    write(tmp_path / "work", {"large.txt": b"beacon " * 900, "a.md": NOTE, "old/b.md": NOTE})
+    config = replace(config, index=IndexConfig(max_file_mb=0.005, ignore=["old/"]))
+    with IndexRun(config) as run:
+        run.index_vault("work", tmp_path / "work")
+        run.publish()
+    counted = of(read_status(config))
+    assert counted.left_out == {"ignored by index.ignore": 1, "too large": 1}
+    assert counted.total == count_on_disk(tmp_path / "work") == 3
+
+
+def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", {"far.md": NOTE})
+    folder = tmp_path / "work"
+    write(folder, {"a.md": NOTE, "folder.pdf/inside.md": NOTE})
+    os.mkfifo(folder / "pipe.pdf")
+    for name, target in {
+        "l.md": "a.md",
+        "out": "../elsewhere",
+        "gone.pdf": "no",
+        "me": ".",
+    }.items():
+        (folder / name).symlink_to(target)
+    counted, _ = count({})
+    assert (counted.total, counted.left_out) == (2, {})
+    assert counted.total == count_on_disk(folder)
+
+
+def test_two_names_that_differ_in_unicode_only_are_two_files_of_which_one_is_read(count) -> None:
+    names = {normalize(form, "Café.md") for form in ("NFC", "NFD")}
+    counted, folder = count(dict.fromkeys(names, NOTE))
+    if count_on_disk(folder) < 2:
+        pytest.skip("this disk knows one of both names")
+    assert (counted.total, counted.indexed, counted.left_out) == (
+        2,
+        {"markdown": 1},
+        {"unreadable": 1},
+    )
+
+
+def test_the_files_that_are_not_indexed_are_listed_where_that_is_asked_for(
+    config: RAGConfig, count
+) -> None:
+    count({"a.md": NOTE, "sub/picture.png": b"png", "empty.pdf": b""})
+    assert read_status(config).skipped is None
+    skipped = read_status(config, skipped=True).skipped
+    assert skipped is not None
+    assert [(one.vault, one.path, one.reason) for one in skipped] == [
+        ("work", "empty.pdf", "empty"),
+        ("work", "sub/picture.png", "no reader"),
+    ]
+
+
+def test_a_vault_whose_folder_is_gone_is_not_counted(config: RAGConfig, count) -> None:
+    _, folder = count({"a.md": NOTE})
+    folder.rename(folder.with_name("moved"))
+    assert read_status(config).vaults["work"].files is None
+
+
+NAMES = st.sampled_from(
+    ["a.md", "b.txt", "c.pdf", "d.png", "e.org", ".f.md", "README", "é.md", "e\u0301.md", "ü.csv"]
+)
+FOLDERS = st.sampled_from(["", "one/", "one/two/", ".three/", "four/", "one/.five/", "six.md/"])
+RULES = st.sampled_from(["", "*.md\n", "one/\n", "/four\n!a.md\n", "*\n!*/\n!*.txt\n", "b.*\n"])
+TREES = st.dictionaries(
+    st.tuples(FOLDERS, NAMES).map("".join), st.sampled_from([b"", NOTE, b"\0"]), max_size=25
+)
+
+
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TREES, st.dictionaries(FOLDERS, RULES, max_size=3))
+def test_whatever_is_in_a_folder_the_numbers_add_up(
+    config: RAGConfig,
+    tmp_path_factory: pytest.TempPathFactory,
+    tree: Files,
+    rules: Mapping[str, str],
+) -> None:
+    folder = tmp_path_factory.mktemp("tree")
+    write(folder, tree)
+    write(folder, {f"{name}.gitignore": rule.encode() for name, rule in rules.items()})
+    with Manifest.empty() as manifest:
+        counted, skipped = count_files(manifest, "work", str(folder), config, 20.0)
+    assert counted and counted.total == count_on_disk(folder) == len(skipped)
+    assert sum(counted.left_out.values()) == counted.total
