@@ -68,7 +68,7 @@ class Named:
             swapped = f"Name the smaller number first: {last}-{first}."
             raise UsageError(f"{what}s {first}-{last} run backwards", hint=swapped)
         if not 1 <= first <= max(count, 1):
-            raise UsageError(f"there is no {what} {first}", hint=f"There are {count}.")
+            raise UsageError(f"there is no {what} {first}", hint=f"It has {count}.")
         if pages:
             return slice(pages[first - 1], [*pages, len(lines)][min(last or first, count)])
         return slice(first - 1, count if last is None else last)
