@@ -105,6 +105,14 @@ def test_what_is_no_file_is_passed_over_and_the_run_goes_on(
     assert titles(config) == {"Inside", "t"}
 
 
+def test_a_file_that_changes_to_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.pdf")
+    started = time.monotonic()
+    with pytest.raises(OSError):
+        read_document(str(tmp_path / "pipe.pdf"))
+    assert time.monotonic() - started < 5.0
+
+
 def test_a_file_that_is_larger_than_the_settings_allow_is_known_by_its_name(
     config: RAGConfig, write_notes: Callable[..., Path], refresh: Callable[..., object]
 ) -> None:

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from rag.support.file_kinds import DOCUMENTS, PAGED
+from rag.support.regular_files import open_file
 from rag.vault.limits import MOST_HEADINGS
 from rag.vault.markdown import page_line
 from rag.vault.note import decode, split_lines
@@ -66,7 +67,7 @@ def read(path: str) -> Document:
     named = DOCUMENTS.get(Path(path).suffix.lower(), "text")
     document = Document(fields={"type": named})
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123
+        with open_file(path) as stream:
             document.fields["type"] = kind = kind_of(stream, named)
             _READERS[kind](stream, document)
         if kind != named:
