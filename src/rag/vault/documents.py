@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from unicodedata import normalize
@@ -493,6 +493,31 @@ def _csv(stream: IO[bytes], document: Document) -> None:
 _UNREAD = ("script", "style", "noscript", "template", "svg", "nav", "aside", "form", "iframe")
 
 
+_BLOCKS = (
+    *("p", "ul", "ol", "dl", "table", "div", "section", "pre", "blockquote", "hr", "form"),
+    *("h1", "h2", "h3", "h4", "h5", "h6"),
+)
+# The elements that need no end tag, by what begins behind them, and what may stand between.
+_WITHOUT_END = {
+    **dict.fromkeys(_BLOCKS, (("p",), ("body", "div", "section", "li", "dd", "td", "th"))),
+    "li": (("li",), ("ul", "ol")),
+    **dict.fromkeys(("dt", "dd"), (("dt", "dd"), ("dl",))),
+    **dict.fromkeys(("tr", "thead", "tbody", "tfoot"), (("tr",), ("table",))),
+    **dict.fromkeys(("td", "th"), (("td", "th"), ("tr", "table"))),
+}
+
+
+def _ended_by(name: str, current: Any) -> str:
+    """Return the element that a start tag ends without an end tag; "" for none."""
+    ended, around = _WITHOUT_END.get(name, ((), ()))
+    for tag in chain([current], current.parents) if ended else ():
+        if tag.name in ended:
+            return str(tag.name)
+        if tag.name in around:
+            break
+    return ""
+
+
 def _html(stream: IO[bytes], document: Document) -> None:
     raw = stream.read(_LARGEST_TEXT)
     _html_text(raw, document)
@@ -503,7 +528,13 @@ def _html_text(html: bytes | str, document: Document) -> None:
     from bs4 import BeautifulSoup, Comment
     from markdownify import MarkdownConverter
 
-    page = BeautifulSoup(html, "html.parser")
+    class Page(BeautifulSoup):
+        def handle_starttag(self, name: str, *more: Any, **options: Any) -> Any:
+            if ended := _ended_by(name, self.currentTag):
+                self.handle_endtag(ended)
+            return super().handle_starttag(name, *more, **options)
+
+    page = Page(html, "html.parser")
     said = {
         str(tag.get("name") or tag.get("property") or "").lower(): str(tag.get("content") or "")
         for tag in page.find_all("meta")

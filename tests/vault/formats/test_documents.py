@@ -205,6 +205,15 @@ def test_a_web_page_in_another_encoding_is_decoded(read_raw: Read) -> None:
     assert "費用は無料" in read_raw("a.html", raw.encode("shift_jis")).lines
 
 
+def test_elements_of_a_web_page_need_no_end_tags(read_raw: Read) -> None:
+    items = b"<ul>" + b"<li><p>Hall <b>nine</b>\n" * 400 + b"</ul>"
+    table = b"<table>" + b"<tr><td>Hall<td>9\n" * 400 + b"</table>"
+    raw = b"<html><body><p>One<p>Two" + items + b"<h2>Sizes</h2>" + table
+    lines = [line for line in read_raw("a.html", raw).lines if line]
+    assert lines[:4] == ["One", "Two", "- Hall **nine**", "- Hall **nine**"]
+    assert lines.count("- Hall **nine**") == lines.count("| Hall | 9 |") == 400
+
+
 def test_an_outline_keeps_the_numbers_of_its_lines(read_raw: Read) -> None:
     raw = (
         b"#+TITLE: House\n* TODO Boiler :cellar:\n:PROPERTIES:\n:ID: 7\n:END:\nServiced.\n** Pump\n"
