@@ -3,7 +3,8 @@
 5 MB of the worst kinds of note go through `rag index`: one fails when that takes more than 3 s of
 processor time, or 300 MB, above a note of one line. Then 4,000 characters of each family of
 `tests/support/hostile_queries.py` are searched, asked and planned over 1,000 generated notes: one
-fails when that takes more than half a second of processor time above a plain query.
+fails when that takes more than half a second of processor time above a plain query. Each file of
+`tests/support/hostile_documents.py` must be indexed, or be named by `rag status --skipped`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"
 
 import hostile_queries  # type: ignore[import-not-found]
 from hostile import FAMILIES  # type: ignore[import-not-found]
+from hostile_documents import FILES as DOCUMENTS  # type: ignore[import-not-found]
 
 _SIZE = 5_000_000  # bytes of a note: the default of `index.max_note_mb`
 _SECONDS, _BYTES = 3.0, 300_000_000
 _SMALL = 30_000  # bytes of a note where all kinds are in one vault
 _NOTES, _LENGTH, _QUERY_SECONDS = 1_000, 4_000, 0.5
+_DOCUMENT_SECONDS = 15.0  # of processor time: ten in which it is read, and what surrounds them
 _LIMIT = 120.0  # seconds after which a command is taken to hang
 _AT_ONCE, _TRIES = 2, 3  # a busy machine takes longer: what takes too long is tried again
 # The kinds that cost the most, and those that took the machine before notes had bounds.
@@ -58,7 +61,23 @@ def rows(room: Path) -> Iterator[Row]:
     is_whole = run.code == 0 and f"{len(notes)} new" in run.output
     note = f"{run.cpu:.1f} s" if is_whole else run.output.strip()[-100:]
     yield Row("a small note of each kind, in one vault", len(notes), int(not is_whole), note)
+    failed = [name for name in DOCUMENTS if not _is_accounted_for(room, name)]
+    yield Row(
+        "PDF, Office and pages: in 10 s, and accounted for",
+        len(DOCUMENTS),
+        len(failed),
+        "; ".join(failed[:1]),
+    )
     yield from _queries(room)
+
+
+def _is_accounted_for(room: Path, name: str) -> bool:
+    """Index a file beside a note: whether both are in the index, or it is said why not."""
+    home, (make, why) = _home(room, {"a.md": "# One line\n"}), DOCUMENTS[name]
+    (home / "notes" / name).write_bytes(make())
+    run, skipped = _rag(home, "index", "notes"), _rag(home, "status", "--skipped")
+    is_said = (name in skipped.output) == bool(why)
+    return run.code == 0 and run.cpu < _DOCUMENT_SECONDS and is_said
 
 
 def _cost(room: Path, cpu: float, peak: float, name: str) -> tuple[bool, str]:
