@@ -3,8 +3,10 @@ hostile or broken file does there costs that file alone."""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import sys
 import warnings
 from collections import deque
 from contextlib import suppress
@@ -17,6 +19,7 @@ from rag.vault.documents import NOT_READ, Document, read
 
 SECONDS = 10.0  # for one file
 MEMORY = 500 << 20  # bytes of addresses
+_DEEPEST = 5_000  # calls within calls: elements of a web page lie in each other
 
 
 class DocumentProcess:
@@ -71,13 +74,19 @@ class DocumentProcess:
                 if isinstance(answer, (Document, OSError)):
                     return answer
                 why = "that takes too much memory"
-        self._process.close()
+        self.close()
+        return why
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process:
+            self._process.close()
         self._process = None
         self._ordered.clear()
-        return why
 
 
 _process = DocumentProcess()
+atexit.register(_process.close)
 
 
 def read_document(path: str) -> Document:
@@ -109,6 +118,7 @@ def serve() -> None:
     # What libraries say of a file goes to the terminal of whoever indexes: it helps nobody there.
     logging.disable()
     warnings.simplefilter("ignore")
+    sys.setrecursionlimit(_DEEPEST)
     with suppress(ImportError, OSError, ValueError):
         import resource
 

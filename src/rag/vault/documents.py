@@ -81,7 +81,7 @@ def read(path: str) -> Document:
         raise
     except BaseException as error:  # whatever a library says of a damaged file, RecursionError too
         document.lines = []
-        why = f"{type(error).__name__}: {error}".split("\n")[0]
+        why = f"{type(error).__name__}: {error}".split("\n")[0].replace(path, "the file")
         document.problems.append(f"{NOT_READ}it is damaged ({why[:_LONGEST_FIELD]})")
     return document
 
@@ -438,8 +438,10 @@ def _xlsx(stream: IO[bytes], document: Document) -> None:
 
     _office(stream, document)
     book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-    left, deadline = MOST_ROWS, _Deadline(document)
+    left, is_over, deadline = MOST_ROWS, False, _Deadline(document)
     for sheet in book.worksheets:
+        if is_over:
+            break
         rows: list[list[str]] = []
         for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=_MOST_CELLS)):
             if row.count(None) < len(row):  # above a cell far below are a million empty rows
