@@ -155,7 +155,7 @@ def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(b
 
 
 @needs_model
-def test_it_says_when_few_notes_have_embeddings(tmp_path: Path) -> None:
+def test_it_says_when_few_notes_have_embeddings(tmp_path: Path, models_here: None) -> None:
     work = tmp_path / "work"
     work.mkdir()
     config = RAGConfig(

@@ -40,13 +40,15 @@ def notes(write_notes, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def embedded(notes: Path, rag) -> Path:
+def embedded(notes: Path, rag, models_here) -> Path:
     """The notes, indexed, for tests that write."""
     assert rag("index", "-q", notes).code == 0
     return notes
 
 
-def test_a_run_with_nothing_to_embed_does_without_the_libraries_of_one(notes, age, rag):
+def test_a_run_with_nothing_to_embed_does_without_the_libraries_of_one(
+    notes, age, rag, models_here
+):
     age(notes)  # what was just written is read a second time
     assert rag("index", "-q", notes).code == 0
     script = (
@@ -82,7 +84,9 @@ def read_here(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture
-def read_only(shared_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def read_only(
+    shared_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models_here: None
+) -> None:
     """The notes, indexed, for tests that only read."""
     read_here(shared_index, tmp_path, monkeypatch)
 

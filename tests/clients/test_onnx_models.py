@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ import pytest
 from onnx_models import DIMENSION, WORDS, cross_encoder, embedder, say
 from rag.clients.factory import embedding_provider, rank
 from rag.clients.local.onnx_provider import OnnxEmbeddings
-from rag.clients.local.process import ModelProcess
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError
@@ -54,21 +51,10 @@ def assert_query_fails(config: ModelsConfig, why: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run models in the test's own process: each process of theirs takes .4 s to start.
-
-    Where the process is tested, `@pytest.mark.usefixtures("apart")`.
-    """
-
-    def results(process: ModelProcess, function: Callable[..., Any], *given: Any) -> Iterator[Any]:
-        try:
-            yield from function(*given)
-        except Exception as error:  # as an answer of the process would be
-            raise process._error(f"failed ({error})") from error
-
+def here_or_apart(request: pytest.FixtureRequest) -> None:
+    """Models run in the test's own process, but with `@pytest.mark.usefixtures("apart")`."""
     if "apart" not in request.fixturenames:
-        monkeypatch.setattr(ModelProcess, "results", results)
-        monkeypatch.setattr("rag.clients.local.engine.lower_priority", lambda: None)
+        request.getfixturevalue("models_here")
 
 
 @pytest.fixture
