@@ -17,7 +17,7 @@ from both_ways import WAY, run_program, typed
 from index_fixtures import NOTES
 from ollama_server import OllamaServer
 from rag.cli.app import run as run_app
-from rag.config import load_config
+from rag.config import RAGConfig, load_config
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -90,6 +90,21 @@ def program(environment: dict[str, str]) -> Callable[..., Ran]:
         return Ran(*run_program([*map(str, arguments)], env=env, **options))
 
     return run
+
+
+@pytest.fixture
+def read_only(
+    build_index: Callable[..., RAGConfig], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, dict[str, str]], Path]:
+    """Have commands read a vault that is indexed once: `read_only("work", {"a.md": "text"})`
+    returns its folder, which nobody may change."""
+
+    def read(vault: str, notes: dict[str, str]) -> Path:
+        data = build_index({vault: notes}).data_dir
+        monkeypatch.setenv("RAG_DATA_DIR", str(data))
+        return data.parent / "vaults" / vault
+
+    return read
 
 
 @pytest.fixture

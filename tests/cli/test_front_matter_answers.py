@@ -54,8 +54,8 @@ ANSWERS = {
 
 
 @pytest.fixture
-def vault(rag, write_notes):
-    assert rag("index", "-q", write_notes("choir", NOTES)).code == 0
+def vault(read_only):
+    read_only("choir", NOTES)
 
 
 def test_a_property_answers_with_the_title_of_its_note(rag, vault, subtests):

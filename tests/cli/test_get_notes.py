@@ -19,10 +19,8 @@ HOLDS = "## Holds\n\nA hold keeps a book.\n\n### Limits\n\nTen.\n\n"
 
 
 @pytest.fixture
-def folder(rag, write_notes):
-    found = write_notes("work", NOTES)
-    assert rag("index", "-q", found).code == 0
-    return found
+def folder(read_only):
+    return read_only("work", NOTES)
 
 
 class TestOneNote:
@@ -69,15 +67,16 @@ class TestPathsOfTheWorkingFolder:
         assert rag("get", "../C# notes.md").out == NOTES["C# notes.md"]
         assert rag("get", "../Glossary#Holds").out == HOLDS
 
-    def test_of_notes_with_one_name_the_near_one(self, rag, folder, monkeypatch):
-        (folder.parent / "home").mkdir()
-        (folder.parent / "home/Glossary.md").write_text("# Words of home\n")
-        assert rag("index", "-q", folder.parent / "home").code == 0
+    def test_of_notes_with_one_name_the_near_one(self, rag, write_notes, monkeypatch):
+        home = write_notes("home", {"Glossary.md": "# Words of home\n"})
+        assert rag("index", "-q", write_notes("work", NOTES), home).code == 0
         assert rag("get", "Glossary.md").code == 1
-        monkeypatch.chdir(folder.parent / "home")
+        monkeypatch.chdir(home)
         assert rag("get", "Glossary.md").out == "# Words of home\n"
 
-    def test_a_file_that_is_no_note_is_not_printed(self, rag, folder, monkeypatch):
+    def test_a_file_that_is_no_note_is_not_printed(self, rag, write_notes, monkeypatch):
+        folder = write_notes("work", NOTES)
+        assert rag("index", "-q", folder).code == 0
         (folder / "secret.txt").write_text("x")
         monkeypatch.chdir(folder)
         assert rag("get", "./secret.txt").code == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 NOTES = {
@@ -17,11 +15,8 @@ NOTES = {
 
 
 @pytest.fixture
-def titles(rag, write_notes):
-    folder = write_notes("work", NOTES)
-    for file in folder.rglob("*.md"):
-        os.utime(file, (1_600_000_000, 1_600_000_000))
-    assert rag("index", "-q", folder).code == 0
+def titles(rag, read_only):
+    read_only("work", NOTES)
 
     def found(*arguments: str) -> list[str]:
         return [one["title"] for one in rag("search", "--json", *arguments).json["results"]]
