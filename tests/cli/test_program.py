@@ -53,7 +53,7 @@ class TestPoorSurroundings:
         assert all(path.is_relative_to(tmp_path / "data") for path in new)
 
     def test_a_reader_that_goes_away_is_no_error(self, environment, indexed, rag):
-        (indexed / "big.md").write_text("some line of a big note\n" * 50_000)
+        (indexed / "big.md").write_text("some line of a big note\n" * 10_000)
         rag("index", "-q")
         script = f"{sys.executable} -m rag get big | head -1; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True)

@@ -10,7 +10,7 @@ import pytest
 
 from daemon_fixture import RAG, normal
 
-PLAIN = "rag get backups --paths"
+PLAIN = "rag config"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ class TestStreams:
     [
         *(f"{PLAIN} {closed}" for closed in ("<&-", ">&-", "2>&-")),
         f"RAG_CONFIG=<(echo) {PLAIN}",
-        *(f"{other} {' '.join(RAG)} get backups" for other in ("nice -n 3", "taskset -c 0")),
+        *(f"{other} {' '.join(RAG)} config" for other in ("nice -n 3", "taskset -c 0")),
         f"ulimit -n 500; {PLAIN}",
         *(f"{RAG[0]} {option} -m {PLAIN}" for option in ("-O", "-X dev", "-s")),
     ],
