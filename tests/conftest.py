@@ -152,8 +152,8 @@ def empty_home(
     yield home
 
 
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def no_network() -> Iterator[None]:
     """Refuse every connection that leaves this machine."""
     connect = socket.socket.connect
 
@@ -164,7 +164,9 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise AssertionError(f"a test tried to reach {address!r}")
         connect(self, address)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield
 
 
 @pytest.fixture
