@@ -95,7 +95,7 @@ def search(
         response = to_response(outcome, query, results)
         finders = place_results(store, response, retrieval, vectors)
         if explained:
-            terms = query_terms(searched.text, searched.also) if by_words else []
+            terms = query_terms(searched.text, tuple(searched.also)) if by_words else []
             text = searched.known if by_words else ""
             explanations = explain(store, terms, retrieval.hits, finders, text)
             for result, explanation in zip(results, explanations, strict=True):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -182,7 +182,8 @@ def subject_terms(text: str) -> list[QueryTerm]:
     return _content(text, is_bare=True) or _content(text, asking=True, is_bare=True)
 
 
-def query_terms(query: str, also: Iterable[str] = ()) -> Sequence[QueryTerm]:
+@lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
+def query_terms(query: str, also: tuple[str, ...] = ()) -> tuple[QueryTerm, ...]:
     """Return what a query asks of the index, each dimension once; none when it holds no word.
 
     Of more than `MOST_TERMS` the heaviest are asked, and of equal ones the first.
@@ -191,11 +192,6 @@ def query_terms(query: str, also: Iterable[str] = ()) -> Sequence[QueryTerm]:
         and not where the query has them in any form. One that the query has is looked for in front
         matter and addresses, as if it stood in the text.
     """
-    return _query_terms(query, tuple(also))
-
-
-@lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
-def _query_terms(query: str, also: tuple[str, ...]) -> tuple[QueryTerm, ...]:
     subject = _content(query) or _content(query, asking=True)
     typed = {term.dimension for term in subject}
     guessed: dict[int, QueryTerm] = {}
@@ -272,5 +268,5 @@ def asked_characters(run: str) -> list[int]:
 
 def encode_query(query: str, also: Iterable[str] = ()) -> SparseVector:
     """Return the query side of BM25; empty when `query` holds no word at all."""
-    asked = query_terms(query, also)
+    asked = query_terms(query, tuple(also))
     return SparseVector([term.dimension for term in asked], [term.weight for term in asked])
