@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -15,11 +15,6 @@ from rag.evaluation.questions import Question, cause_of
 from rag.evaluation.run import LATENCY, METRICS, Outcome, Run, summaries
 from rag.exceptions import UsageError
 from rag.support.json_reports import hidden
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 DECIDING = "ndcg_10"  # the metric that says whether a run is worse
 FEW = 6  # of fewer questions the interval is too narrow: a sign test of 5 cannot reach 95 %
@@ -85,7 +80,7 @@ def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
             hint="Make a baseline with the same set: `rag eval QUESTIONS --save FILE`",
         )
     return Comparison(
-        differences([before[name] for name in same], [after[name] for name in same]),
+        _differences([before[name] for name in same], [after[name] for name in same]),
         len(same),
         [name for name in {**before, **after} if name not in same],
     )
@@ -96,7 +91,7 @@ def _content(one: Outcome) -> tuple[str, frozenset[str], frozenset[str]]:
     return question.query, frozenset(question.relevant), frozenset(question.partial)
 
 
-def differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Difference]:
+def _differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Difference]:
     """Return the difference of each metric and of the median latency (ms), with its interval.
 
     The percentile interval of the paired bootstrap: 10,000 times a set of the same size is
@@ -107,32 +102,24 @@ def differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Differ
 
     The interval says what other questions would change. Of the latency it does not say what a
     busier machine would change, and so the latency decides nothing.
-
-    :param baseline: one outcome of each question.
-    :param now: the same questions in the same order.
     """
     import numpy as np
 
     draws = np.random.default_rng(_SEED).integers(0, len(baseline), (_RESAMPLES, len(baseline)))
-    old, new = _table(baseline), _table(now)
-    found = {}
+    differences = {}
     for name in (*METRICS, LATENCY):
+        old, new = (
+            np.array([one.latency_ms if name == LATENCY else one.metrics[name] for one in run])
+            for run in (baseline, now)
+        )
         middle = np.median if name == LATENCY else np.mean
-        resampled = middle(new[name][draws], axis=1) - middle(old[name][draws], axis=1)
+        resampled = middle(new[draws], axis=1) - middle(old[draws], axis=1)
         least, most = np.percentile(resampled, (2.5, 97.5))
-        was, became = middle(old[name]), middle(new[name])
+        was, became = middle(old), middle(new)
         figures = (became - was, least, most, was, became)
         # + 0.0 turns a negative zero into a plain one.
-        found[name] = Difference(*(round(float(x), _DIGITS) + 0.0 for x in figures))
-    return found
-
-
-def _table(outcomes: list[Outcome]) -> dict[str, NDArray[np.float64]]:
-    """Return the figures of all questions, by metric."""
-    import numpy as np
-
-    rows = [{**one.metrics, LATENCY: one.latency_ms} for one in outcomes]
-    return {name: np.array([row[name] for row in rows]) for name in (*METRICS, LATENCY)}
+        differences[name] = Difference(*(round(float(x), _DIGITS) + 0.0 for x in figures))
+    return differences
 
 
 _HINT = "Make one with `rag eval QUESTIONS --save FILE`."
@@ -164,19 +151,17 @@ class _SavedRuns:
     modes: dict[str, _SavedRun]
 
 
-def save_runs(file: Path, runs: Iterable[Run]) -> None:
+def save_runs(file: Path, runs: Sequence[Run]) -> None:
     """Write runs with every question's ranking and metrics.
 
     :raises UsageError: when the file cannot be written.
     """
-    modes = {}
+    modes: dict[str, Any] = {run.mode: summaries(run.outcomes) for run in runs}
     for run in runs:
-        questions = [
-            {**asdict(one.question), "ranked": one.ranked, "metrics": one.metrics}
-            | {"latency_ms": one.latency_ms}
-            for one in run.outcomes
-        ]
-        modes[run.mode] = {**summaries(run.outcomes), "questions": questions}
+        modes[run.mode]["questions"] = questions = []
+        for one in run.outcomes:
+            answered = {"ranked": one.ranked, "metrics": one.metrics, "latency_ms": one.latency_ms}
+            questions.append(asdict(one.question) | answered)
     text = json.dumps({"schema": 1, "kind": "rag eval", "modes": modes}, ensure_ascii=False)
     try:
         file.write_text(text + "\n", "utf-8")
