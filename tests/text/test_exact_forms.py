@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.text.exact_forms import Kind, Place, RunParts, SearchedText, asked_forms
+from rag.text.exact_forms import Kind, Place, SearchedText, asked_forms, holds_runs
 from tables import rows
 
 
@@ -79,7 +79,7 @@ class TestPartsOfRuns:
         ],
     )
     def test_a_text_that_speaks_of_the_query_holds_some(self, query: str, text: str) -> None:
-        assert RunParts(query).are_in(text)
+        assert holds_runs(query)(text)
 
     @rows(
         "query, text",
@@ -92,4 +92,4 @@ class TestPartsOfRuns:
         ],
     )
     def test_pieces_of_its_words_are_none(self, query: str, text: str) -> None:
-        assert not RunParts(query).are_in(text)
+        assert not holds_runs(query)(text)

@@ -19,10 +19,10 @@ from rag.text.exact_forms import (
     Kind,
     Pair,
     Place,
-    RunParts,
     SearchedText,
     asked_forms,
     asked_pairs,
+    holds_runs,
     weigh_pairs,
 )
 from rag.text.ngrams import WORD_WEIGHT
@@ -140,10 +140,10 @@ def searched(document: Document) -> SearchedText:
 def _are_about(texts: Iterable[SearchedText], query: str) -> bool:
     """Return whether any text holds a form of a query's spaced words, or what its runs need; of a
     query that has neither they are all about it."""
-    words, parts = " ".join(content_words(query)), RunParts(query)
-    if not (words or parts):
+    words, holds = " ".join(content_words(query)), holds_runs(query)
+    if not (words or holds):
         return True
     return any(
-        (bool(words) and text.matches(words)) or (bool(parts) and text.is_about(parts))
+        (bool(words) and text.matches(words)) or (holds is not None and text.is_about(holds))
         for text in texts
     )

@@ -116,9 +116,9 @@ class SearchedText:
         """Return whether the text holds any of some spaced words in any form."""
         return any(find_matches(text, words) for text in (self._names, self._body))
 
-    def is_about(self, parts: RunParts) -> bool:
-        """Return whether the text holds any of the parts of a query."""
-        return parts.are_in(self._names) or parts.are_in(self._body)
+    def is_about(self, holds: Callable[[str], bool]) -> bool:
+        """Return whether what `holds_runs` made holds for the text."""
+        return holds(self._names) or holds(self._body)
 
 
 def _folded(text: str) -> str:
@@ -168,35 +168,30 @@ def _run(text: str, alone: bool) -> Form:
     return Form(text, Kind.WORD, dimensions, alone, pattern.search)
 
 
-class RunParts:
-    """What of a query's unsegmented runs a text must hold some of, to be about it: two ideographs
-    (with kana between them perhaps), most of a loan word, the head of a Korean word.
+def holds_runs(query: str) -> Callable[[str], bool] | None:
+    """Return what tells whether a text holds some of a query's unsegmented runs, as it must to be
+    about it: two ideographs (with kana between them perhaps), most of a loan word, the head of a
+    Korean word; `None` for a query without any.
 
     Single characters and pieces of words stand in texts on other things: 相 and 撲 are in many that
-    have no 相撲. What the query has none of tells nothing: without any, every text will do.
+    have no 相撲.
     """
+    query = normalize(query)
+    parts = [word[:2] for word in _HANGUL_WORD.findall(query)]
+    for word in _HAN_WORD.findall(query):
+        parts += [f"{a}[{HIRAGANA}]{{0,2}}{b}" for a, b in pairwise(word)] or [word]
+    loans = [{*pairwise(loan)} for loan in KATAKANA_WORD.findall(query)]
+    search = re.compile("|".join(parts)).search if parts else None
 
-    def __init__(self, query: str) -> None:
-        text = normalize(query)
-        parts = [word[:2] for word in _HANGUL_WORD.findall(text)]
-        for word in _HAN_WORD.findall(text):
-            parts += [f"{a}[{HIRAGANA}]{{0,2}}{b}" for a, b in pairwise(word)] or [word]
-        self._loans = [{*pairwise(loan)} for loan in KATAKANA_WORD.findall(text)]
-        self._search = re.compile("|".join(parts)).search if parts else None
-
-    def __bool__(self) -> bool:
-        return bool(self._search or self._loans)
-
-    def are_in(self, text: str) -> bool:
-        """Return whether a text holds any of them."""
+    def holds(text: str) -> bool:
         text = normalize(text)
-        if self._search and self._search(text):
+        if search and search(text):
             return True
-        return bool(self._loans) and any(
-            len(pairs & {*pairwise(word)}) > _MOST_OF * len(pairs)
-            for word in KATAKANA_WORD.findall(text)
-            for pairs in self._loans
-        )
+        words = KATAKANA_WORD.findall(text) if loans else ()
+        found = ((pairs, {*pairwise(word)}) for word in words for pairs in loans)
+        return any(len(pairs & own) > _MOST_OF * len(pairs) for pairs, own in found)
+
+    return holds if parts or loans else None
 
 
 class Pair(NamedTuple):
