@@ -204,26 +204,20 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def iter_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield what `sentence_spans` returns."""
-    held: tuple[int, int] | None = None  # it may yet take up the white space behind it
+    last = len(text.rstrip())  # the last sentence takes up the white space behind it
     start = blank = 0  # from `start` to `blank` there is white space only
     for stop in _END.finditer(text):
         end = stop.end()
         if stop[0][0] == "." and goes_on(text, start, end):
             continue
+        if end >= last:
+            break
         if text[blank:end].strip():
-            if held:
-                yield held
-            held, start = (start, end), end
+            yield start, end
+            start = end
         blank = end
-    if start < len(text):
-        if text[blank:].strip() or not held:
-            if held:
-                yield held
-            held = start, len(text)
-        else:
-            held = held[0], len(text)
-    if held:
-        yield held
+    if text:
+        yield start, len(text)
 
 
 # What a unit has at least: shorter ones say little alone, and rank worse. 25 Japanese characters
