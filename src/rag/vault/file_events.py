@@ -44,7 +44,8 @@ class FileEvents:
     def __init__(
         self, folders: Iterable[Path], apart: Path, polled: bool = False, files: int = 0
     ) -> None:
-        folders = outermost(folders)
+        distinct = {*folders}
+        folders = sorted(one for one in distinct if distinct.isdisjoint(one.parents))
         self.polled = [folder for folder in folders if polled or is_remote(folder)]
         self._folders, self._apart = folders, apart.resolve()
         self._delay = round(1000 * max(_POLL, files / _POLLED))
@@ -116,15 +117,6 @@ class FileEvents:
         parts = file.relative_to(folder).parts
         hidden = next((at for at, part in enumerate(parts) if part.startswith(".")), None)
         return hidden is None or "/".join(parts[hidden:]) in _RULES
-
-
-def outermost(folders: Iterable[Path]) -> list[Path]:
-    """Return those of some folders that do not lie in another of them."""
-    kept: list[Path] = []
-    for folder in sorted({*folders}):
-        if not any(folder.is_relative_to(one) for one in kept):
-            kept.append(folder)
-    return kept
 
 
 def is_remote(folder: Path) -> bool:

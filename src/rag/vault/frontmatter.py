@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -107,31 +106,20 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
 def _salvage(lines: list[str]) -> dict[str, Any]:
     """Keep what can be read of a broken block: `title: Foo: bar` is what people write."""
     fields: dict[str, Any] = {}
-    for entry in _entries(lines):
+    # An entry is a line at the margin and the list or lines below it.
+    for entry in re.split(r"\n(?![ \t]|- )", "\n".join(lines)):
         try:
             # A tab may not indent in YAML; people do it all the same.
-            loaded = load_yaml("\n".join(entry).replace("\t", "  "))
+            loaded = load_yaml(entry.replace("\t", "  "))
         except Exception:
             loaded = None
         if isinstance(loaded, dict):
             for key, value in loaded.items():
                 if isinstance(key, str):
                     fields.setdefault(key, value)
-        elif pair := _SIMPLE.match(entry[0]):
+        elif pair := _SIMPLE.match(entry.partition("\n")[0]):
             fields.setdefault(pair[1].strip(), pair[2].strip())
     return fields
-
-
-def _entries(lines: list[str]) -> Iterator[list[str]]:
-    """Part a block into its entries: a line at the margin and the list or lines below it."""
-    entry: list[str] = []
-    for line in lines:
-        if entry and not line.startswith((" ", "\t", "- ")):
-            yield entry
-            entry = []
-        entry.append(line)
-    if entry:
-        yield entry
 
 
 def _brief(error: Exception) -> str:
