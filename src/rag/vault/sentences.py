@@ -240,24 +240,19 @@ def sentence_units(content: str) -> list[SentenceUnit]:
     A row of a table is one, with the names of its columns. Short ones go together.
     """
     units: list[SentenceUnit] = []
-    line, held = 0, ""
-    for start, text in _sentences(content):
-        line, held = (line, f"{held} {text}") if held else (start, text)
-        if _says_enough(held):
-            units.append(SentenceUnit(line, held))
-            held = ""
-    if held and units:
+    for line, text in _sentences(content):
+        if units and not _says_enough(units[-1].text):
+            units[-1] = units[-1]._replace(text=f"{units[-1].text} {text}")
+        else:
+            units.append(SentenceUnit(line, text))
+    if len(units) > 1 and not _says_enough(units[-1].text):
         last = units.pop()
-        units.append(last._replace(text=f"{last.text} {held}"))
-    elif held:
-        units.append(SentenceUnit(line, held))
+        units[-1] = units[-1]._replace(text=f"{units[-1].text} {last.text}")
     return units
 
 
 def _says_enough(text: str) -> bool:
-    if len(text) >= _LEAST:
-        return True
-    return len(text) + _CHARACTER * len(_DENSE_SCRIPT.findall(text)) >= _LEAST
+    return len(text) + _CHARACTER * len(_DENSE_SCRIPT.findall(text[:_LEAST])) >= _LEAST
 
 
 def _sentences(content: str) -> Iterator[tuple[int, str]]:
