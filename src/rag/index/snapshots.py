@@ -175,10 +175,7 @@ class IndexDirectory:
 
         :raises IndexUnavailableError: when there is no index.
         """
-        for _ in range(1000):  # each turn means a whole snapshot was published meanwhile
-            name = self.current()
-            if name is None:
-                break
+        while name := self.current():  # each turn means a snapshot was published meanwhile
             if not (self.path / name).is_dir():
                 if name != self.current():
                     continue

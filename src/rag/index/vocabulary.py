@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from rag.index.note_rows import transaction
 
@@ -23,14 +22,9 @@ _MAX_NEAR = 5
 _KATAKANA = ("\u30a1", "\u3100")  # between these is every word of katakana
 
 
-class _Near(NamedTuple):
-    """A word that another may be a slip of; the likelier sorts first."""
-
-    slips: int
-    begins_otherwise: bool
-    is_no_name: bool
-    unlikeness: float
-    word: str
+# A word that another may be a slip of, behind: how many slips, whether it begins otherwise, whether
+# it is no note's name, and how unlike it is. The likelier sorts first.
+_Near = tuple[int, bool, bool, float, str]
 
 
 class Vocabulary:
@@ -73,16 +67,16 @@ class Vocabulary:
             return
         nearest = self._nearest(word, slips, word[0])
         # Few slips are in the first letter; most often this spares reading all words.
-        if not nearest or nearest[0].slips > 1:
+        if not nearest or nearest[0][0] > 1:
             nearest = self._nearest(word, slips)
-        for near in nearest[:_MAX_NEAR]:
-            yield near.word
+        yield from (near for *_, near in nearest[:_MAX_NEAR])
 
     def _nearest(self, word: str, slips: int, beginning: str = "") -> list[_Near]:
         """Return the words with some beginning that another may be a slip of."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA, JaroWinkler
 
+        likeness = JaroWinkler.similarity
         rows = self._db.execute(
             "SELECT word FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
             (beginning, beginning + "\U0010ffff", len(word) - slips, len(word) + slips),
@@ -90,14 +84,8 @@ class Vocabulary:
         words = [near for (near,) in rows]
         similar = process.extract(word, words, scorer=OSA.distance, score_cutoff=slips, limit=None)
         return sorted(
-            _Near(
-                int(distance),
-                near[0] != word[0],
-                not self._is_name(near),
-                -JaroWinkler.similarity(word, near),
-                near,
-            )
-            for near, distance, _ in similar
+            (int(n), near[0] != word[0], not self._is_name(near), -likeness(word, near), near)
+            for near, n, _ in similar
             if not (_LETTERS.fullmatch(word) and _is_changed(word, near))
         )
 

@@ -17,7 +17,6 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.clients.factory import embedding_provider, with_config
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig, models_config
 from rag.index.searchable_text import beside, indexed_text, sentence_texts
-from rag.indexing.note_reader import NoteChunk
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore, own_store, with_store
 from rag.text.bm25_documents import DocumentEncoder
@@ -158,19 +157,3 @@ def create_indexing_pipeline(
     pipeline.connect("embedder.documents", f"{VECTORS}.documents")
     pipeline.connect("writer.documents_written", f"{VECTORS}.documents_written")
     return pipeline
-
-
-def run_pipeline(
-    pipeline: Pipeline, chunks: Sequence[NoteChunk], known: Lookup | None
-) -> tuple[list[str], int]:
-    """Have a pipeline write some chunks, which makes no vectors yet.
-
-    :param known: returns the vectors that texts have already, if any have.
-    :returns: the words that they were written with, and how many have vectors.
-    """
-    documents = DocumentBatch(
-        Document(id=chunk.id, content=chunk.text, meta=chunk.meta) for chunk in chunks
-    )
-    inputs = {"embedder": {"documents": documents}, VECTORS: {"known": known, "makes": False}}
-    output = pipeline.run(inputs)
-    return output["embedder"]["words"], output[VECTORS]["embedded"]

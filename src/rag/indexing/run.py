@@ -418,7 +418,9 @@ class IndexRun:
 
     def _write_chunks(self, chunks: Sequence[NoteChunk]) -> None:
         """Write chunks, with an embedding those whose text was embedded before."""
-        from rag.indexing.pipeline import run_pipeline
+        from haystack import Document
+
+        from rag.stores.base.batch import DocumentBatch
         from rag.support.pipeline_parts import own_errors
 
         assert self._pipeline is not None
@@ -426,10 +428,13 @@ class IndexRun:
         key = embedded.space.key if embedded else ""
         # Haystack copies all inputs but functions.
         known = (lambda texts: self.vectors.get(key, texts)) if embedded else None
+        documents = DocumentBatch(Document(id=c.id, content=c.text, meta=c.meta) for c in chunks)
+        embedder = "sentence_embedder"
+        inputs = {"embedder": {"documents": documents}, embedder: {"known": known, "makes": False}}
         with own_errors(IndexingError, "the indexing pipeline failed"):
-            words, count = run_pipeline(self._pipeline, chunks, known)
-        self._without_vector += len(chunks) - count
-        self.manifest.add_words(words)
+            output = self._pipeline.run(inputs)
+        self._without_vector += len(chunks) - output[embedder]["embedded"]
+        self.manifest.add_words(output["embedder"]["words"])
 
     def _record_failure(self, vault: str, file: NoteFile, why: str, report: VaultReport) -> None:
         """Record a note that cannot be read; its chunks stay. Without news the revision stays."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -22,8 +21,6 @@ _NOTHING = 1 << 20  # bytes; of a disk with less than that, whatever the engine 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # The engine's errors are text.
 _SAID = ("No space left", "Not enough space", "uota exceeded")
-_NEEDED = re.compile(r"needed: ([\d.]+) ([KMG])iB")
-_UNITS = {"K": 10, "M": 20, "G": 30}
 _BLOCK, _READ = 1 << 14, 1 << 20
 _ZEROS = bytes(_READ)
 
@@ -44,8 +41,6 @@ def disk_full(folder: str | Path, need: int = 0, details: str = "") -> DiskFullE
     :param details: what the engine or the system said.
     """
     free = free_room(folder)
-    if needed := _NEEDED.search(details):
-        need = max(need, int(float(needed[1]) * (1 << _UNITS[needed[2]])))
     need = max(need, free + LITTLE)
     return DiskFullError(
         f"the disk is full: {-(-need >> 20)} MB needed, {free >> 20} MB free at {folder}",
