@@ -165,11 +165,6 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
     :param db: a connection in autocommit mode (`isolation_level=None`).
     """
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with db:
+        db.execute("BEGIN IMMEDIATE")
         yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:  # on a full disk SQLite has undone it already
-            db.execute("ROLLBACK")
-        raise
