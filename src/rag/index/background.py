@@ -143,10 +143,10 @@ def read_background(manifest: Manifest | None) -> Background | None:
     if manifest is None or embedded is None:
         return None
     if shipped := _shipped(embedded.space):
-        return _read(shipped)
+        return _load(shipped)
     kept = _kept(manifest)
     try:
-        return _decoded(kept["vectors"]) if kept.get("space") == embedded.space.key else None
+        return _load(kept["vectors"]) if kept.get("space") == embedded.space.key else None
     except (KeyError, ValueError):  # of other texts, which an older program had
         return None
 
@@ -171,14 +171,10 @@ def _shipped(space: Space) -> Path | None:
     return path if space.provider == "builtin" and path.is_file() else None
 
 
-@cache
-def _read(path: Path) -> Background:
-    return Background.loaded(path.read_bytes())
-
-
 @lru_cache(maxsize=2)
-def _decoded(vectors: str) -> Background:
-    return Background.loaded(b64decode(vectors))
+def _load(source: Path | str) -> Background:
+    """Make it of a file, or of what a manifest keeps."""
+    return Background.loaded(source.read_bytes() if isinstance(source, Path) else b64decode(source))
 
 
 def _kept(manifest: Manifest) -> dict[str, str]:
