@@ -67,7 +67,6 @@ NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files).
 _NUMBER = re.compile(r"gen-(\d+)(?:\.lock)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
-_MANY = 300_000  # bytes of changed notes, so many that segments are merged
 _BRIEF, _PATIENCE, _PAUSE = " briefly", 30.0, 0.02  # of a writer that lets go in some seconds
 
 
@@ -355,9 +354,8 @@ class IndexDirectory:
 
         :param size: the bytes of the notes.
         """
-        folder = self.path / (self.current() or self.work.name)
-        merged = disk_usage(folder) if size > _MANY else 0
-        return LITTLE + RESERVE + _GROWTH * size + merged + self.size_of_copy()
+        copies = 2 if size else 1  # where notes are written, segments may be merged
+        return LITTLE + RESERVE + _GROWTH * size + copies * self.size_of_copy()
 
     def require_reserve(self, need: int = 0) -> None:
         """Make sure that the engine can write `need` bytes: a full disk would end the process.
