@@ -108,20 +108,14 @@ _PLAN = "plan"  # what units of a plan are reported as in `found_by`
 
 @dataclass(frozen=True)
 class Intent:
-    """What a query means, and how it is searched.
-
-    :param flags: the filters that the user gave beside the query; those always hold.
-    :param filters: these and the plan's together.
-    :param variants: what a model wrote to search for besides.
-    :param audit: the id of its record, empty without one.
-    """
+    """What a query means, and how it is searched."""
 
     plan: FullTransformationResult
-    flags: QueryFilters
-    filters: QueryFilters
-    variants: Variants = field(default_factory=Variants)
+    flags: QueryFilters  # that the user gave beside the query; those always hold
+    filters: QueryFilters  # these and the plan's together
+    variants: Variants = field(default_factory=Variants)  # what a model wrote to search for
     milliseconds: float = 0.0
-    audit: str = ""
+    audit: str = ""  # the id of its record, empty without one
     today: date = field(default_factory=date.today)
 
     @property

@@ -33,46 +33,28 @@ from rag.text.tokenizer import TOKEN, cleaned
 
 @dataclass(frozen=True)
 class RankingWeights:
-    """The weights of a search. docs/ranking.md says how they were measured.
+    """The weights of a search. docs/ranking.md says how they were measured."""
 
-    :param exact: a word of the query to the letter, beside what the index counts for any of its
-        forms, as a share of the word's weight. Measured: .05 to .1 ranked best.
-    :param named: the same for one in a title, heading or alias, on top of that.
-    :param identifier: the same for words joined by marks, such as 2.3.1.
-    :param pair: two words side by side as in the query, as a share of what they tell together.
-        Measured in docs/ranking.md.
-    :param rarest_pair: what two words tell together at most: what one tells that a chunk in 650
-        has.
-    :param seam: two characters of different scripts side by side, which the index does not count.
-    :param alone: in the place of both where the query is one word or identifier: more than a text
-        with other forms may score for having many, so that those that hold the word come first.
-    :param alone_named: for one of those in a title, heading or alias, on top of that.
-    :param sections: what the first, second, … section of a note counts for. Weights of 1, .5, .25
-        rank a note above a better one because it is long.
-    :param meaning: what a chunk gains for being a standard deviation nearer to the query, as a
-        share of what a text with all words of the query scores; fitted, see docs/ranking.md.
-    :param expected: what a chunk without an embedding is taken to have of that: one that shares no
-        word with the query, and how much more one that scores as a text with all of them.
-    :param unsaid: how many times more of it a chunk gains where no text holds a word of the query.
-    :param variants: what the best find of all variants together gains, against the best of the
-        query itself.
-    :param kept: the best note of the query itself stays among so many, whatever its variants find.
-    """
-
+    # What a chunk gains for a word of the query to the letter, as a share of the word's weight; on
+    # top of that in a title, heading or alias; the first for words joined by marks, such as 2.3.1.
     exact: float = 0.1
     named: float = 0.25
     identifier: float = 0.25
-    pair: float = 0.15
-    rarest_pair: float = 6.5
-    seam: float = 0.6
+    pair: float = 0.15  # for two words side by side, as a share of what they tell together
+    rarest_pair: float = 6.5  # what two tell at most: what one tells that a chunk in 650 has
+    seam: float = 0.6  # two characters of different scripts, which the index does not count
+    # In the place of `exact` and `named` where the query is one word: more than a text may score
+    # for having many other forms of it.
     alone: float = 1.5
     alone_named: float = 1.0
-    sections: tuple[float, ...] = (1.0, 0.3, 0.1)
-    meaning: float = 0.15
+    sections: tuple[float, ...] = (1.0, 0.3, 0.1)  # the first, second, … section of a note
+    meaning: float = 0.15  # for a standard deviation nearer, as a share of a full text's score
+    # What of that a chunk without an embedding is taken to have: one that shares no word with the
+    # query, and how much more one that scores as a text with all of them.
     expected: tuple[float, float] = (1.6, 1.2)
-    unsaid: float = 10.0
-    variants: float = 0.5
-    kept: int = 10
+    unsaid: float = 10.0  # times more of `meaning` where no text holds a word of the query
+    variants: float = 0.5  # all variants together, against the query itself
+    kept: int = 10  # results among which the best of the query itself stays
 
 
 WEIGHTS = RankingWeights()
@@ -92,21 +74,16 @@ def shown(text: str) -> str:
 
 
 class Variant(NamedTuple):
-    """A text to search for besides the query.
+    """A text to search for besides the query."""
 
-    `label` names it in results, `transform` what made it. `words` and `meaning` say on which
-    sides it is searched for, `vector` is its embedding where there is one, `fallback` why no
-    model wrote it.
-    """
-
-    label: str
-    transform: str
+    label: str  # names it in results
+    transform: str  # what made it
     text: str
     weight: float
-    words: bool = True
+    words: bool = True  # the sides on which it is searched for
     meaning: bool = True
     vector: list[float] | None = None
-    fallback: str = ""
+    fallback: str = ""  # why no model wrote it
 
     @property
     def is_embedded(self) -> bool:
@@ -182,85 +159,49 @@ MIN_CHUNKS, CHUNKS_PER_NOTE = 100, 8
 
 @dataclass(frozen=True)
 class Query(NotCopied):
-    """What is searched for, and how. The analyzer makes it; later components replace fields.
+    """What is searched for, and how. The analyzer makes it; later components replace fields."""
 
-    What was typed, read with the index at hand:
-
-    :param typed: the query in the syntax of `rag.query.syntax`.
-    :param text: what notes are ranked by; empty when the query has no words.
-    :param also: further words to look for: those a prefix stands for, corrections, and those of
-        the text that stand in front matter or addresses alone, which then count for more.
-    :param corrections: words that no note holds, with the word searched for instead.
-    :param missing: the other words that no note holds, each with the nearest that one holds.
-    :param filters: those of the flags and of the query together, as Haystack writes them.
-    :param tags: the tags among them; `vaults` the vaults.
-    :param named: ids of the notes that have the query as title, alias or file name.
-    :param matched: ids of notes that hold a phrase of the query or have its `title:`, whatever
-        words the index has of them.
-    :param lists: whether a query without words filters, and so asks for a list of notes.
-    :param full: what a text scores that holds each word once; see `rag.search.relevance`.
-    :param is_literal: whether it has `begin*` or `-without`: what shares no word with it is no
-        match then.
-    :param notices: for the user: why the query is not searched as it was wanted.
-
-    How it is searched:
-
-    :param mode: `auto`, `lexical`, `dense` or `hybrid`; `keep_mode`: no route changes it.
-    :param chunks: list chunks, several of one note perhaps, instead of notes.
-    :param listed: show the notes that the filters select, in the `order` of
-        `rag.search.filters.ORDERS`, and rank none.
-    :param variants: what to search for besides.
-    :param rerank: what a reranker orders by, if not `meant`.
-    :param depth: how many results are loaded at least, for a reranker to choose from.
-
-    What components add:
-
-    :param route: the one of `[routes]` that it takes; `transforms` are those of the route.
-    :param embedding: of the query, where it is searched by meaning, with the `background` of its
-        model and the `share` of the chunks of the index that have an embedding.
-    :param timings: milliseconds by step.
-
-    Of a question to be answered:
-
-    :param question: what is asked; `quoted` is what quotations are chosen by.
-    :param quotes_all: whether the notes themselves are what was asked for.
-    """
-
+    # What was typed, in the query syntax, and read with the index at hand.
     typed: str
-    text: str
+    text: str  # what notes are ranked by; empty when the query has no words
+    # Further words to look for: those a prefix stands for, corrections, and those of the text that
+    # stand in front matter or addresses alone, which then count for more.
     also: list[str] = field(default_factory=list)
-    corrections: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, NearWord | None] = field(default_factory=dict)
-    filters: dict[str, Any] | None = None
+    corrections: dict[str, str] = field(default_factory=dict)  # words that no note holds
+    missing: dict[str, NearWord | None] = field(default_factory=dict)  # others, with the nearest
+    filters: dict[str, Any] | None = None  # of the flags and of the query, as Haystack has them
     tags: list[str] = field(default_factory=list)
     vaults: list[str] = field(default_factory=list)
-    named: list[str] = field(default_factory=list)
-    matched: list[str] = field(default_factory=list)
-    lists: bool = False
-    full: float = 0.0
-    is_literal: bool = False
-    notices: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)  # notes with the query as title, alias or file
+    matched: list[str] = field(default_factory=list)  # notes that hold a phrase, or its `title:`
+    lists: bool = False  # a query without words filters, and so asks for a list of notes
+    full: float = 0.0  # what a text scores that holds each word once
+    is_literal: bool = False  # has `begin*` or `-without`: without a shared word there is no match
+    notices: list[str] = field(default_factory=list)  # why it is not searched as it was wanted
 
+    # How it is searched.
     mode: str = SearchMode.AUTO
-    keep_mode: bool = False
+    keep_mode: bool = False  # no route changes it
     top_k: int = 5
-    chunks: bool = False
-    listed: bool = False
+    chunks: bool = False  # list chunks, several of one note perhaps, instead of notes
+    listed: bool = False  # show the notes that the filters select, in this order, and rank none
     order: str = ""
     variants: Variants = field(default_factory=Variants)
-    rerank: str = ""
-    depth: int = 0
+    rerank: str = ""  # what a reranker orders by, if not `meant`
+    depth: int = 0  # how many results are loaded at least, for a reranker to choose from
 
+    # What components add.
     route: str = ""
-    transforms: list[str] | None = None
+    transforms: list[str] | None = None  # those of the route
     embedding: list[float] | None = None
-    background: Background | None = None
-    share: float = 1.0
-    timings: Mapping[str, float] = field(default_factory=dict)
+    background: Background | None = None  # of the model of the embedding
+    share: float = 1.0  # of the chunks of the index that have an embedding
+    timings: Mapping[str, float] = field(default_factory=dict)  # milliseconds by step
 
+    # Of a question to be answered.
     question: str = ""
-    quoted: str = ""
-    quotes_all: bool = False
+    quoted: str = ""  # what quotations are chosen by
+    quotes_all: bool = False  # the notes themselves are what was asked for
 
     def noting(self, *notices: str, **changes: Any) -> Query:
         """Return the query with changes, and with the notices that are not empty."""
@@ -319,57 +260,41 @@ class Query(NotCopied):
 
 
 class Part(NamedTuple):
-    """A chunk's share in its note's score: its document's id, weight, and own score.
+    """A chunk's share in its note's score."""
 
-    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
-    what is due to variants of the query, by their words and by their meaning; `forms` what is due
-    to the very words of the query.
-    """
-
-    id: str
+    id: str  # of its document
     weight: float
     score: float
-    meaning: float = 0.0
-    cosine: float = 0.0
-    gains: tuple[float, float] = (0.0, 0.0)
-    forms: float = 0.0
+    meaning: float = 0.0  # what of the score is due to its embedding
+    cosine: float = 0.0  # how near that is to the query's
+    gains: tuple[float, float] = (0.0, 0.0)  # due to variants, by their words and their meaning
+    forms: float = 0.0  # due to the very words of the query
 
 
 class Hit(NamedTuple):
-    """A ranked note (or chunk): the id of the document to show, the note's id, and its score,
+    """A ranked note (or chunk), with score = bonus + Σ weight · score of the parts."""
 
-    score = bonus + Σ weight · score of the parts. `kept` marks the best of the query itself, when
-    variants of it were searched for too. Once loaded it has its `document`, and those of its
-    near-`duplicates`; once reranked the `rank` that it had before, from 1.
-    """
-
-    id: str
+    id: str  # of the document to show
     note: str
     score: float
     parts: tuple[Part, ...] = ()
     bonus: float = 0.0
-    kept: bool = False
-    document: Document | None = None
-    duplicates: tuple[Document, ...] = ()
-    rank: int = 0
+    kept: bool = False  # the best of the query itself, where variants were searched for too
+    document: Document | None = None  # once loaded
+    duplicates: tuple[Document, ...] = ()  # those that say nearly the same
+    rank: int = 0  # before it was reranked, from 1
 
 
 @dataclass(frozen=True)
 class Retrieval(NotCopied):
-    """What was found for a query so far.
-
-    :param candidates: chunks, in no order; `plain` are those that the query itself found, where
-        it has variants.
-    :param hits: ranked notes, best first; `beyond` are those after the last one that is shown.
-    :param read: documents by id that were read on the way.
-    """
+    """What was found for a query so far."""
 
     query: Query
-    candidates: Sequence[Candidate] = ()
-    plain: Sequence[Candidate] = ()
-    hits: Sequence[Hit] = ()
-    beyond: Sequence[Hit] = ()
-    read: Mapping[str, Document] = field(default_factory=dict)
+    candidates: Sequence[Candidate] = ()  # chunks, in no order
+    plain: Sequence[Candidate] = ()  # those that the query itself found, where it has variants
+    hits: Sequence[Hit] = ()  # ranked notes, best first
+    beyond: Sequence[Hit] = ()  # those after the last one that is shown
+    read: Mapping[str, Document] = field(default_factory=dict)  # by id, read on the way
 
     @property
     def documents(self) -> list[Document]:

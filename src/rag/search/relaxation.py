@@ -34,35 +34,23 @@ _NOTICES = {
 
 
 class Attempt(NamedTuple):
-    """One way to search a query.
+    """One way to search a query."""
 
-    :param inputs: what the analyzer of a pipeline is run with.
-    :param otherwise: the mode to search in when there are no embeddings to search semantically.
-    :param notice: what there is to say if this way is taken.
-    :param relaxed: whether filters that were understood are dropped.
-    :param whole: take this way only where a note holds all words of the query; see `_holds_all`.
-    """
-
-    inputs: dict[str, Any]
-    otherwise: str = ""
-    notice: str = ""
-    relaxed: bool = False
-    whole: bool = False
+    inputs: dict[str, Any]  # what the analyzer of a pipeline is run with
+    otherwise: str = ""  # the mode where there are no embeddings to search semantically
+    notice: str = ""  # what there is to say if this way is taken
+    relaxed: bool = False  # filters that were understood are dropped
+    whole: bool = False  # take it only where a note holds all words of the query
 
 
 class Outcome(NamedTuple):
-    """What the first attempt that found something found, or the last one.
+    """What the first attempt that found something found, or the last one."""
 
-    :param outputs: of the pipeline.
-    :param notices: why it was not searched in the mode of the attempt.
-    :param missing: words that no note holds, of the last attempt that was no list.
-    """
-
-    outputs: dict[str, Any]
+    outputs: dict[str, Any]  # of the pipeline
     retrieval: Retrieval
     attempt: Attempt
-    notices: list[str]
-    missing: dict[str, NearWord | None]
+    notices: list[str]  # why it was not searched in the mode of the attempt
+    missing: dict[str, NearWord | None]  # words that no note holds, of the last that was no list
 
 
 def wants_plan(

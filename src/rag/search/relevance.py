@@ -68,18 +68,12 @@ _TAIL = 1.0  # of the odds of the whole list a note may have less
 
 
 class Evidence(NamedTuple):
-    """What speaks for a note that was found.
+    """What speaks for a note that was found."""
 
-    :param words: how much of the query it holds, as c above; `None` where words do not count.
-    :param excess: how near it is, as D above; `None` where that is not known.
-    :param margin: as above.
-    :param is_named: whether its title, alias or file name is the query.
-    """
-
-    words: float | None
-    excess: float | None
+    words: float | None  # how much of the query it holds, c above; `None`: words do not count
+    excess: float | None  # how near it is, D above; `None`: not known
     margin: float
-    is_named: bool = False
+    is_named: bool = False  # its title, alias or file name is the query
 
     def score(self) -> float:
         """Return the probability that the note is what was asked for."""

@@ -380,19 +380,14 @@ Strength = Literal["sure", "dated", "year", "vague", "pair", "future"]
 
 
 class TimeMention(NamedTuple):
-    """A time that words name.
+    """A time that words name."""
 
-    :ivar strength: `sure` by itself, `dated` beside other words of time, `year` and `vague`
-        beside words of writing, `pair` as the end of a span only, `future` never.
-    :ivar days: `None` where it lies ahead.
-    :ivar exact: the day itself of something "a month ago".
-    :ivar month: the month and day of a date without a year.
-    """
-
+    # `sure` by itself, `dated` beside other words of time, `year` and `vague` beside words of
+    # writing, `pair` as the end of a span only, `future` never.
     strength: Strength
-    days: DateRange | None = None
-    exact: date | None = None
-    month: tuple[int, int | None] | None = None
+    days: DateRange | None = None  # `None` where it lies ahead
+    exact: date | None = None  # the day itself of something "a month ago"
+    month: tuple[int, int | None] | None = None  # month and day of a date without a year
     start: int = 0
     end: int = 0
     kind: str = ""

@@ -83,17 +83,14 @@ _Either = tuple[int, ...]  # dimensions one of which a text has
 
 
 class _Phrase(NamedTuple):
-    """A phrase and how the index is asked for it.
-
-    :ivar parts: of each dimensions one of which whatever holds the phrase has, in its text or its
-        front matter, the likely rarest first.
-    :ivar exact: whether whatever has the one part holds the phrase.
-    """
+    """A phrase and how the index is asked for it."""
 
     text: str
     tokens: list[tuple[str, str]]
+    # Of each part dimensions one of which whatever holds the phrase has, in its text or its front
+    # matter, the likely rarest first.
     parts: list[_Either]
-    exact: bool
+    exact: bool  # whatever has the one part holds the phrase
 
 
 class Occurrences:
@@ -287,18 +284,12 @@ _COMPANY_RUNS = {"会", "話"}
 
 
 class SubjectWord(NamedTuple):
-    """A word of a subject.
+    """A word of a subject."""
 
-    :ivar text: as it is told.
-    :ivar terms: the stems of a spaced word and of its irregular forms, one of which a text holds.
-    :ivar run: characters of a script without spaces that a text holds.
-    :ivar is_verb: whether that is one ideograph that kana follow: 会 of 会った, not of 会議.
-    """
-
-    text: str
-    terms: tuple[str, ...] = ()
-    run: str = ""
-    is_verb: bool = False
+    text: str  # as it is told
+    terms: tuple[str, ...] = ()  # stems of a spaced word, one of which a text holds
+    run: str = ""  # characters of a script without spaces that a text holds
+    is_verb: bool = False  # that is one ideograph that kana follow: 会 of 会った, not of 会議
 
     def is_in(self, text: SpokenText) -> bool:
         """Return whether a text holds the word in any form."""
