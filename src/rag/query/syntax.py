@@ -123,23 +123,18 @@ class FieldTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """What a query says.
+    """What a query says."""
 
-    `text` is what notes are ranked by: the plain words, with those of phrases, prefixes and
-    titles, in the order in which they were written. `phrases` must stand in a note, `excluded`
-    words and phrases must not; `prefixes` are beginnings of words, without the star, and
-    `excluded_prefixes` those of words that must not. Of each of `either` one must hold: a field, or
-    a `PHRASE`. `beyond` says of what there was too much.
-    """
-
+    # What notes are ranked by: the plain words, with those of phrases, prefixes and titles, in the
+    # order in which they were written.
     text: str
-    phrases: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()  # that must stand in a note
+    excluded: tuple[str, ...] = ()  # words and phrases that must not
+    prefixes: tuple[str, ...] = ()  # beginnings of words, without the star
     excluded_prefixes: tuple[str, ...] = ()
     fields: tuple[FieldTerm, ...] = ()
-    either: tuple[tuple[FieldTerm, ...], ...] = ()
-    beyond: tuple[str, ...] = ()
+    either: tuple[tuple[FieldTerm, ...], ...] = ()  # fields and `PHRASE`s, of each one must hold
+    beyond: tuple[str, ...] = ()  # of what there was too much
 
     def __bool__(self) -> bool:
         return bool(self.text or self.has_conditions)

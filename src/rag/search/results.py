@@ -98,41 +98,31 @@ class Explanation:
 
 @dataclass
 class SearchResult:
-    """One result: the best chunk of a note.
-
-    `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1 in the file:
-    `line` is the one that matches best, the others are those of the chunk. `repeated` is how many
-    lines at the head of `content` stand further up in the file: the header of a long table.
-    `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
-    what found it, where variants of the query were searched for too: `original`, and their labels.
-    `gone` says that its file was moved or deleted since it was indexed, where somebody looked.
-    `properties` are what the front matter says, of the first chunk of a note; `line` may be that
-    of one. `chunk` is the chunk's id. `page` is that of a PDF, or a slide, from 1; 0 where there is
-    none. `is_borne` says whether words or nearness speak for it; see `rag.search.relevance`.
-    """
+    """One result: the best chunk of a note. Lines count from 1 in the file."""
 
     content: str
-    score: float
+    score: float  # in [0, 1)
     file_path: str
     title: str
     vault: str
     position: int
     heading: list[str] = field(default_factory=list)
-    line_start: int = 1
+    line_start: int = 1  # of the chunk
     line_end: int = 1
-    line: int = 1
+    line: int = 1  # the one that matches best; it may be that of a property
+    # Lines at the head of `content` that stand further up in the file: the header of a long table.
     repeated: int = 0
     tags: list[str] = field(default_factory=list)
     created: str = ""
-    scores: dict[str, float] = field(default_factory=dict)
-    duplicates: list[str] = field(default_factory=list)
+    scores: dict[str, float] = field(default_factory=dict)  # what the score was made from
+    duplicates: list[str] = field(default_factory=list)  # `vault/path` of those that say the same
     explanation: Explanation | None = None
-    found_by: list[str] = field(default_factory=list)
-    gone: bool = False
-    properties: list[Property] = field(default_factory=list)
-    chunk: str = ""
-    page: int = 0
-    is_borne: bool = True
+    found_by: list[str] = field(default_factory=list)  # `original`, and labels of variants
+    gone: bool = False  # its file was moved or deleted since it was indexed
+    properties: list[Property] = field(default_factory=list)  # of the first chunk of a note
+    chunk: str = ""  # its id
+    page: int = 0  # of a PDF, or a slide, from 1; 0 where there is none
+    is_borne: bool = True  # words or nearness speak for it; see `rag.search.relevance`
 
     def place(self, line: int = 0) -> str:
         """Return where it is: `vault/path:line`, or `vault/path, page 12`.
@@ -151,29 +141,18 @@ class NearWord(NamedTuple):
 
 @dataclass
 class SearchResponse:
-    """The results of a query, best first.
-
-    `mode` is how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as wanted.
-
-    `searched` is what notes were ranked by: the query's words and those added to them.
-    `corrections` maps words that no note holds to what was searched for instead, `missing` are the
-    others that no note holds, each with the nearest that one holds; `tags` are
-    those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
-    is what was searched for besides it; `timings` the milliseconds that its `transforms` took,
-    if it has any. `relaxed` is true when filters that were only understood were dropped, since
-    nothing fits them.
-    """
+    """The results of a query, best first."""
 
     query: str
     results: list[SearchResult]
     total: int
     mode: str = SearchMode.LEXICAL.value
     notices: list[str] = field(default_factory=list)
-    searched: str = ""
-    corrections: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, NearWord | None] = field(default_factory=dict)
-    tags: list[str] = field(default_factory=list)
-    route: str = ""
+    searched: str = ""  # what notes were ranked by: the query's words and those added to them
+    corrections: dict[str, str] = field(default_factory=dict)  # words that no note holds
+    missing: dict[str, NearWord | None] = field(default_factory=dict)  # others, with the nearest
+    tags: list[str] = field(default_factory=list)  # that were filtered by
+    route: str = ""  # the one of `[routes]` that the query took
     variants: list[SearchedVariant] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict, compare=False)
-    relaxed: bool = False
+    timings: dict[str, float] = field(default_factory=dict, compare=False)  # milliseconds
+    relaxed: bool = False  # filters that were only understood were dropped: nothing fits them

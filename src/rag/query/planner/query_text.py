@@ -39,14 +39,7 @@ _WORK = re.compile(  # 昨日の世界という映画
 
 
 class NormalizedQuery:
-    """The first characters of a query in normal form; positions in it lead back to the query.
-
-    :ivar plain: all of them, lower case, each control character and white space a space.
-    :ivar open: as long as `plain`, with `TAKEN` and `HIDDEN` where nothing is left to read.
-    :ivar rest: what comes after them in the query.
-    :ivar taken: from where to where something was read that filters.
-    :ivar dropped: from where to where words announce what the index does not have.
-    """
+    """The first characters of a query in normal form; positions in it lead back to the query."""
 
     def __init__(self, query: str) -> None:
         self.query = query
@@ -57,9 +50,11 @@ class NormalizedQuery:
         else:
             text, self._at = _normalized(head)
         self.rest = query[EXAMINED:]
+        # Lower case, each control character and white space a space; `open` has `TAKEN` and
+        # `HIDDEN` where nothing is left to read.
         self.plain = self.open = _BLANK.sub(" ", text).translate(_QUOTES)
-        self.taken: list[tuple[int, int]] = []
-        self.dropped: list[tuple[int, int]] = []
+        self.taken: list[tuple[int, int]] = []  # where something was read that filters
+        self.dropped: list[tuple[int, int]] = []  # where words announce what the index lacks
         self._hide_what_is_quoted(head)
 
     def original(self, start: int, end: int) -> str:

@@ -55,16 +55,12 @@ class QueryAnalyzer(SearchComponent):
     ) -> dict[str, Query]:
         """Return the `query`.
 
-        A query of filters alone lists the notes that they select, the newest first.
+        A query of filters alone lists the notes that they select, the newest first; where it
+        `lists` it may be empty.
 
         :param text: plain words, or the syntax of `rag.query.syntax`.
         :param filters: of the library, or as Haystack writes them.
-        :param chunks: list chunks, several of one note perhaps, instead of notes.
-        :param keep_mode: let no route change the mode.
-        :param variants: what to search for besides.
         :param rerank: what a reranker orders by; without it the query.
-        :param lists: take an empty query too: the filters are all that counts.
-        :param order: of a list; see `rag.search.filters`.
         :raises QueryError: when the query is empty or no text, `top_k` is below 1, there is no such
             mode, or filters are neither.
         :raises UsageError: for a vault that the index does not hold.
