@@ -178,15 +178,16 @@ def run_attempts(
     missing: dict[str, NearWord | None] = {}
     for attempt in attempts:
         notices: list[str] = []
-        try:
-            with own_errors(QueryError, "the search failed"):
-                outputs = run(attempt)
-        except (ConfigError, ConnectionError, IndexUnavailableError) as error:
-            if not attempt.otherwise:
-                raise
-            notices = [_NOTICES["otherwise"].format(error)]
-            usual = attempt.inputs | {"mode": attempt.otherwise, "keep_mode": False}
-            outputs = run(attempt._replace(inputs=usual))
+        if attempt.otherwise:
+            try:
+                with own_errors(QueryError, "the search failed"):
+                    outputs = run(attempt)
+            except (ConfigError, ConnectionError, IndexUnavailableError) as error:
+                notices = [_NOTICES["otherwise"].format(error)]
+                usual = attempt.inputs | {"mode": attempt.otherwise, "keep_mode": False}
+                outputs = run(attempt._replace(inputs=usual))
+        else:
+            outputs = run(attempt)
         retrieval: Retrieval = (outputs.get(RERANKER) or outputs[LOADER])["retrieval"]
         query, hits = retrieval.query, retrieval.hits
         outcome = Outcome(outputs, retrieval, attempt, notices, missing)
