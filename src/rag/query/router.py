@@ -36,10 +36,8 @@ _LIKE = re.compile(
 
 
 class IntentRouter:
-    """Choose the route of a query; the same one whoever is in doubt: `hybrid_both`.
-
-    Whoever chooses, a query with filters and nothing to rank by is `metadata_only`, and no other
-    one is; one without words is not `vector_only`.
+    """Choose the route of a query; in doubt `hybrid_both`. Whoever chooses, a query with filters
+    and nothing to rank by is `metadata_only`, and no other one is.
 
     :param router: `rules`, `model`, or the name of a classifier that a plug-in brings.
     :param generator: a Haystack chat generator, for `model`.

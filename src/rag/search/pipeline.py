@@ -36,11 +36,10 @@ def create_search_pipeline(
         query_analyzer (QueryAnalyzer) -> query_embedder (QueryEmbedder)
             -> retriever (ChunkRetriever) -> ranker (NoteRanker) -> loader (DocumentLoader)
 
-    One `Query` goes from the query_analyzer, which takes `text` and `filters`, to the retriever;
-    one `Retrieval` from there to the loader, which gives `documents`. Behind the query_analyzer
-    stand a router (QueryRouter) where there are routes, and an expander (QueryExpander) where
-    there are transforms; behind the loader a reranker (ModelReranker) where one is wanted. It
-    serialises:
+    One `Query` goes from the query_analyzer to the retriever, one `Retrieval` from there to the
+    loader, which gives `documents`. Behind the query_analyzer stand a QueryRouter where there are
+    routes, and a QueryExpander where there are transforms; behind the loader a ModelReranker where
+    one is wanted. It serialises:
     `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and the pipeline that is loaded
     searches with `run({"query_analyzer": {"text": "…"}})`.
 

@@ -48,11 +48,8 @@ def search(
     :param pipeline: from `create_search_pipeline`.
     :param query: plain words, or the syntax of `rag.query.syntax`; without any, but with filters,
         the notes that they select are listed, the newest first.
-    :param top_k: how many results. `search.top_k` is for commands, and for a pipeline that runs by
-        itself.
     :param mode: `auto`, `lexical`, `dense` or `hybrid`; without it `search.mode`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
-    :param explained: take each result's score apart.
     :param keep_mode: let no route change the mode. Without it a mode is only the default of
         queries whose route has none, as `search.mode` is.
     :param intent: what the query and the filters mean, from `rag.search.planned_query.find_intent`;
@@ -136,7 +133,7 @@ def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
 
     :param needed: names of components that it must have besides.
     :raises IndexUnavailableError: when there is no index.
-    :raises QueryError: for a pipeline of an older version.
+    :raises QueryError: for a pipeline without these.
     """
     for name in (ANALYZER, *needed):
         if component_of(pipeline, name) is None:

@@ -113,10 +113,8 @@ def widen(
     :param plain: what the query itself found.
     :param others: what only its variants found, with what each scores by the query.
     :param by_words: the chunks that the variants found lexically, best first, and what the best
-        of them gains.
-    :param by_meaning: the same semantically.
-    :param depth: how many each of them might hold: of a shorter list, which is all there is, the
-        floor is 0.
+        of them gains; `by_meaning`: the same semantically.
+    :param depth: how many each might hold: of a shorter list the floor is 0.
     """
 
     def gains_of(found: Sequence[Candidate], worth: float) -> dict[str, float]:

@@ -249,10 +249,8 @@ MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), stri
 
 
 class QueryTransformer:
-    """Let a model say what a query means. (The protocol of transformers in a pipeline of system 1
-    has the same name, in `rag.query.models`.)
+    """Let a model say what a query means; without a generator every query stays as it is.
 
-    :param generator: a Haystack chat generator; without one every query stays as it is.
     :param mode: one of `MODES`, which says how sure an answer must be to count, and how often a
         tool may be used, where `confidence_threshold` is `None` and `max_tool_iterations` below 0.
     :param max_candidates: the most matches of a tool, and names of a kind in a prompt.

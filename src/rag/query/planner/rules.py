@@ -386,9 +386,8 @@ _OTHERS = frozenset(_OTHER_WORDS.split())
 
 
 class FieldReader:
-    """Reads what a query says of front matter fields.
-
-    A field filters by one value: of several, and of one that is not wanted, none does.
+    """Reads what a query says of front matter fields. A field filters by one value: of several, and
+    of one that is not wanted, none does.
 
     :param metadata: gets the fields it speaks of, and the values that it says they hold.
     :param meant: words of the settings for fields, by field.

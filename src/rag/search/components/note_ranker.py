@@ -67,10 +67,7 @@ class ChunkRetriever(OverStore):
     def run(self, query: Query) -> dict[str, Retrieval]:
         """Return the candidates of a query: of each kind as many as it asks for, its `named` notes
         if the filters let them, and its `matched` ones if there is room, though these may share no
-        indexed term with it.
-
-        Where a note has the very words of the query, its chunks gain by that; see
-        `rag.search.exact_words`.
+        indexed term with it; with what they gain by the very words of the query.
         """
         if query.listed:
             return {"retrieval": Retrieval(query)}
@@ -145,11 +142,9 @@ class ChunkRetriever(OverStore):
 class NoteRanker:
     """Rank notes by their best chunks together; each note is shown by its best one.
 
-    A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: the
-    parts of a section that had to be cut share its headings and part of its text, and would
-    count them twice. Its meaning, and the very words of the query, count for its best section
-    alone.
-    A note whose name is the query comes before all that are not.
+    A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: parts of
+    a section that had to be cut share headings and text. Its meaning, and the very words of the
+    query, count for its best section alone. Notes whose name is the query come first.
 
     :param weights: what the first, second, … section of a note counts for.
     """

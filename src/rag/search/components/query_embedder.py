@@ -75,12 +75,9 @@ class QueryEmbedder(SearchComponent):
 
     @component.output_types(query=Query)
     def run(self, query: Query) -> dict[str, Query]:
-        """Return the `query` with the mode that it is searched in, a notice where that is not as
-        wanted, and, where it is searched by meaning, its embedding, those of its variants, and
-        what there is to know of the model's other embeddings.
-
-        All texts are embedded in one request; an embedding that the query has is kept. Where no
-        note holds any of its words, its meaning alone counts, unless somebody chose a mode.
+        """Return the `query` with the mode that it is searched in and, where meaning counts, its
+        embedding and those of its variants; an embedding that it has is kept. Where no note holds
+        any of its words, its meaning alone counts, unless somebody chose a mode.
 
         :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
             embeddings, or of another model.

@@ -32,12 +32,8 @@ _MOST_EXAMPLES = 10_000
 
 @component
 class QueryRouter(SearchComponent):
-    """Choose a query's route.
+    """Choose a query's route. What the user chose wins over it, and it over configured defaults.
 
-    What the user chose wins over the route, and the route over the configured defaults.
-
-    :param document_store: the index that is searched.
-    :param routes: the `[routes]` settings.
     :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     :param keep_transforms: let no route change the transforms.
