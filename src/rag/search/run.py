@@ -62,8 +62,7 @@ def search(
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
-    store = open_store(pipeline)
-    mode = pipeline.get_component(ANALYZER).mode if mode is None else mode  # type: ignore[attr-defined]
+    store, (top_k, mode) = open_store(pipeline), chosen(pipeline, top_k, mode)
     if order:
         check_order(order)
     is_blank = isinstance(query, str) and not query.strip()
