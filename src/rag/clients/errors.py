@@ -157,45 +157,46 @@ def _explain(error: Exception, server: Endpoint, model: str) -> Trouble:
     url = server.url
     if isinstance(error, Refusal):
         return _explain_refusal(error, server, model)
-    if isinstance(error, NothingWritten):
-        hint = "The prompt may be longer than the context that the model is loaded with: lower "
-        hint += "ask.top_k, or load it with a longer one (LM Studio: Context Length)."
-        return Trouble(ModelError(f"{model} at {url} wrote nothing", url, hint=hint), Blame.INPUT)
-    if isinstance(error, BadVectors):
-        hint = f"Check that {model} is an embedding model, or set another {server.model_setting}."
-        return Trouble(ModelError(f"{model} at {url} {error}", url, hint=hint), Blame.UNCLEAR)
     if isinstance(error, (httpx.TransportError, httpx.StreamError, OSError)):
         return _explain_silence(error, server)
-    api = "Ollama's" if server.api == OLLAMA else "of OpenAI's API"
-    hint = f"Check {server.url_setting}: is another program, or a proxy, at this address?"
-    details = brief(f"{type(error).__name__}: {error}")
-    message = f"{url} answered with something that is not {api}"
-    return Trouble(ModelError(message, url, details=details, hint=hint), Blame.UNCLEAR)
+    details, blame = "", Blame.UNCLEAR
+    if isinstance(error, NothingWritten):
+        message, blame = f"{model} at {url} wrote nothing", Blame.INPUT
+        hint = "The prompt may be longer than the context that the model is loaded with: lower "
+        hint += "ask.top_k, or load it with a longer one (LM Studio: Context Length)."
+    elif isinstance(error, BadVectors):
+        message = f"{model} at {url} {error}"
+        hint = f"Check that {model} is an embedding model, or set another {server.model_setting}."
+    else:
+        api = "Ollama's" if server.api == OLLAMA else "of OpenAI's API"
+        message = f"{url} answered with something that is not {api}"
+        hint = f"Check {server.url_setting}: is another program, or a proxy, at this address?"
+        details = brief(f"{type(error).__name__}: {error}")
+    return Trouble(ModelError(message, url, details=details, hint=hint), blame)
 
 
 def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
     """Explain an error that the server answered with, by its status, and by its words where the
     status does not tell."""
     url, status, model = server.url, refusal.status, model or "the model"
-    message, details, blame = f"{url} answered with error {status}", refusal.text, Blame.SERVER
+    details, blame, kind = brief(refusal.text), Blame.SERVER, ModelError
+    message = f"{url} answered with error {status}"
     hint = f"Check {server.url_setting}: it must be the address of the model server itself."
     if status in (401, 403) and server.api != OLLAMA:
         wants = "refuses the API key" if server.key else "wants an API key, and none was sent"
-        setting, variable = f"{server.section}.api_key", server.variable
-        message = f"{url} {wants}"
+        message, setting = f"{url} {wants}", f"{server.section}.api_key"
         hint = f"Name the environment variable that holds the key in {setting}."
-        if variable:
+        if variable := server.variable:
             hint = f"Set {variable} in the environment to the key: {setting} names it."
     elif refusal.is_for_model:
-        return Trouble(missing(server, model, details=brief(refusal.text)), Blame.SERVER)
+        return Trouble(missing(server, model, details=details), blame)
     elif refusal.is_for_length and status < 502:
+        message, kind = f"the text is longer than {model} reads", TooLongError
         hint = "Lower index.chunk_size, or load the model with a longer context."
-        text = f"the text is longer than {model} reads"
         blame = Blame.COUNT if refusal.is_for_count else Blame.LENGTH
-        return Trouble(TooLongError(text, url, details=brief(refusal.text), hint=hint), blame)
     elif 300 <= status < 400:
-        to = f" to {refusal.location}" if refusal.location else ""
-        message, details = f"{url} redirects{to}, which is not followed", ""
+        to, details = f" to {refusal.location}" if refusal.location else "", ""
+        message = f"{url} redirects{to}, which is not followed"
         hint = f"Set {server.url_setting} to the address that answers itself."
     elif status in (401, 403, 404, 405, 407) or _NO_SUCH_PATH.search(refusal.text):
         what = "embeddings" if server.section == "embedding" else "chat"
@@ -204,36 +205,34 @@ def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
         message = f"{model} at {url} cannot do what was asked of it"
         hint = f"Set another {server.model_setting}, or start the server with what it names."
     elif status in _BUSY:
-        message, blame = f"{url} is busy", Blame.BUSY
+        wait, blame = refusal.wait, Blame.BUSY
+        message = f"{url} asks to be asked again in {wait:,.0f} s" if wait else f"{url} is busy"
         hint = "Try again later, or lower ollama.max_in_flight."
-        if refusal.wait:
-            message = f"{url} asks to be asked again in {refusal.wait:,.0f} s"
     elif 400 <= status < 500:
         hint, blame = f"{server.log}.", Blame.INPUT
     else:
         hint, blame = f"{server.log}; the machine may be short of memory.", Blame.UNCLEAR
         message = message if status else f"{url} broke off with an error"
-    error = ModelError(message, url, details=brief(details), hint=hint)
-    return Trouble(error, blame, refusal.wait)
+    return Trouble(kind(message, url, details=details, hint=hint), blame, refusal.wait)
 
 
 def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
     """Explain that there was no answer, or not all of it."""
     url, blame = server.url, Blame.UNCLEAR
     host = httpx.URL(url).host
-    start = server.start(is_loopback(host))
+    hint = server.start(is_loopback(host))
     if isinstance(error, DeadlineExceeded):
         message, blame = f"{url} took too long to answer", Blame.SLOW
         hint = "Raise ollama.request_timeout or ollama.query_timeout, or take a smaller model."
     elif isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
-        message, hint = f"{url} does not answer", start
+        message = f"{url} does not answer"
     elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
         message, blame = f"{url} said nothing for too long", Blame.SLOW
         hint = "A model that takes long to load needs a longer ollama.read_timeout."
     elif is_caused_by(error, socket.gaierror):
-        message, hint = f"no host of the name {host} was found", start
+        message = f"no host of the name {host} was found"
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError, builtins.ConnectionError)):
-        message, hint = f"{server.kind} does not answer at {url}", start
+        message = f"{server.kind} does not answer at {url}"
     else:
         message = f"{url} broke the connection"
         hint = f"{server.log}; the model may not fit into memory."
