@@ -324,8 +324,8 @@ WITH_MEANING = AnswerWeights(
         "fits": 0.35,
         "counts": 0.3,
     },
-    bias=-2.06,
-    threshold=0.4,
+    bias=-1.96,
+    threshold=0.42,
 )
 WORDS_ALONE = AnswerWeights(
     units={
@@ -349,8 +349,8 @@ WORDS_ALONE = AnswerWeights(
         "fits": 0.42,
         "counts": 0.05,
     },
-    bias=-1.53,
-    threshold=0.33,
+    bias=-1.43,
+    threshold=0.35,
 )
 
 
