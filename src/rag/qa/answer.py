@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -193,14 +194,23 @@ class AnswerStream(NotCopied):
     def __call__(self, chunk: StreamingChunk) -> None:
         thought = chunk.reasoning.reasoning_text if chunk.reasoning else ""
         self._notify(self._on_piece, thought or chunk.content)
-        if chunk.reasoning:
-            self._notify(self._on_thinking, chunk.reasoning.reasoning_text)
+        self._notify(self._on_thinking, thought)
         if chunk.content and self.verifier:
             self.heard = True
             self.show(self.verifier.feed(chunk.content))
             self._notify(self._on_progress, self.verifier.progress)
             if self.verifier.is_hopeless:
                 raise HopelessError("the model was stopped: the notes bear out nothing it writes")
+
+    @contextmanager
+    def own_errors(self) -> Iterator[None]:
+        """Raise what a listener raised as it is."""
+        try:
+            yield
+        except Exception as error:
+            if self.raised:
+                raise self.raised from error
+            raise
 
     def show(self, text: str) -> None:
         """Hand on what was verified."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +90,11 @@ def ask(
         why = [notice(question, "lacks_subject")]
         return Answer(notice(question, "not_found"), [], 0.0, found=False, notices=why)
     if about is not None:
-        return _about_notes(pipeline, question, about, filters, top_k, intent)
+        from rag.qa.note_questions import answer_about_notes  # most questions do without it
+
+        shown = chosen(pipeline, top_k, None)[0]
+        with store.pinned(), own_errors(QueryError, "the search failed"):
+            return answer_about_notes(store, question, about, filters, intent, top_k, shown)
     asked_for = kind_of(question)
     may_list = top_k is None and asked_for == Asked.WHICH
     top_k, mode = chosen(pipeline, top_k, mode)
@@ -101,7 +103,7 @@ def ask(
     if generator is not None:
         share_model(pipeline)
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
-    with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
+    with store.pinned(), stream.own_errors(), own_errors(QueryError, "the search failed"):
         if asked_for == Asked.HOW_MANY and not _must_answer(pipeline):
             from rag.qa.chosen_notes import count_stated  # few questions count
 
@@ -143,35 +145,8 @@ def ask(
     return _timed(answer, response, written.began - started)
 
 
-def _about_notes(
-    pipeline: Pipeline,
-    question: str,
-    about: NoteQuestion,
-    filters: QueryFilters | None,
-    top_k: int | None,
-    intent: Intent | None,
-) -> Answer:
-    """List notes, count them, or say when something was last."""
-    from rag.qa.note_questions import answer_about_notes  # most questions do without it
-
-    store, shown = open_store(pipeline), chosen(pipeline, top_k, None)[0]
-    with store.pinned(), own_errors(QueryError, "the search failed"):
-        return answer_about_notes(store, question, about, filters, intent, top_k, shown)
-
-
 def _must_answer(pipeline: Pipeline) -> bool:
     return bool(getattr(component_of(pipeline, CHECKER), "must_answer", False))
-
-
-@contextmanager
-def _caller_errors(stream: AnswerStream) -> Iterator[None]:
-    """Raise what a callback of the caller's raised as it is."""
-    try:
-        yield
-    except Exception as error:
-        if stream.raised:
-            raise stream.raised from error
-        raise
 
 
 def _writing(
