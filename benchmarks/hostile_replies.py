@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag.answers.agreement import Verification
-from rag.answers.evidence import fold, without_citations
+from rag.answers.claims import fold, without_citations
 from rag.answers.notices import marks_for
 from rag.answers.prompt_texts import Source, clean
 from rag.answers.verification import Verifier

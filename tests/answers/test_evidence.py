@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.evidence import (
+from rag.answers.claims import (
     Evidence,
     fold,
     names,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.agreement import Progress, Verification
-from rag.answers.evidence import Evidence
+from rag.answers.claims import Evidence
 from rag.answers.verification import Verifier
 from tables import rows
 

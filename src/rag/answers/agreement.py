@@ -28,10 +28,12 @@ from typing import Literal, NamedTuple
 from rag.answers.claims import (
     Clause,
     Word,
+    claims,
     count_swapped,
     former_quantities,
     holds,
     is_superlative,
+    names,
     said_clauses,
     says_formerly,
     stance,
@@ -39,7 +41,6 @@ from rag.answers.claims import (
     without_stance,
     words_of,
 )
-from rag.answers.evidence import claims, names
 from rag.answers.quantities import Quantity
 from rag.text.tokenizer import cleaned
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from unicodedata import category
 
-from rag.answers.evidence import claims, share
+from rag.answers.claims import claims, share
 from rag.answers.prompt_injection import is_injection
 from rag.text.bm25 import content_words
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from rag.answers.evidence import Evidence, without_citations
+from rag.answers.claims import Evidence, without_citations
 from rag.answers.notices import PHRASES, language_of, marks_for
 from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.answers.quotation.units import cut_points

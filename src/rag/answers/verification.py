@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rag.answers.agreement import FRAME, Claim, Doubt, Progress, Verification, context_of, doubt
-from rag.answers.evidence import (
+from rag.answers.claims import (
     CITATION,
     MIN_SHARE,
     Evidence,

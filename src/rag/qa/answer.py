@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from haystack.dataclasses import StreamingChunk
 
 from rag.answers.agreement import Progress
-from rag.answers.evidence import Evidence
+from rag.answers.claims import Evidence
 from rag.answers.verification import Verifier
 from rag.exceptions import RAGError, UnfinishedError
 from rag.search.results import SearchedVariant, SearchResult

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from haystack import component
 from haystack.dataclasses import Document
 
-from rag.answers.evidence import Evidence
+from rag.answers.claims import Evidence
 from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
 from rag.answers.quotation.question import Question

@@ -12,7 +12,7 @@ from haystack.components.builders import PromptBuilder
 from haystack.dataclasses import ChatMessage, Document
 
 from rag.answers import prompt_texts as words
-from rag.answers.evidence import Evidence
+from rag.answers.claims import Evidence
 from rag.answers.notices import marks_for
 from rag.answers.prompt_injection import clean_name
 from rag.answers.prompt_texts import Source

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rag.answers.agreement import Progress
-from rag.answers.evidence import outside_code
+from rag.answers.claims import outside_code
 from rag.answers.notices import marks_for
 from rag.answers.verification import BLANK, FENCE, Unit, UnitSplitter
 from rag.app.ask import AnswerReport
