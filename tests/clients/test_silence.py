@@ -80,7 +80,7 @@ def test_it_is_asked_once_in_a_minute(hanging: Hanging) -> None:
 
 def test_who_asks_how_it_is_asks_it(hanging: Hanging) -> None:
     for _ in range(2):
-        assert not check_connection(hanging.url).reachable
+        assert not check_connection(hanging.url).ok
     assert len(hanging.taken) == 2
 
 

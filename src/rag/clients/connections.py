@@ -55,26 +55,17 @@ def look_at(server: Endpoint, limits: OllamaConfig, seconds: float) -> ServerVie
 def check_connection(
     server: str | OllamaConfig | RAGConfig | None = None,
     wanted: Sequence[str] = (),
-    *,
-    raising: bool = False,
 ) -> ServerView:
-    """Ask a server of Ollama for its version and its models.
+    """Ask a server of Ollama for its version and its models; what is wrong is its `error`.
 
     :param server: an address; or the settings, whose servers are all asked, and of which the
         first that is not `ok` is returned, else the first. Without it the settings in force.
     :param wanted: the names of models that it should have; with settings those configured.
-    :param raising: raise what is wrong instead of returning it.
-    :raises RAGError: only with `raising`: `ConnectionError` or `ModelMissingError`, or
-        `ConfigError` for an address that cannot be one.
     """
     if isinstance(server, str):
-        view = _check_server(server, OllamaConfig(), wanted)
-    else:
-        views = check_servers(ollama_settings(server))
-        view = next((each for each in views if not each.ok), views[0])
-    if raising and view.error:
-        raise view.error
-    return view
+        return _check_server(server, OllamaConfig(), wanted)
+    views = check_servers(ollama_settings(server))
+    return next((each for each in views if not each.ok), views[0])
 
 
 def check_servers(config: OllamaConfig) -> list[ServerView]:

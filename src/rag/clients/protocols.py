@@ -110,11 +110,6 @@ class ServerView:
         """Whether it answers and has every model that is wanted."""
         return self.error is None
 
-    @property
-    def reachable(self) -> bool:
-        """Whether it answers."""
-        return self.ok or bool(self.missing)
-
     def __iter__(self) -> Iterator[bool | str | None]:
         return iter((self.ok, None if self.error is None else str(self.error)))
 
