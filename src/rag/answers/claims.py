@@ -41,6 +41,12 @@ AXES = {
         r"|含む|含み|含ま|補償|対象(?!外)|付属",
         r"\b(?:unavailable|absent|exclud(?:es?|ed|ing))\b|対象外|除外|除く|別途|別料金",
     ),
+    "success": (
+        r"\b(?:succeed(?:s|ed)?|passe[sd]|accept(?:s|ed)?|approve[sd]?)\b"
+        r"|成功|承認|(?<!不)合格|(?<!不)採用",
+        r"\b(?:fail(?:s|ed)?|reject(?:s|ed)?|refuse[sd]?|den(?:y|ies|ied))\b"
+        r"|失敗|却下|不合格|拒否|不採用",
+    ),
 }
 # Where it does not: what is not longer need not be shorter.
 POLES = {
@@ -54,7 +60,9 @@ POLES = {
         r"\b(?:less|fewer|few)\b|少[なし]?|減[っらりる少]",
     ),
     "long": (r"\blong(?:er|est)\b|長[いくめ]", r"\bshort(?:er|est)?\b|短[いくめ縮]"),
+    "large": (r"\b(?:larg|bigg|great)e(?:r|st)\b|大き", r"\bsmall(?:er|est)?\b|小さ"),
     "heavy": (r"\bheav(?:y|ier|iest)\b|重[いくめか]", r"\blight(?:er|est)?\b|軽[いくめ]"),
+    "high": (r"\bhigh(?:er|est)?\b|高[いくめ]", r"\blow(?:er|est)?\b|低[いくめ]"),
     "early": (
         r"\b(?:earl(?:y|ier|iest)|before|precede[sd]?)\b|早[いくめ]|以前|事前|[間後年月日の]前に?",
         r"\b(?:later?|latest|after|follow(?:s|ed))\b|遅[いくめ]|以降|事後|[間年月日の]後に?",
@@ -77,14 +85,35 @@ PERIODS = {
 }
 # What looks like a negation and is none, or says in several words what one word says.
 READ_AS = (
+    (r"\b(?:no|not) (?:more|less|fewer|later|earlier) than\b|\bnot only\b", " "),
+    (
+        r"\b(?:free of charge|without (?:paying|payment|charge|cost|a fee)|no (?:charge|fee|cost)"
+        r"|costs? nothing)\b",
+        " gratis ",
+    ),
+    (r"\b(?:must|may|should|shall) (?:not|never)\b|\bmustn't\b", " prohibited "),
+    (r"\b(?:can|could) ?(?:not|n't|never)\b|\bcan't\b", " prohibited "),
+    (
+        r"\b(?:do|does|did)(?: not|n't) (?:have|need) to\b|\b(?:need not|needn't)\b",
+        " optional ",
+    ),
+    (r"(?:^|[.;:,]\s*)(?:please )?(?:do not|don't|never)\b(?! \w+ to\b)", " prohibited "),
     (
         r"(?:ねば|なければ|なくては)(?:なら(?:ない|ず|ぬ)|なりません|いけない|いけません)"
         r"|ないと(?:いけない|いけません)",
         "必須",
     ),
+    (
+        r"(?:なく|ない)(?:て)?も?(?:よい|良い|いい|かまわない|構わない|かまいません|構いません)",
+        "不要",
+    ),
     (r"(?:ても|でも)(?:かまわない|構わない|かまいません|構いません|よい|良い|いい)", "許可"),
+    (r"(?:ては|では)(?:いけない|いけません|ならない|なりません|だめ)", "禁止"),
+    (r"ないこと|ないでください", "禁止"),
     (r"かもしれ(?:ない|ません)|だけで(?:は)?なく|のみならず", ""),
+    (r"しか(?P<only>[^。]{0,30}?)(?:ない|ません)", r" \g<only> "),
     (r"(?:少|すく|危|もったい|つまら|切|幼)な(?:い|く)", "少"),
+    (r"で(?:は)?なく(?!な|て)|じゃなく", " "),
 )
 NEGATION = (
     r"\b(?:not|never|nobody|none|nothing|nowhere|neither|nor|cannot|hardly)\b|n't\b"
@@ -105,7 +134,9 @@ SUPERLATIVE = (
 
 
 _READ_AS = tuple((re.compile(pattern), instead) for pattern, instead in READ_AS)
-_MAY_BE_READ = re.compile("な[いくけ]|ねば|[てで]も|のみな|かもし")
+_MAY_BE_READ = re.compile(
+    r"\b(?:no|not|never|free|without|need|costs?)\b|n't\b|な[いくけ]|ねば|[てで][はも]|のみな|かもし|しか"
+)
 _NEGATION, _WITHOUT, _SUPERLATIVE = map(re.compile, (NEGATION, WITHOUT, SUPERLATIVE))
 _AXIS_WORDS, _POLE_WORDS = (
     {name: re.compile(f"(?P<plus>{plus})|(?:{minus})") for name, (plus, minus) in table.items()}

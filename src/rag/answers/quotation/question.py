@@ -181,6 +181,11 @@ _KANA = re.compile(r"[ぁ-ゖ]")
 _KANA_GRAM = 0.3  # a pair or triple with hiragana in it, mostly endings and particles
 _LONE = 0.4  # one character, such as the stem of a verb
 _LONGEST_GRAM = 3
+_NAME = re.compile(
+    r"(?<=[\w,'’] )[A-Z][\w'’-]+|(?<=[「『\"“])[^」』\"”]+|[一-鿿]{2,4}(?=さん|氏|様)"
+    r"|\b[A-Za-z][A-Za-z0-9-]{2,}\b(?=[ぁ-んァ-ン一-鿿])"
+)
+_OWNS = re.compile(r"['’]s$")
 # What was spoken of before, which a follow-up is asked with; see `rag.answers.follow_ups`.
 _FOLLOWED = re.compile(r"\s\(([^()]*)\)\s*$")
 _BEFORE = 0.2
@@ -222,6 +227,8 @@ class Question:
             for term in self.weights
             if (term in words if term.isascii() else term in wanted and len(term) > 1)
         )
+        # The proper names in it, normalised.
+        self.named = {normalize(_OWNS.sub("", name)) for name in _NAME.findall(self.text)}
         self._stems = frozenset(map(stem, _ASCII.findall(self._normal)))
         # Other forms of its verbs, each with the term that stands for the verb.
         self._irregular = {

@@ -63,6 +63,7 @@ _REASON = re.compile(
     r"|(?:ため|ので|から|理由|原因|なら|防|避|せい|制限|おそれ|により|によって)",
     re.IGNORECASE,
 )
+_CALLED = re.compile(rf"{_NAME}|[「『\"“][^」』\"”]+[」』\"”]|[ァ-ヶー]{{3,}}|`")
 _HELD = {
     Asked.WHO: _PERSON,
     Asked.WHEN: _DATE,
@@ -70,6 +71,7 @@ _HELD = {
     Asked.HOW_MUCH: _FIGURE,
     Asked.PRICE: _PRICE,
     Asked.WHERE: _PLACE,
+    Asked.NAME: _CALLED,
 }
 _WITHIN = 4  # words between a number and what it counts
 _WORD = re.compile(r"[a-z]+|\d[\d,.]*")
@@ -115,6 +117,7 @@ _ASK_WHICH = (Asked.WHO, Asked.WHICH, Asked.NAME, Asked.OTHER)
 _ASKING = {Asked.WHERE: "location", Asked.PRICE: "cost"}  # what asks for them is no subject
 _COVERED = 0.6  # of a question, what the front matter must hold to answer it
 _BOOLEANS = ("true", "false")
+_ASKS = re.compile(r"[?？]\s*$")
 
 
 class Evidence(NamedTuple):
@@ -123,21 +126,26 @@ class Evidence(NamedTuple):
     `near` and `passage_near` tell how near its nearest sentence and its passage are in meaning,
     in standard deviations above the mean of a sample of the index. `words` is the share of what
     the words of the question weigh that the unit holds, `context_words` what the title, the
-    headings and the introduction above it hold besides. `absent` is the share of the words that its
-    passage does not hold. `untold` is the share of the words that tell what is asked of the
-    subject, such as its price, that neither the unit nor what stands above it holds. `fits` tells
-    whether it holds what is asked for, and `counts` a number of what is counted, from -1 to 1;
-    `defines` that it defines the subject, or is the property that is asked for; `steps` that it is
-    a list or code and the question asks how; `several` that it is a list or table and the question
-    may ask for one, `many` that it is one at all. `rank` is the logarithm of its note's rank,
-    `length` that of its size in typical sentences.
+    headings and the introduction above it hold besides, `before_words` and `after_words` what the
+    sentences next to it do. `absent` is the share of the words, and `absent_names` that of the
+    names, that its passage does not hold. `untold` is the share of the words that tell what is
+    asked of the subject, such as its price, that neither the unit nor what stands above it holds.
+    `fits` tells whether it holds what is asked for, and `counts` a number of what is counted, from
+    -1 to 1; `defines` that it defines the subject, or is the property that is asked for; `steps`
+    that it is a list or code and the question asks how; `several` that it is a list or table and
+    the question may ask for one, `many` that it is one at all; `part` that it is an item or row;
+    `asks` that it is a question itself. `rank` is the logarithm of its note's rank, `length` that
+    of its size in typical sentences.
     """
 
     near: float
     passage_near: float
     words: float
     context_words: float
+    before_words: float
+    after_words: float
     absent: float
+    absent_names: float
     untold: float
     fits: float
     counts: float
@@ -145,6 +153,8 @@ class Evidence(NamedTuple):
     steps: float
     several: float
     many: float
+    part: float
+    asks: float
     rank: float
     length: float
 
@@ -191,14 +201,19 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
     # What is known of a note by its front matter says nothing of what its text answers.
     known = names | everything
     about = names | question.held(passage.stated) if passage.properties else names
-    for unit in passage.units:
+    text = normalize(f"{passage.names}\n{passage.content}")
+    stated = f"{text}\n{normalize(passage.stated)}" if passage.properties else text
+    units = passage.units
+    held = [question.held(_said(unit)) for unit in units]
+    for at, (unit, own) in enumerate(zip(units, held, strict=True)):
         is_stated = unit.stated is not None
         if unit.stated and not _is_asked(question, unit.stated, names, about):
             continue
-        own = question.held(_said(unit))
         above = about if is_stated else names | question.held(unit.under)
         within = known | about if is_stated else known
         untold = sum(weights[term] for term in question.told - own.keys() - above.keys())
+        lacked = [name not in (stated if is_stated else text) for name in question.named]
+        before, after = (_next_to(units, held, at, step) for step in (-1, 1))
         is_many = unit.kind in (Kind.LIST, Kind.TABLE)
         beyond = "" if is_stated else question.beyond(unit.text)
         yield (
@@ -207,8 +222,11 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 near=_nearness(unit, passage),
                 passage_near=passage.near,
                 words=sum(own.values()),
-                context_words=sum(count for term, count in above.items() if term not in own),
+                context_words=_besides(above, own),
+                before_words=_besides(before, own | above),
+                after_words=_besides(after, own),
                 absent=sum(weight for term, weight in weights.items() if term not in within),
+                absent_names=sum(lacked) / len(lacked) if lacked else 0.0,
                 untold=untold / told if told else 0.0,
                 fits=1.0 if is_stated else fits(question.asked, unit.text, beyond),
                 counts=counts(question.counted, unit.text),
@@ -216,10 +234,34 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 steps=float(question.asked == Asked.HOW_TO and unit.kind in (Kind.LIST, Kind.CODE)),
                 several=float(is_many and question.asked in (Asked.WHICH, Asked.OTHER)),
                 many=float(is_many),
+                part=float(unit.kind in (Kind.ITEM, Kind.ROW)),
+                asks=float(bool(_ASKS.search(unit.text))),
                 rank=math.log(passage.rank),
                 length=math.log(max(len(unit.text), 10) / 80),
             ),
         )
+
+
+def _besides(held: Mapping[str, float], known: Mapping[str, float]) -> float:
+    """Return what terms weigh that are not known already."""
+    return sum(weight for term, weight in held.items() if term not in known)
+
+
+def _next_to(
+    units: Sequence[QuotableUnit], held: Sequence[dict[str, float]], at: int, step: int
+) -> dict[str, float]:
+    """Return what the sentence before a unit holds, or the one behind it: of `step` -1 or 1."""
+    unit, other = units[at], at + step
+    if unit.stated:
+        return {}
+    while 0 <= other < len(units):
+        beside = units[other]
+        is_within = beside.text in unit.text or unit.text in beside.text
+        if beside.kind == Kind.SENTENCE and not is_within:
+            lines = beside.first - unit.last if step > 0 else unit.first - beside.last
+            return held[other] if lines <= 1 else {}
+        other += step
+    return {}
 
 
 def _said(unit: QuotableUnit) -> str:
@@ -304,6 +346,8 @@ WITH_MEANING = AnswerWeights(
         "passage_near": 0.62,
         "words": 6.82,
         "context_words": 4.42,
+        "before_words": 4.79,
+        "after_words": 1.91,
         "untold": -0.62,
         "fits": 1.34,
         "counts": 1.52,
@@ -311,6 +355,8 @@ WITH_MEANING = AnswerWeights(
         "steps": 6.82,
         "several": 5.24,
         "many": -2.46,
+        "part": -1.6,
+        "asks": -4.53,
         "rank": -0.96,
         "length": 0.19,
     },
@@ -320,17 +366,20 @@ WITH_MEANING = AnswerWeights(
         "passage_near": 0.07,
         "words": 1.01,
         "absent": -1.19,
+        "absent_names": -1.41,
         "untold": -0.54,
         "fits": 0.35,
         "counts": 0.3,
     },
     bias=-1.96,
-    threshold=0.42,
+    threshold=0.4,
 )
 WORDS_ALONE = AnswerWeights(
     units={
         "words": 9.05,
         "context_words": 6.48,
+        "before_words": 4.6,
+        "after_words": 1.73,
         "untold": -0.51,
         "fits": 1.54,
         "counts": 1.25,
@@ -338,6 +387,8 @@ WORDS_ALONE = AnswerWeights(
         "steps": 5.26,
         "several": 5.78,
         "many": -1.82,
+        "part": -0.94,
+        "asks": -3.87,
         "rank": -1.91,
         "length": -0.13,
     },
@@ -345,12 +396,13 @@ WORDS_ALONE = AnswerWeights(
         "score": 0.27,
         "words": 0.32,
         "absent": -1.76,
+        "absent_names": -0.85,
         "untold": -0.43,
         "fits": 0.42,
         "counts": 0.05,
     },
     bias=-1.43,
-    threshold=0.35,
+    threshold=0.33,
 )
 
 
