@@ -43,4 +43,4 @@ def models_here(monkeypatch: pytest.MonkeyPatch) -> None:
             raise process._error(f"failed ({error})") from error
 
     monkeypatch.setattr(ModelProcess, "results", results)
-    monkeypatch.setattr("rag.clients.local.engine.lower_priority", lambda: None)
+    monkeypatch.setattr("rag.clients.local.process.lower_priority", lambda: None)
