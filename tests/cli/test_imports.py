@@ -18,7 +18,7 @@ from rag.cli.framework.lazy_group import COMMANDS, load_command
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Our packages, those of others, and our modules in `support`.
-CONFIG = "config regular_files"
+CONFIG = "config file_kinds regular_files"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space month_names regular_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
@@ -37,16 +37,17 @@ TABLE = {
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
-    " answers clients indexing",
-    "ask backups": f"{ANSWER} {APP} runtime_folder",
-    "plan backups": f"{ENGINE} {APP} answers indexing pipeline_errors plugins query"
-    " rapidfuzz search settings_repr",
-    "transform backups": f"{ENGINE} {APP} answers pipeline_errors plugins query rapidfuzz search"
-    " settings_repr",
+    " answers clients indexing vector_digest",
+    "ask backups": f"{SEARCH} {ANSWER} {APP} runtime_folder",
+    "plan backups": f"{ENGINE} {APP} indexing pipeline_parts plugins query rapidfuzz search"
+    " settings_repr vector_digest",
+    "transform backups": f"{ENGINE} {APP} pipeline_parts plugins query rapidfuzz search"
+    " settings_repr vector_digest",
     "audit": f"{MANIFEST} {APP} clients haystack lazy_imports plugins query rapidfuzz"
-    " search stores",
-    "chat -q": f"{ANSWER} {APP}",
-    "chat --list": f"{FILES} {APP} qa regular_files",
+    " search stores vector_digest",
+    "chat -q": f"{SEARCH} {ANSWER} {APP}",
+    "chat --list": f"{FILES} {APP} qa context query lazy_imports settings_repr annotated_types"
+    " pydantic pydantic_core typing_extensions typing_inspection",
     "get Backups": f"{MANIFEST} {APP} lazy_imports stores",
     "status": f"{MANIFEST} indexing {APP} lazy_imports stores vector_digest",
     "tags": f"{MANIFEST} {APP} lazy_imports stores qdrant_edge",

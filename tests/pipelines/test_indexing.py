@@ -65,7 +65,7 @@ class TestScanVault:
             scan_vault(tmp_path / "nowhere", "v")
 
     def test_every_note_becomes_a_document(self, write_notes):
-        folder = write_notes("v", {"a.md": "alpha", "sub/b.md": "# Title\n", "c.txt": "no note"})
+        folder = write_notes("v", {"a.md": "alpha", "sub/b.md": "# Title\n", "c.png": "no note"})
         found = scan_vault(folder, "v")
         assert [(d.file_path, d.title, d.vault_name) for d in found] == [
             (folder / "a.md", "a", "v"),
