@@ -6,10 +6,13 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import signal
 import sys
+import time
 import warnings
 from collections import deque
 from contextlib import suppress
+from math import ceil
 from threading import Lock
 
 from rag.support.file_kinds import DOCUMENTS
@@ -17,7 +20,8 @@ from rag.support.memory_limits import limit_arenas
 from rag.support.processes import PythonProcess, may_start, take_orders
 from rag.vault.documents import NOT_READ, Document, read
 
-SECONDS = 10.0  # for one file
+SECONDS = 10.0  # of a processor, for one file
+_PATIENCE = 6  # times as long where other work goes on
 MEMORY = 500 << 20  # bytes of addresses
 _DEEPEST = 5_000  # calls within calls: elements of a web page lie in each other
 
@@ -58,7 +62,7 @@ class DocumentProcess:
     def _order(self, path: str) -> None:
         if self._process is None:
             self._process = PythonProcess(__name__, serve.__name__)
-        self._process.order(path)
+        self._process.order((path, SECONDS))
         self._ordered.append(path)
 
     def _answer(self) -> object:
@@ -67,13 +71,15 @@ class DocumentProcess:
         assert self._process
         self._ordered.popleft()
         why = f"that takes more than {SECONDS:.0f} seconds"
-        with suppress(EOFError):
-            if self._process.answers.poll(SECONDS):
-                why = "the process that read it ended"
+        try:
+            if self._process.answers.poll(_PATIENCE * SECONDS):
                 answer = self._process.answer()
                 if isinstance(answer, (Document, OSError)):
                     return answer
                 why = "that takes too much memory"
+        except EOFError:
+            if self._process.kill() != -signal.SIGXCPU:
+                why = "the process that read it ended"
         self.close()
         return why
 
@@ -119,15 +125,23 @@ def serve() -> None:
     logging.disable()
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(_DEEPEST)
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit("RLIMIT_AS", MEMORY)
+    _limit("RLIMIT_CORE", 0)
     take_orders(_answer)
 
 
-def _answer(path: str, _: object) -> Document | MemoryError:
+def _limit(name: str, most: int) -> None:
+    """Have the system hold this process to a limit, where it has that."""
+    with suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        number = getattr(resource, name)
+        resource.setrlimit(number, (most, resource.getrlimit(number)[1]))
+
+
+def _answer(order: tuple[str, float], _: object) -> Document | MemoryError:
+    path, seconds = order
+    _limit("RLIMIT_CPU", ceil(time.process_time() + seconds))
     with suppress(MemoryError):
         return read(path)
     return MemoryError()  # without the traceback, which holds on to all that filled the memory

@@ -37,7 +37,7 @@ _LONGEST_CELL = 1_000  # characters
 _MOST_UNPACKED = 200_000_000  # bytes that the parts of an archive may have together
 _LARGEST_PART = 100_000_000  # bytes of the largest of them
 _LARGEST_TEXT = 10_000_000  # bytes of a file of text, of a page or a table
-_SECONDS = 7.0  # after which no further page or row is read
+_SECONDS = 7.0  # of a processor, after which no further page or row is read
 _LONGEST_FIELD = 300  # characters of a title, a name, or what is wrong with a file
 
 EMPTY, ENCRYPTED, NO_TEXT = "it is empty", "it is encrypted", "its pages hold no text (a scan?)"
@@ -129,11 +129,11 @@ class _Deadline:
     """The time for one file; `passed` notes what was read until then."""
 
     def __init__(self, document: Document) -> None:
-        self._document, self._until = document, time.monotonic() + _SECONDS
+        self._document, self._until = document, time.process_time() + _SECONDS
 
     def passed(self, read: str) -> bool:
         """Return whether the time is over, and say of the document that only this was read."""
-        if time.monotonic() < self._until:
+        if time.process_time() < self._until:
             return False
         self._document.problems.append(f"it takes too long: only {read} were read")
         return True
