@@ -67,9 +67,9 @@ def test_a_file_that_ends_its_process_costs_only_itself(
 
 def test_a_process_that_somebody_ended_is_started_again(put: Put) -> None:
     check_next(put)
-    assert document_process._process._process
-    document_process._process._process.kill()
-    read_document(put("lost.pdf", raw_pdf("t", ["The beacon is lit at dusk."])))
+    for process in document_process._processes:
+        if process._process:
+            process._process.kill()
     check_next(put)
 
 

@@ -35,6 +35,7 @@ from rag.support.pipeline_parts import own_errors
 from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile
+from rag.vault.document_process import take_one_process
 from rag.vault.readers import reader_of
 
 # A note batch makes a segment, which is not merged again. To build one takes 75 MB and 13 KB a
@@ -237,6 +238,7 @@ def _why_ended(code: int, directory: str) -> IndexingError:
 def work() -> None:
     """Be a worker: build batches until the standard input ends."""
     limit_arenas(1)
+    take_one_process()
     gc.disable()  # indexing makes millions of short-lived lists and no circles among them
     encoder = DocumentEncoder()
     take_orders(lambda batch, tell: build(batch, encoder, tell), _clean_up)

@@ -18,7 +18,7 @@ from rag.support.regular_files import open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
-from rag.vault.document_process import read_ahead
+from rag.vault.document_process import AHEAD, read_ahead
 from rag.vault.markdown import RENDERED
 from rag.vault.note import CREATED, MODIFIED
 from rag.vault.properties import property_meta, searchable_fields
@@ -53,10 +53,10 @@ def read_files(
     copied: Sequence[Span] = (),
 ) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
     """Yield each file with its note, with what is wrong with it, or with `None` where it vanished;
-    parameters are those of `open_note`. A document that comes next is read by its process while a
-    note is cut."""
+    parameters are those of `open_note`. Documents that come next are read by their processes
+    while a note is cut."""
     for at, file in enumerate(files):
-        for one in files[at : at + 2]:
+        for one in files[at : at + AHEAD]:
             if reader_of(one.path).is_document and one.size <= config.max_file_mb * 1_000_000:
                 read_ahead(os.path.join(root, one.file))  # noqa: PTH118
         try:

@@ -1,5 +1,5 @@
-"""The process in which files of other kinds are read, within bounds of time and memory: whatever a
-hostile or broken file does there costs that file alone."""
+"""The processes in which files of other kinds are read, within bounds of time and memory: whatever
+a hostile or broken file does there costs that file alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from threading import Lock
 
 from rag.support.file_kinds import DOCUMENTS
 from rag.support.memory_limits import limit_arenas
-from rag.support.processes import PythonProcess, may_start, take_orders
+from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.vault.documents import NOT_READ, Document, read
 
 SECONDS = 10.0  # of a processor, for one file
 _PATIENCE = 6  # times as long where other work goes on
 MEMORY = 500 << 20  # bytes of addresses
+AHEAD = 4  # files that are read while one is cut
+_MOST = 2  # processes
 _DEEPEST = 5_000  # calls within calls: elements of a web page lie in each other
 
 
@@ -33,16 +35,16 @@ class DocumentProcess:
     def __init__(self) -> None:
         self._lock = Lock()
         self._process: PythonProcess | None = None
-        self._ordered: deque[str] = deque()  # what it reads, or has read, and nobody has asked for
+        # What it reads, or has read, and nobody has asked for.
+        self.ordered: deque[str] = deque()
 
     def order(self, path: str) -> None:
-        """Have a file read that will be asked for soon, unless it was ordered before.
+        """Have a file read that will be asked for soon.
 
         :raises OSError: when the system starts no process.
         """
         with self._lock:
-            if path not in self._ordered:
-                self._order(path)
+            self._order(path)
 
     def read(self, path: str) -> Document:
         """Return the text of a file; one that takes too long, or too much memory, has none.
@@ -50,9 +52,9 @@ class DocumentProcess:
         :raises OSError: when it cannot be read, or the system starts no process.
         """
         with self._lock:
-            while self._ordered and self._ordered[0] != path:
+            while self.ordered and self.ordered[0] != path:
                 self._answer()
-            if not self._ordered:
+            if not self.ordered:
                 self._order(path)
             answer = self._answer()
         if isinstance(answer, OSError):
@@ -60,16 +62,18 @@ class DocumentProcess:
         return answer if isinstance(answer, Document) else nothing_of(path, str(answer))
 
     def _order(self, path: str) -> None:
+        if self._process and self._process.process.poll() is not None and not self.ordered:
+            self.close()  # somebody ended it
         if self._process is None:
             self._process = PythonProcess(__name__, serve.__name__)
         self._process.order((path, SECONDS))
-        self._ordered.append(path)
+        self.ordered.append(path)
 
     def _answer(self) -> object:
         """Return what became of the first file that was ordered: the file, an `OSError`, or why
         there is none."""
         assert self._process
-        self._ordered.popleft()
+        self.ordered.popleft()
         why = f"that takes more than {SECONDS:.0f} seconds"
         try:
             if self._process.answers.poll(_PATIENCE * SECONDS):
@@ -88,11 +92,23 @@ class DocumentProcess:
         if self._process:
             self._process.close()
         self._process = None
-        self._ordered.clear()
+        self.ordered.clear()
 
 
-_process = DocumentProcess()
-atexit.register(_process.close)
+_processes = [DocumentProcess() for _ in range(min(_MOST, processors()))]
+for _process in _processes:
+    atexit.register(_process.close)
+
+
+def take_one_process() -> None:
+    """Read in one process from now on, where several processes index."""
+    del _processes[1:]
+
+
+def _process_for(path: str) -> DocumentProcess:
+    """Return the process that was ordered to read a file, or the one with the least to do."""
+    ordered = (one for one in _processes if path in one.ordered)
+    return next(ordered, min(_processes, key=lambda one: len(one.ordered)))
 
 
 def read_document(path: str) -> Document:
@@ -102,14 +118,15 @@ def read_document(path: str) -> Document:
     """
     if not may_start():
         return nothing_of(path, "this program cannot start the process that reads such files")
-    return _process.read(path)
+    return _process_for(path).read(path)
 
 
 def read_ahead(path: str) -> None:
-    """Have a file read, beside what this process does, that will be asked for next."""
-    if may_start():
+    """Have a file read, beside what this process does, that will be asked for soon."""
+    process = _process_for(path)
+    if path not in process.ordered and may_start():
         with suppress(OSError):
-            _process.order(path)
+            process.order(path)
 
 
 def nothing_of(path: str, why: str) -> Document:
