@@ -21,6 +21,7 @@ from faults.power_model import Spec
 
 _TURNS = 8
 _CUTS = 15  # in each turn
+_BEGINNING = 1_700_000_000  # seconds since 1970, of the first note
 SETTINGS = {
     "RAG_EMBEDDING__PROVIDER": "none",
     "RAG_OLLAMA__ENABLED": "false",
@@ -126,7 +127,11 @@ def _change(vault: Path, turn: int) -> None:
     notes = range(6) if turn == 0 else (turn % 6, 6 + turn)
     for number in notes:
         text = f"# Note {number}\n\nanchor turn{turn} of {number}\n\n## 見出し\n\nサーバー {turn}\n"
-        (vault / f"n{number}.md").write_text(text, "utf-8")
+        note = vault / f"n{number}.md"
+        note.write_text(text, "utf-8")
+        # Hours apart: notes of one minute are taken for copied, and how many are depends on when.
+        hour = _BEGINNING + 3600 * (10 * turn + number)
+        os.utime(note, (hour, hour))
     if turn % 3 == 2:
         (vault / f"n{5 + turn}.md").unlink()
 
