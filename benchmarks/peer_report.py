@@ -47,6 +47,7 @@ its comparison in one run; `--help` says what it takes.
 - `costs.py`, `call_paths.py`: commands in turns with another checkout; functions that run
 - `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
 - `copying.py`: `rag index --to-server` beside the bare server
+- `documents.py`: a first index of notes and PDF files beside the bare reader of these
 - `crash.py`, `faults`: kills; power cuts, damage, full disks, attackers
 """
 
