@@ -61,7 +61,9 @@ class Filters(Arguments):
     modified_from: Annotated[Text, Field(description="modified since")] = ""
     modified_to: Text = ""
     paths: Annotated[Names, Field(description="globs, any of these: projects/**")] = ()
-    where: Annotated[Where, Field(description="front matter: status: done, price: >200")] = None
+    where: Annotated[
+        Where, Field(description="front matter: status: done, price: >200; type: pdf")
+    ] = None
 
 
 @dataclass(frozen=True)

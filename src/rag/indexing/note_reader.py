@@ -19,6 +19,7 @@ from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, limits, note_id
 from rag.vault.document_process import AHEAD, read_ahead
+from rag.vault.documents import ENDED, NOT_READ
 from rag.vault.markdown import RENDERED
 from rag.vault.note import CREATED, MODIFIED
 from rag.vault.properties import property_meta, searchable_fields
@@ -202,6 +203,7 @@ def open_note(
     else:
         note = reader.read(raw, vault, file.path, modified, made)
     note.problems[:0] = cut
+    row.racy |= f"{NOT_READ}{ENDED}" in note.problems  # the next run tries again
     row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
     row.created, row.modified, row.links = note.created, note.modified, note.links
     row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
@@ -233,8 +235,9 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
         # as much as there are chunks.
         meta["aliases"] = note.aliases
     if chunk.position == 0 and note.fields:
-        dates = (*CREATED, *MODIFIED)  # they are filtered by
-        meta |= property_meta(note.fields, note.lines[: note.body_line], dates)
+        unsaid = [*CREATED, *MODIFIED]  # they are filtered by
+        unsaid += ["type"] if reader_of(note.path).is_document else []  # the file does not say it
+        meta |= property_meta(note.fields, note.lines[: note.body_line], unsaid)
     return meta
 
 

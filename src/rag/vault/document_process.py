@@ -18,7 +18,7 @@ from threading import Lock
 from rag.support.file_kinds import DOCUMENTS
 from rag.support.memory_limits import limit_arenas
 from rag.support.processes import PythonProcess, may_start, processors, take_orders
-from rag.vault.documents import NOT_READ, Document, read
+from rag.vault.documents import ENDED, NOT_READ, Document, read
 
 SECONDS = 10.0  # of a processor, for one file
 _PATIENCE = 6  # times as long where other work goes on
@@ -83,7 +83,7 @@ class DocumentProcess:
                 why = "that takes too much memory"
         except EOFError:
             if self._process.kill() != -signal.SIGXCPU:
-                why = "the process that read it ended"
+                why = ENDED
         self.close()
         return why
 

@@ -8,6 +8,7 @@ when such a file is read, in a process of its own: see `rag.vault.document_proce
 from __future__ import annotations
 
 import csv
+import io
 import re
 import time
 import zipfile
@@ -41,6 +42,7 @@ _SECONDS = 7.0  # of a processor, after which no further page or row is read
 _LONGEST_FIELD = 300  # characters of a title, a name, or what is wrong with a file
 
 EMPTY, ENCRYPTED, NO_TEXT = "it is empty", "it is encrypted", "its pages hold no text (a scan?)"
+ENDED = "the process that read it ended"
 NOT_READ = "nothing of it was read: "  # begins a problem of a file that is known by its name alone
 
 
@@ -68,7 +70,7 @@ def read(path: str) -> Document:
     document = Document(fields={"type": named})
     try:
         with open_file(path) as stream:
-            document.fields["type"] = kind = kind_of(stream, named)
+            kind = kind_of(stream, named)
             _READERS[kind](stream, document)
         if kind != named:
             document.problems.append(f"it is {kind}, whatever its name says")
@@ -173,6 +175,7 @@ _TYPED = re.compile(r"\.(?:docx?|pptx?|xlsx?|tex|indd|pages|md|html?|dvi|pdf)$|^
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]"
 )
+_FEW_LETTERS = 8  # of a line that numbers pages: Page 3 of 10
 _FULL = 0.75  # of the usual width of a line, from which the next line goes on with its paragraph
 
 
@@ -236,23 +239,32 @@ def _pdf_date(text: str) -> datetime | None:
 
 
 def _without_running_heads(pages: list[list[str]]) -> list[list[str]]:
-    """Return pages without the lines at their heads and feet that most of them have, whatever
-    numbers stand in them."""
+    """Return pages without the lines at their heads and feet that half of them have, whatever page
+    number stands in them, but for the first such line; of those that are little else than a number
+    all go. No page becomes empty."""
+    ends: list[dict[int, str]] = []  # of each page, the first and last two lines that hold anything
+    for number, lines in enumerate(pages, 1):
+        full = [at for at, line in enumerate(lines) if line.strip()]
+        ends.append({at: _running(lines[at], number) for at in (*full[:2], *full[-2:])})
+    counts = Counter(key for page in ends for key in {*page.values()})
+    running = {key for key, count in counts.items() if count >= max(3, len(pages) // 2)}
+    seen, kept = {key for key in running if _is_number(key)}, list[list[str]]()
+    for lines, page in zip(pages, ends, strict=True):
+        gone = {at for at, key in page.items() if key in running & seen}
+        seen.update(page.values())
+        rest = [line for at, line in enumerate(lines) if at not in gone]
+        kept.append(rest if any(map(str.strip, rest)) else lines)
+    return kept
 
-    def ends(lines: list[str]) -> set[str]:
-        full = [line for line in lines if line.strip()]
-        return {re.sub(r"\d+", "0", line).strip() for line in (*full[:2], *full[-2:])}
 
-    counts = Counter(line for lines in pages for line in ends(lines))
-    least = max(3, len(pages) // 2)
-    running = {line for line, number in counts.items() if number >= least}
+def _running(line: str, page: int) -> str:
+    """Return what a line at the head or foot of a page is compared by."""
+    key = line.strip()
+    return re.sub(r"\d+" if _is_number(key) else rf"(?<!\d){page}(?!\d)", "#", key)
 
-    def is_running(at: int, lines: list[str]) -> bool:
-        return (at < 3 or at >= len(lines) - 3) and re.sub(
-            r"\d+", "0", lines[at]
-        ).strip() in running
 
-    return [[line for at, line in enumerate(lines) if not is_running(at, lines)] for lines in pages]
+def _is_number(line: str) -> bool:
+    return len(re.sub(r"[\W\d_]", "", line)) <= _FEW_LETTERS
 
 
 def _with_headings(lines: list[str], headings: Sequence[tuple[int, str]]) -> list[str]:
@@ -486,7 +498,7 @@ def _csv(stream: IO[bytes], document: Document) -> None:
     except csv.Error:
         dialect = csv.excel
     csv.field_size_limit(_LARGEST_TEXT)
-    rows = [*islice(csv.reader(split_lines(text), dialect), MOST_ROWS + 1)]
+    rows = [*islice(csv.reader(io.StringIO(text, newline=""), dialect), MOST_ROWS + 1)]
     if len(rows) > MOST_ROWS:
         document.problems.append(f"only its first {MOST_ROWS:,} rows were read")
     document.lines = table([row[:_MOST_CELLS] for row in rows[:MOST_ROWS]])

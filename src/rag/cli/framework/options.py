@@ -190,7 +190,7 @@ def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
     names = {**renamed, **dict(zip(others, others, strict=True))}
     texts: dict[str, Any] = {field: given.get(name) for name, field in names.items()}
     if (kind := given.get("kind")) is not None:
-        if kind not in KINDS:
+        if (kind := kind.lower()) not in KINDS:
             raise UsageError(f"no kind {kind!r}", hint=f"Use --type {', '.join(KINDS)}.")
         texts["where"] = [*(texts["where"] or []), f"type={kind}"]
     texts = {field: text for field, text in texts.items() if text not in (None, [])}
