@@ -93,6 +93,10 @@ def test_a_note_that_is_called_so_is_shown_whatever_else_speaks_for_it() -> None
     assert are_borne([Evidence(0.0, -0.1, 0.0, is_named=True)]) == [True]
 
 
+def test_a_note_that_holds_all_words_of_a_query_is_shown_however_far_it_is_in_meaning() -> None:
+    assert are_borne([Evidence(1.1, -0.015, 0.5), Evidence(0.0, 0.03, 0.0)]) == [True, False]
+
+
 def test_a_score_is_the_same_however_many_results_are_wanted(build_index) -> None:
     with get_document_store(build_index({"v": NOTES})) as store:
         pipeline = create_search_pipeline(store)

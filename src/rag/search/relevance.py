@@ -64,6 +64,7 @@ _PRESENT = {
 # the largest of n is about √(2·ln n) standard deviations above their mean.
 _MANY, _DEVIATION = 300, 0.017
 _SUREST = 4.6  # a score of .99: more was never measured
+_WHOLE = 1.0  # of the words of a query, as a text of average length has that holds each once
 _TAIL = 1.0  # of the odds of the whole list a note may have less
 
 
@@ -83,6 +84,8 @@ class Evidence(NamedTuple):
         """Return the logarithm of the odds that the index holds what was asked for, above 0 where
         it should be shown."""
         if self.is_named or self.excess is None:  # words alone find only what holds one
+            return math.inf
+        if (self.words or 0.0) >= _WHOLE:
             return math.inf
         return self._odds(_PRESENT)
 
