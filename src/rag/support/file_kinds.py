@@ -20,6 +20,11 @@ KINDS = tuple(dict.fromkeys(DOCUMENTS.values()))
 PAGED = {".pdf": "page", ".pptx": "slide", ".pptm": "slide"}  # and what their pages are called
 
 
+def kind_by_name(path: str) -> str:
+    """Return the kind of a document by its suffix; plain text by any other."""
+    return DOCUMENTS.get(PurePosixPath(path).suffix.lower(), "text")
+
+
 def place_of(file: str, line: int, page: int = 0) -> str:
     """Return where something is in a file: `report.md:12`, or `report.pdf, page 3`.
 

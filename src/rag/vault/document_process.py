@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 import signal
 import sys
 import time
@@ -15,7 +14,7 @@ from contextlib import suppress
 from math import ceil
 from threading import Lock
 
-from rag.support.file_kinds import DOCUMENTS
+from rag.support.file_kinds import kind_by_name
 from rag.support.memory_limits import limit_arenas
 from rag.support.processes import PythonProcess, may_start, processors, take_orders
 from rag.vault.documents import ENDED, NOT_READ, Document, read
@@ -131,8 +130,7 @@ def read_ahead(path: str) -> None:
 
 def nothing_of(path: str, why: str) -> Document:
     """Return what is known of a file that is not read, for a reason."""
-    kind = DOCUMENTS.get(os.path.splitext(path)[1].lower(), "text")  # noqa: PTH122
-    return Document(fields={"type": kind}, problems=[f"{NOT_READ}{why}"])
+    return Document(fields={"type": kind_by_name(path)}, problems=[f"{NOT_READ}{why}"])
 
 
 def serve() -> None:

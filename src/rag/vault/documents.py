@@ -18,11 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from rag.support.file_kinds import DOCUMENTS, PAGED
+from rag.support.file_kinds import PAGED, kind_by_name
 from rag.support.regular_files import open_file
 from rag.vault.limits import MOST_HEADINGS
 from rag.vault.markdown import page_line
@@ -66,11 +65,11 @@ def read(path: str) -> Document:
 
     :raises OSError: when it cannot be read.
     """
-    named = DOCUMENTS.get(Path(path).suffix.lower(), "text")
+    named = kind_by_name(path)
     document = Document(fields={"type": named})
     try:
         with open_file(path) as stream:
-            kind = kind_of(stream, named)
+            kind = kind_by_content(stream, named)
             _READERS[kind](stream, document)
         if kind != named:
             document.problems.append(f"it is {kind}, whatever its name says")
@@ -88,7 +87,7 @@ def read(path: str) -> Document:
     return document
 
 
-def kind_of(stream: IO[bytes], named: str) -> str:
+def kind_by_content(stream: IO[bytes], named: str) -> str:
     """Return what a file is by its content; `named` is what its suffix says.
 
     :raises UnreadableError: for what is none of the kinds that are read.
@@ -452,8 +451,6 @@ def _xlsx(stream: IO[bytes], document: Document) -> None:
     book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
     left, is_over, deadline = MOST_ROWS, False, _Deadline(document)
     for sheet in book.worksheets:
-        if is_over:
-            break
         rows: list[list[str]] = []
         for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=_MOST_CELLS)):
             if row.count(None) < len(row):  # above a cell far below are a million empty rows
@@ -465,6 +462,7 @@ def _xlsx(stream: IO[bytes], document: Document) -> None:
         document.lines += [f"# {escaped(sheet.title)}", "", *table(rows), ""]
         if left <= 0:
             document.problems.append(f"only its first {MOST_ROWS:,} rows were read")
+        if is_over or left <= 0:
             break
 
 
