@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
 from rag.mcp.protocol import Dispatcher
-from rag.mcp.tools import address_of, read_address
+from rag.mcp.tools import read_address
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:
@@ -25,7 +26,8 @@ _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 @given(_NAMES.filter(lambda name: "/" not in name), _NAMES)
 def test_an_address_is_read_as_what_it_was_made_of(vault: str, path: str):
     vault, path = (unicodedata.normalize("NFC", part) for part in (vault, path))
-    assert read_address(address_of(vault, path)) == (vault, path)
+    address = f"rag://note/{quote(vault, safe='')}/{quote(path)}"
+    assert read_address(address) == (vault, path)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import PAGE_LEVEL, outline
 
 if TYPE_CHECKING:
-    from rag.app.ledger import VaultFiles
     from rag.app.notes import NoteReport, Step
     from rag.app.related import RelatedNote
     from rag.app.search import SearchReport
@@ -578,7 +577,7 @@ def _state(report: StatusReport) -> Result:
         chunks = plural(made.readable, "chunk")
         meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
     vaults = [
-        f"vault {name(key)}: {plural(v.notes, 'note')}, {v.path}{_left_out(v.files)}"
+        f"vault {name(key)}: {plural(v.notes, 'note')}, {v.path}"
         for key, v in report.vaults.items()
     ]
     vaults += [f"vault {name(vault)}: not indexed yet" for vault in report.not_indexed]
@@ -586,23 +585,18 @@ def _state(report: StatusReport) -> Result:
         f"  {place(one.vault, one.path)}: {name('; '.join(one.problems))}"
         for one in report.problems
     ]
+    others = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items())
     data = joined(
         f"{plural(index.notes, 'note')} in {plural(index.chunks, 'chunk')}",
         f"indexed {index.indexed_at}, {age}",
         meaning,
         f"index {index.path}",
         listed(vaults),
+        others and f"other files, not indexed: {others}",
         wrong and f"{plural(len(wrong), 'note')} could not be read as meant:",
         listed(wrong[:20], len(wrong)),
     )
     return Result("", data, meta={"rag/index": str(index.path)})
-
-
-def _left_out(files: VaultFiles | None) -> str:
-    """Return how many files of a vault are not indexed, by reason."""
-    counts = files.left_out.items() if files else ()
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts)
-    return f"; not indexed: {reasons}" if reasons else ""
 
 
 # -- resources -------------------------------------------------------------------------
@@ -625,11 +619,6 @@ def read_address(uri: str) -> tuple[str, str]:
     return vault, path
 
 
-def address_of(vault: str, path: str) -> str:
-    """Return the address of a note as a resource."""
-    return f"{_ADDRESS}{quote(vault, safe='')}/{quote(path)}"
-
-
 def read_resource(library: Library, uri: str) -> dict[str, Any]:
     """Return the result of `resources/read`: the note as data, as far as a result has room for it.
 
@@ -648,5 +637,5 @@ def read_resource(library: Library, uri: str) -> dict[str, Any]:
     text = as_data(note)
     if len(note) > ROOM:
         text += f"\n{len(note) - ROOM:,} more characters: read them with get"
-    address = address_of(row.vault, row.path)
+    address = f"{_ADDRESS}{quote(row.vault, safe='')}/{quote(row.path)}"
     return {"contents": [{"uri": address, "mimeType": "text/markdown", "text": text}]}
