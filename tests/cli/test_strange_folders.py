@@ -182,7 +182,7 @@ class TestKeys:
     ) -> None:
         monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
         ran = rag("index", notes)
-        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
+        assert ran.code == 2 and "unencrypted" in ran.err and "https://" in ran.err
 
 
 @pytest.mark.parametrize(("kind", "make"), [("a pipe", os.mkfifo), ("a folder", os.mkdir)])

@@ -203,7 +203,7 @@ def check_configuration(examination: Examination) -> Iterator[CheckResult]:
         yield _warn(name, message, ask.hint, left_out=setting)
     for variable, near in unknown_in_environment(config, os.environ).items():
         hint = f"Did you mean {near}? {LIST_SETTINGS}" if near else LIST_SETTINGS
-        yield _warn(name, f"{variable} in the environment sets nothing", hint)
+        yield _warn(name, f"{variable} in the environment is no setting", hint)
 
 
 def check_data_folder(examination: Examination) -> Iterator[CheckResult]:
@@ -246,7 +246,7 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
         for setting, folder in [("vaults_dir", config.vaults_dir), *named]:
             if not folder.is_dir():
                 hint = f"Mend {setting}: `rag config` says where it is set."
-                yield _fail("vault", f"{setting}: {folder} is no folder", hint)
+                yield _fail("vault", f"{setting}: {folder} is not a folder", hint)
     registry = Registry.load(config)
     if registry.notice:
         yield _warn("vault", registry.notice, _REBUILDS)
@@ -348,7 +348,7 @@ def check_files(examination: Examination) -> Iterator[CheckResult]:
         error = damaged_index(directory.path, ", ".join(damaged[:_NAMED]))
         yield _from_error("files", error, damaged=damaged)
     else:
-        yield _pass("files", "all hold what was written into them", damaged=damaged)
+        yield _pass("files", "all files match their checksums", damaged=damaged)
 
 
 def check_chunks(examination: Examination) -> Iterator[CheckResult]:
@@ -365,7 +365,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
         # More on a server are no harm: those that no note has are deleted by the next run.
         surplus = stored - (expected or 0)
         if manifest is None or surplus < 0 or (surplus and not on_server):
-            message = f"the store holds {plural(stored, 'chunk')}, the manifest names {expected}"
+            message = f"the store holds {plural(stored, 'chunk')}, expected {expected}"
             hint = "`rag index` writes what is missing." if on_server else REBUILD_INDEX
             yield _fail("chunks", message, hint, **facts)
             return
@@ -379,7 +379,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
     ]
     facts["sample"] = len(ids)
     if lost := len(ids) - len(documents):
-        message = f"of {plural(len(ids), 'chunk')} looked at, {lost} lost"
+        message = f"of {plural(len(ids), 'chunk')} looked at, {lost} missing"
         yield _fail("chunks", message, REBUILD_INDEX, **facts)
     else:
         yield _pass("chunks", f"{expected:,}, as the manifest says", **facts)
@@ -470,7 +470,9 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     space, provider = embedded.space, embedding_provider(examination.config, maker(embedded))
     facts = {**to_json(embedded), "digest": shortened(space.digest)}
     if not provider.is_configured:
-        message = f"there, and not used: search by meaning needs {provider.lacking}"
+        message = (
+            f"the index has vectors that are not used: search by meaning needs {provider.lacking}"
+        )
         yield _pass(name, message, **facts)
         return
     if not space.is_configured(provider):
@@ -516,7 +518,7 @@ def _compare(examination: Examination, view: ServerView, limit: int) -> CheckRes
     if wrong := sum(cosine < _ALIKE for cosine in cosines):
         message = f"{wrong} of {len(cosines)} vectors are of another model or text"
         return _fail(name, message, _MAKE_ANEW, **facts)
-    return _pass(name, f"{plural(len(cosines), 'chunk')} embedded again, and alike", **facts)
+    return _pass(name, f"{plural(len(cosines), 'chunk')} embedded again: same vectors", **facts)
 
 
 # -- the Qdrant server of `store.url` ---------------------------------------------------------

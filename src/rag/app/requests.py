@@ -192,7 +192,7 @@ def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> di
         value = normalize("NFC", condition).strip()
         if not name or not value:
             raise UsageError(
-                f"{field + condition!r} is no condition",
+                f"{field + condition!r} is not a filter: it needs a property and a value",
                 hint="Name a property and its value: status=done, or compare it: 'price>200'.",
             )
         earlier = conditions.get(name)

@@ -43,7 +43,7 @@ def parse_interval(text: str) -> int:
     minutes = int(match[1]) * _UNITS[match[2]] if match else -1
     why = "divides neither an hour nor a day"
     if minutes < 0:
-        why = f"is no interval{': seconds are not counted' if match else ''}"
+        why = f"is not an interval{': seconds are not counted' if match else ''}"
     elif minutes and not (1440 % minutes if minutes % 60 == 0 else 60 % minutes):
         return minutes
     raise UsageError(f"{text!r} {why}", hint="Say a number and m, h or d: 15m, 2h, 1d.")
@@ -449,7 +449,7 @@ class Cron:
 
     def to_install(self, job: Job, minutes: int) -> list[Step]:
         if not minutes:
-            what = "cron starts programs at times, and keeps none running"
+            what = "cron runs programs at fixed times and cannot keep one running"
             raise UsageError(what, hint="Take `--every 15m`, or `--with systemd` where that runs.")
         _crontab()  # can be read
         return [{"run": ["crontab", "-"], "line": crontab_line(job, minutes)}]
@@ -569,7 +569,9 @@ def install(
 def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
     """Return the named scheduler, or the first that works here, and why systemd does not."""
     if name and name not in SCHEDULERS:
-        raise UsageError(f"no scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}.")
+        raise UsageError(
+            f"unknown scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}."
+        )
     reasons: dict[str, str] = {}
     for scheduler in [SCHEDULERS[name]] if name else SCHEDULERS.values():
         reason = ""

@@ -106,7 +106,7 @@ def plan(
     """
     if folder is not None and not folder.expanduser().is_dir():
         hint = "Name a folder that holds vaults: `rag init FOLDER`"
-        raise UsageError(f"{folder} is no folder", hint=hint)
+        raise UsageError(f"{folder} is not a folder", hint=hint)
     config = _without(config, file)
     places = [folder.expanduser()] if folder else [cwd]
     with suppress(RuntimeError):  # nobody's home

@@ -151,7 +151,7 @@ def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRe
     """Make sure that this machine writes the index; return what there is to say of it."""
     if not config.store.url:
         hint = "Name the server whose index is meant in store.url."
-        raise UsageError("an index on this machine has no other writer", hint=hint)
+        raise UsageError("--take-over is for an index on a server", hint=hint)
     from rag.indexing.server import require_writer, take_over
 
     if not request.take_over:

@@ -320,7 +320,7 @@ class OpenAIClient(HttpClient):
                 return None
             raise
         if not isinstance(data, list):
-            raise ValueError("a list of models was due")
+            raise ValueError("expected a list of models")
         return [_info(model) for model in data if isinstance(model, dict) and model.get("id")]
 
 

@@ -193,7 +193,7 @@ class HttpClient:
     def _object(self, data: bytes) -> dict[str, Any]:
         answer = from_json(data)
         if not isinstance(answer, dict):
-            raise ValueError(f"a JSON object was due, not {type(answer).__name__}")
+            raise ValueError(f"expected a JSON object, not {type(answer).__name__}")
         if answer.get("error"):
             raise refusal_of(answer, str(answer["error"]), self._key)
         return answer

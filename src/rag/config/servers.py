@@ -93,7 +93,7 @@ def read_key(variable: str, addresses: Iterable[str], setting: str) -> str:
         parts = urlsplit(address)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
             raise ConfigError(
-                f"the API key in {variable} would be sent to {address} in the clear",
+                f"the API key in {variable} would be sent to {address} unencrypted",
                 hint=f"Use an https:// address in {setting}, or a tunnel (`ssh -L`) to it.",
             )
     return key

@@ -92,7 +92,7 @@ def peer_of(connection: _socket.socket) -> int:
     else:
         raise UntrustedError("this system does not tell whose a connection is")
     if user != os.geteuid():
-        raise UntrustedError(f"the other end belongs to user {user}")
+        raise UntrustedError(f"the process at the other end belongs to user {user}")
     return process
 
 

@@ -198,7 +198,7 @@ def load_runs(file: Path) -> dict[str, Run]:
             why = cause_of(error)
         elif isinstance(error, KeyError):
             why = f"the metric {error} is missing"
-        raise UsageError(f"{file} is no baseline: {why}", hint=_HINT) from error
+        raise UsageError(f"{file} is not a saved run: {why}", hint=_HINT) from error
 
 
 def choose_run(runs: dict[str, Run], mode: str) -> Run:

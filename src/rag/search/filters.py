@@ -94,7 +94,7 @@ def check_order(order: str) -> str:
     :raises UsageError: when there is no such order.
     """
     if order and order not in ORDERS:
-        raise UsageError(f"no order {brief(order)!r}", hint=f"Choose of {', '.join(ORDERS)}.")
+        raise UsageError(f"unknown order {brief(order)!r}", hint=f"Choose of {', '.join(ORDERS)}.")
     return order
 
 

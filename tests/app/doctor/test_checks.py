@@ -250,4 +250,4 @@ class TestChunks:
     def test_one_that_is_lost_fails(self, config: RAGConfig, indexed: Path) -> None:
         rewrite(config, lambda documents: documents[1:])
         chunks = results(config)["chunks"]
-        assert says(chunks, "fail", "holds 3 chunks, the manifest names 4", "--rebuild")
+        assert says(chunks, "fail", "holds 3 chunks, expected 4", "--rebuild")

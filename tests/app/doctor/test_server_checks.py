@@ -76,7 +76,7 @@ def test_of_several_addresses_one_that_answers_is_enough(server: QdrantServer) -
 @pytest.mark.parametrize(
     ("url", "key", "message"),
     [
-        ("http://qdrant.example:6333", "secret", "in the clear"),
+        ("http://qdrant.example:6333", "secret", "unencrypted"),
         ("http://127.0.0.1:1", "sec\nret", "characters that no key has"),
     ],
 )

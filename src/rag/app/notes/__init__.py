@@ -283,7 +283,7 @@ def walk_links(
     :param depth: how many links after each other.
     """
     if direction not in (OUT, IN, BOTH):
-        raise UsageError(f"no direction {direction!r}", hint="Links lead out, in or both.")
+        raise UsageError(f"unknown direction {direction!r}", hint="Links lead out, in or both.")
     with open_index(config) as manifest:
         row = find_named(manifest, note, folder=folder).note.row
         start = NamedNote(row.id, row.vault, row.path, row.title, tuple(row.aliases))

@@ -58,7 +58,10 @@ def index(
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     is_changed = rebuild or embed is not None
     if dry_run and (is_changed or take_over):
-        raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")
+        raise UsageError(
+            "--dry-run cannot be combined with --rebuild, --embed, --no-embed or --take-over",
+            hint="rag index --dry-run",
+        )
     if to_server and (dry_run or is_changed or folders or prune or take_over):
         raise UsageError(
             "--to-server copies the index as it is: no folder, and no option that changes it, goes"

@@ -146,7 +146,7 @@ def warm(
     from rag.daemon import control
 
     if start + status + stop != 1:
-        raise UsageError("say one of --start, --status and --stop", hint="`rag warm --status`")
+        raise UsageError("give one of --start, --status and --stop", hint="`rag warm --status`")
     if stop:
         ended = control.stop()
         line = f"stopped: {', '.join(f'process {process}' for process in ended)}"
@@ -196,7 +196,9 @@ def mcp(
 
         raise typer.Exit(serve(config_file))
     if client not in _CLIENTS:
-        raise UsageError(f"no client {client!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}.")
+        raise UsageError(
+            f"unknown client {client!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}."
+        )
     from rag.app.program_start import client_config
 
     report = client_config(client, load_settings(config_file))

@@ -140,7 +140,9 @@ def trust(
     from rag.app import settings as app
 
     if list_all and (place or remove):
-        raise UsageError("--list stands alone", hint="rag trust --list")
+        raise UsageError(
+            "--list cannot be combined with FOLDER or --remove", hint="rag trust --list"
+        )
     lines: list[str] = []
     if list_all:
         listed = app.trusted_files()

@@ -162,7 +162,7 @@ def load_settings(config_file: Path | None) -> RAGConfig:
         say(f"{reason}: left out {', '.join(names[:_MOST_LISTED])}{more}. {hint}")
     for name, nearest in [*unknown_in_environment(config, os.environ).items()][:_MOST_LISTED]:
         ask = f"; did you mean {nearest}?" if nearest else ""
-        say(f"{name} in the environment sets nothing{ask}")
+        say(f"{name} in the environment is no setting{ask}")
     return config
 
 
@@ -191,11 +191,11 @@ def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
     texts: dict[str, Any] = {field: given.get(name) for name, field in names.items()}
     if (kind := given.get("kind")) is not None:
         if (kind := kind.lower()) not in KINDS:
-            raise UsageError(f"no kind {kind!r}", hint=f"Use --type {', '.join(KINDS)}.")
+            raise UsageError(f"unknown kind {kind!r}", hint=f"Use --type {', '.join(KINDS)}.")
         texts["where"] = [*(texts["where"] or []), f"type={kind}"]
     texts = {field: text for field, text in texts.items() if text not in (None, [])}
     if "" in texts.values():
-        raise UsageError("a day is empty", hint="Leave out the option, or give it a value.")
+        raise UsageError("a date is empty", hint="Leave out the option, or give it a value.")
     if not texts:
         return None
     from rag.app.requests import read_filters
@@ -211,7 +211,7 @@ def read_query(words: list[str]) -> str:
 def check_mode(mode: str) -> str:
     """Return a mode, or refuse one that does not exist."""
     if mode not in MODES:
-        raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
+        raise UsageError(f"unknown mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
     return mode
 
 

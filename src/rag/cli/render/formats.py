@@ -74,7 +74,7 @@ def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMAT
     """
     name = given["output_format"]
     if name not in among:
-        raise UsageError(f"no format {name!r}", hint=f"Use --format {', '.join(among)}.")
+        raise UsageError(f"unknown format {name!r}", hint=f"Use --format {', '.join(among)}.")
     for short in ("json", "paths"):
         if given[short] and name not in ("text", "json", short):
             raise UsageError(f"--{short} is not --format {name}", hint="Leave one of the two out.")

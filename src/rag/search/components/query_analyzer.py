@@ -103,7 +103,7 @@ def check_mode(mode: str) -> str:
         return str(SearchMode(mode))
     except ValueError:
         names = ", ".join(SearchMode)
-        raise QueryError(f"there is no mode {mode!r}", hint=f"Choose of {names}.") from None
+        raise QueryError(f"unknown mode {mode!r}", hint=f"Choose of {names}.") from None
 
 
 def check_top_k(top_k: int) -> None:
