@@ -137,7 +137,7 @@ class TestSearch:
             ({"query": "x", "from_": "2025", "to": "2024"}, "Swap them?"),
             ({"query": "x", "vaults": ["wrk"]}, "wrk"),
             ({"query": "x", "tags": ["#"]}, "empty"),
-            ({"query": "x", "where": {"status": ""}}, "no condition"),
+            ({"query": "x", "where": {"status": ""}}, "not a filter"),
             ({"query": "x", "where": {"status": 1}}, "where.status should be a valid string"),
             ({"query": "x", "where": {str(n): "x" for n in range(5000)}}, "at most 20"),
             ({"query": "x", "mode": "dense"}, "lexical"),

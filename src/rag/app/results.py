@@ -27,7 +27,8 @@ _NEAR = 3  # properties, or values of one, that are named
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The best passage of a note that was found.
+    """The best passage of a note that was found, in a search or as a source of an answer: what
+    `--json`, the terminal, agents and HTTP show of a `SearchResult`.
 
     :param rank: in a search, from 1.
     :param number: of a source, as the answer names it.
@@ -86,7 +87,8 @@ def result_of(result: SearchResult, index: IndexState, **more: Any) -> Result:
 
 
 def copied(kind: type[R], source: object, **more: Any) -> R:
-    """Return a report of a kind: fields that a source has by the same names, and more."""
+    """Return a report of a kind. Its fields are taken from attributes and properties of the source
+    with the same names; what the source lacks, or has otherwise, must be in `more`."""
     names = {one.name for one in fields(kind)} - {*more}  # type: ignore[arg-type]
     shared = {name: getattr(source, name) for name in names if hasattr(source, name)}
     return kind(**shared, **more)

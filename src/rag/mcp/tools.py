@@ -1,6 +1,6 @@
-"""The tools: each takes its request of `rag.mcp.requests` and gives a `Result`, one text, never too
-long, with what comes from notes between two marks. What a tool refuses is an `ArgumentError`; what
-fails is the `RAGError` of the workspace.
+"""The tools: each takes its request of `rag.mcp.requests` and gives a `ToolResult`, one text, never
+too long, with what comes from notes between two marks. What a tool refuses is an `ArgumentError`;
+what fails is the `RAGError` of the workspace.
 
 There is no structured content: some clients show it to a model in the place of the text, where
 nothing would tell notes from our own words.
@@ -37,6 +37,7 @@ from rag.vault.markdown import PAGE_LEVEL, outline
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport, Step
     from rag.app.related import RelatedNote
+    from rag.app.results import Result
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.workspace import Workspace
@@ -68,7 +69,7 @@ _REMEMBERED = 1024  # texts: what is found once is found again
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     """What a tool gives: our own words (`head`), all that comes from notes (`data`: their text,
     names, tags, and messages that name them), and how to go on (`tail`). No model sees `meta`."""
 
@@ -84,7 +85,7 @@ class Result:
         data = as_data(self.data) if self.data else ""
         return joined(shortened(self.head, _HEAD), data, shortened(self.tail, _TAIL))
 
-    def with_tail(self, more: str) -> Result:
+    def with_tail(self, more: str) -> ToolResult:
         """Return it with another sentence at its end."""
         return replace(self, tail=joined(self.tail, more))
 
@@ -175,13 +176,13 @@ def error_lines(error: Exception) -> str:
     return joined(name(str(error)), *near)
 
 
-def error_result(error: RAGError) -> Result:
+def error_result(error: RAGError) -> ToolResult:
     """Return an error as a result: what went wrong, what to do, what is near."""
     hint, head = _hint(error.hint), f"Error ({error.kind})"
     may_name_notes = error.kind in ("usage", "query", "not_found")
     if may_name_notes and not isinstance(error, ArgumentError):
-        return Result(f"{head}.", joined(error_lines(error), hint), is_error=True)
-    return Result(joined(f"{head}: {error}", hint), is_error=True)
+        return ToolResult(f"{head}.", joined(error_lines(error), hint), is_error=True)
+    return ToolResult(joined(f"{head}: {error}", hint), is_error=True)
 
 
 def _hint(text: str) -> str:
@@ -192,7 +193,7 @@ def _hint(text: str) -> str:
 # -- search ----------------------------------------------------------------------------
 
 
-def search(library: Library, asked: Search, call: Call) -> Result:
+def search(library: Library, asked: Search, call: Call) -> ToolResult:
     """Search by words and meaning, by filters alone, or for lines; return one page."""
     from rag.app.search import search as find
 
@@ -223,7 +224,7 @@ def search(library: Library, asked: Search, call: Call) -> Result:
         head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
         if not near:
             head = f"Nothing found for {named}. Try other words, or fewer filters."
-        return Result(head, joined(*dict.fromkeys(near), notices))
+        return ToolResult(head, joined(*dict.fromkeys(near), notices))
     by = f", by {reports[0].mode} search" if queries else ""
     blocks = [_hit(n, *hit) for n, hit in enumerate(hits[skipped:end], skipped + 1)]
     return _page(named + by, blocks, notices, skipped, len(hits), asked)
@@ -231,39 +232,38 @@ def search(library: Library, asked: Search, call: Call) -> Result:
 
 def _page(
     named: str, blocks: list[str], notices: str, skipped: int, total: int, asked: Search
-) -> Result:
+) -> ToolResult:
     """Return the results that there is room for, and how to go on."""
     kept = fitting(blocks)
     shown, tail = skipped + len(kept), ""
     if shown < min(_MOST, total):
         cursor = f"{shown}-{_digest(asked)}"
         tail = f'There is more: call search with the same arguments and cursor "{cursor}".'
-    return Result(f"Results {skipped + 1}-{shown} for {named}.", joined(*kept, notices), tail)
+    return ToolResult(f"Results {skipped + 1}-{shown} for {named}.", joined(*kept, notices), tail)
 
 
-def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResult, str]]:
+def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[Result, str]]:
     """Return each note once, by its best result, with the words that found it."""
-    best: dict[tuple[str, str], tuple[SearchResult, str]] = {}
+    best: dict[str, tuple[Result, str]] = {}
     for report in reports:
-        for result in report.response.results:
-            note = result.vault, result.file_path
-            if note not in best or best[note][0].score < result.score:
-                best[note] = result, report.response.searched
+        for result in report.results:
+            if result.id not in best or best[result.id][0].score < result.score:
+                best[result.id] = result, report.response.searched
     hits = [*best.values()]
     if is_ranked and len(reports) > 1:
         hits.sort(key=lambda hit: -hit[0].score)
     return hits
 
 
-def _hit(number: int, result: SearchResult, searched: str) -> str:
+def _hit(number: int, result: Result, searched: str) -> str:
     """Return a result as text; a note that is only listed stands on one line."""
-    where, facts = place(result.vault, result.file_path), _facts(result.tags, result.created)
+    where, facts = place(result.vault, result.path), _facts(result.tags, result.created)
     exactly = place_of(where, result.line, result.page)
     facts += ["its file is gone"] if result.gone else []
     if not any(result.scores.values()):
         return " · ".join([f"{number}. {where}", name(result.title), *facts])
     heading = " › ".join(name(part) for part in result.heading if part != result.title)
-    cleaned = replace(result, content=clean(result.content))
+    cleaned = replace(result.hit, content=clean(result.content))
     snippet = clean(excerpt(cleaned, searched, _PASSAGE)[0])
     lines = [f"{number}. {name(result.title)}{_score(result.score)}", exactly]
     more = " · ".join(filter(None, [heading, *facts]))
@@ -281,7 +281,7 @@ def _search_notices(reports: list[SearchReport]) -> Iterator[str]:
         yield from report.response.notices
 
 
-def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> Result:
+def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> ToolResult:
     """Return one page of the notes that have lines with a text, or tasks, and those lines."""
     text = asked.text.strip("\n")
     test = is_task(asked.tasks) if asked.tasks else holds_text(text)
@@ -293,7 +293,7 @@ def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> 
             call.check()
             matches.append(match)
     if not matches:
-        return Result(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
+        return ToolResult(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
     page = matches[skipped : min(_MOST, skipped + asked.top_k)]
     blocks = [_matching(number, match) for number, match in enumerate(page, skipped + 1)]
     count = plural(sum(len(match.numbers) for match in matches), "line")
@@ -316,7 +316,7 @@ def _digest(asked: Search) -> str:
 # -- get, get_many ---------------------------------------------------------------------
 
 
-def get(library: Library, asked: Get, call: Call) -> Result:
+def get(library: Library, asked: Get, call: Call) -> ToolResult:
     """Read a note, a part of it, or its outline."""
     part = f":{min(asked.from_line, _LAST_LINE)}" if asked.from_line else ""
     if heading := asked.heading.strip():
@@ -331,7 +331,7 @@ def get(library: Library, asked: Get, call: Call) -> Result:
     return _shown(*read, ROOM - 1_500)
 
 
-def get_many(library: Library, asked: GetMany, call: Call) -> Result:
+def get_many(library: Library, asked: GetMany, call: Call) -> ToolResult:
     """Read several notes, each with its share of the room, or say why one cannot be read."""
     if bool(asked.notes) == bool(asked.glob):
         raise ArgumentError("give notes or glob, one of them")
@@ -360,7 +360,7 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
             left -= len(texts[-1]) + 2
     more = len(names) - len(texts)
     tail = f"… and {more} more: name a narrower glob, or fewer notes." if more else ""
-    return Result("", "\n\n".join(texts), tail)
+    return ToolResult("", "\n\n".join(texts), tail)
 
 
 def _note_name(given: str) -> str:
@@ -388,7 +388,7 @@ def _read(
     return lines if report.lines else [], report
 
 
-def _shown(lines: list[str], report: NoteReport, most: int) -> Result:
+def _shown(lines: list[str], report: NoteReport, most: int) -> ToolResult:
     """Return a note, as far as `most` characters of its lines go."""
     row, first = report.note.row, report.line_start
     end = first + len(lines) + report.more - 1
@@ -402,10 +402,10 @@ def _shown(lines: list[str], report: NoteReport, most: int) -> Result:
     if last and last < end:
         tail = f"There is more, up to line {end}: go on with from_line {last + 1}."
     notice = report.notice and f"Note: {report.notice}"
-    return Result("", joined(_head(row, span), *(body or ["(no lines)"]), notice), tail)
+    return ToolResult("", joined(_head(row, span), *(body or ["(no lines)"]), notice), tail)
 
 
-def _outline(report: NoteReport) -> Result:
+def _outline(report: NoteReport) -> ToolResult:
     """Return the headings of a note with their lines, and what its front matter says."""
     row, lines = report.note.row, report.lines
     modified = [f"modified {row.modified[:10]}"] if row.modified else []
@@ -416,7 +416,7 @@ def _outline(report: NoteReport) -> Result:
         if one.level < PAGE_LEVEL
     ]
     head = _head(row, f"{len(lines)} lines", *modified)
-    return Result("", joined(head, *properties, listed(headings) or "(no headings)"))
+    return ToolResult("", joined(head, *properties, listed(headings) or "(no headings)"))
 
 
 def _head(row: NoteRow, first: str, *more: str) -> str:
@@ -442,7 +442,7 @@ def _score(score: float) -> str:
 # -- related ---------------------------------------------------------------------------
 
 
-def related(library: Library, asked: Related, call: Call) -> Result:
+def related(library: Library, asked: Related, call: Call) -> ToolResult:
     """Return the notes related to a note; with `links`, those that its links lead to."""
     if asked.depth and not asked.links:
         raise ArgumentError("depth goes with links")
@@ -458,7 +458,7 @@ def related(library: Library, asked: Related, call: Call) -> Result:
             walk = walk_links(workspace.config, note, asked.links, asked.depth or 1)
             links = listed([_link(step) for step in walk.links], walk.total)
             head = "Links, the nearest first." if links else "The note has no such links."
-            return Result(head, links)
+            return ToolResult(head, links)
         from rag.app.related import related as find_related
 
         report = find_related(workspace, replace(asked, note=note))
@@ -469,7 +469,7 @@ def related(library: Library, asked: Related, call: Call) -> Result:
     head = f"Related notes, by {report.by}, best first."
     if not notes:
         head = "No note is clearly related to it."
-    return Result(head, joined(f"of {name(report.note.title)}", notes, noted(notices)))
+    return ToolResult(head, joined(f"of {name(report.note.title)}", notes, noted(notices)))
 
 
 def _related(number: int, found: RelatedNote) -> str:
@@ -505,7 +505,7 @@ def _link(step: Step) -> str:
 # -- ask -------------------------------------------------------------------------------
 
 
-def ask(library: Library, asked: Ask, call: Call) -> Result:
+def ask(library: Library, asked: Ask, call: Call) -> ToolResult:
     """Answer a question."""
     from rag.app.ask import ask as answer_question
 
@@ -534,7 +534,7 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
     if not answer.found:
         near = " These notes are nearest, and do not answer it; search may find more."
         head = f"Not found in the notes.{near if sources else ''}"
-        return Result(head, joined(sources, notices))
+        return ToolResult(head, joined(sources, notices))
     head = ""
     if sources and answer.model:
         checked = f"{answer.verified:.0%} of {plural(answer.sentences, 'sentence')} supported"
@@ -543,13 +543,13 @@ def ask(library: Library, asked: Ask, call: Call) -> Result:
         sure = f" (confidence {answer.confidence:.2f})" if round(answer.confidence, 2) else ""
         head = f"Quoted from the notes{sure}; cite [n] by its line."
     text = shortened(clean(answer.text), _ANSWER)
-    return Result(head, joined(text, sources and f"\n{sources}", notices))
+    return ToolResult(head, joined(text, sources and f"\n{sources}", notices))
 
 
 # -- status ----------------------------------------------------------------------------
 
 
-def status(library: Library, asked: Status, call: Call) -> Result:
+def status(library: Library, asked: Status, call: Call) -> ToolResult:
     """Return the state of the index, or what its notes have, with counts."""
     from rag.app.status import read_status
 
@@ -561,13 +561,13 @@ def status(library: Library, asked: Status, call: Call) -> Result:
         counts = workspace.count_notes(asked.list, asked.of)
     named = f"{asked.list} of {brief(asked.of)!r}" if asked.of else asked.list
     if not counts:
-        return Result(f"The notes have no {named}.")
+        return ToolResult(f"The notes have no {named}.")
     mark = "#" if asked.list == "tags" else ""
     blocks = [f"{notes:>6,}  {mark}{name(key)}" for key, notes in counts.items()]
-    return Result(f"{len(counts):,} {named}, with how many notes have each.", listed(blocks))
+    return ToolResult(f"{len(counts):,} {named}, with how many notes have each.", listed(blocks))
 
 
-def _state(report: StatusReport) -> Result:
+def _state(report: StatusReport) -> ToolResult:
     index, made = report.index, report.index.embedding
     age = "not known to be up to date"
     if index.changed is not None:
@@ -596,7 +596,7 @@ def _state(report: StatusReport) -> Result:
         wrong and f"{plural(len(wrong), 'note')} could not be read as meant:",
         listed(wrong[:20], len(wrong)),
     )
-    return Result("", data, meta={"rag/index": str(index.path)})
+    return ToolResult("", data, meta={"rag/index": str(index.path)})
 
 
 # -- resources -------------------------------------------------------------------------
