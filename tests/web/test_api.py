@@ -92,7 +92,7 @@ def test_the_state_of_the_index_and_of_the_server(client: Client):
         ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
         ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
         ("GET", "/v1/search?query=a&vaults=wrok", None, 400, "usage", "wrok"),
-        ("GET", "/v1/search?where=status", None, 400, "usage", "condition"),
+        ("GET", "/v1/search?where=status", None, 400, "usage", "filter"),
         ("GET", "/v1/search?where=status:a&where=Status:b", None, 400, "usage", "twice"),
         ("GET", "/nowhere", None, 404, "not_found", "address"),
         ("GET", "/v1/ask", None, 405, "usage", "asked"),
