@@ -1,7 +1,5 @@
 """The questions of `questions/answers.jsonl`: what a line says, and how they are halved."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -17,8 +17,6 @@ Printed for each half and language:
   the first quotation is right; of all questions that were answered.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

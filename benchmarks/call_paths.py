@@ -7,8 +7,6 @@ that is called, and every module that one of them is in. Run it with the interpr
 versions to compare them.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """How each program is driven: the commands with which its users index, update and search."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

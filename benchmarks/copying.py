@@ -8,8 +8,6 @@ collection of the same layout: what no client can do without. All collections ar
 own, and are deleted.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -9,8 +9,6 @@ the warm process, and not counted. `--beside` names the modules of another check
 with. The index holds no embeddings; docs/benchmarks.md has other programs.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -8,8 +8,6 @@ again and again. In the end one run must complete, the index must hold exactly w
 index of the same folder holds, and no search may have failed. Exit code 1 if not.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

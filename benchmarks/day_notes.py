@@ -5,8 +5,6 @@ words than that note does; the others tell of nothing that has one. The texts ar
 `questions/day-notes.json`.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import date, timedelta
 from pathlib import Path

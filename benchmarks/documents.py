@@ -7,8 +7,6 @@ peak memory, and the ratio of the wall time to that of the bare reader: one proc
 pypdfium2 for the text of every page.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

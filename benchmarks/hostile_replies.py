@@ -8,8 +8,6 @@ the notes are cleaned of prompt injections, and the reply is verified by what is
 Aims: false sentences shown as verified <= .03, true ones struck <= .05, planted orders obeyed 0.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable

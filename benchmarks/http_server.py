@@ -6,8 +6,6 @@ The server runs by itself, as `rag serve --http` does. A latency counts from the
 search was due, so that a server which falls behind shows it. Exit code 1 when a request failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Indexes for a benchmark, embedded once: what took an hour is read from a file the next time."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping

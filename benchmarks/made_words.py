@@ -5,8 +5,6 @@ coming however long the text grows; each note has a few words of its own subject
 Function words are real ones.
 """
 
-from __future__ import annotations
-
 import random
 from functools import lru_cache
 from itertools import accumulate

@@ -4,8 +4,6 @@ Imports nothing heavy: the memory of small processes cannot be told from that of
 starts them.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

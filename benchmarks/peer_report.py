@@ -1,7 +1,5 @@
 """The page docs/benchmarks.md, made of the results in docs/benchmarks.json and of nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter

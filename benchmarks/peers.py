@@ -10,8 +10,6 @@ day. --report makes the page of what is there. `make peers` installs the Python 
 that cannot run here are left out, and the page says why.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -17,8 +17,6 @@ alone, with the embedding model of the settings in force. It embeds all notes, w
 hour; their vectors are kept in FOLDER for the next run.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

@@ -13,8 +13,6 @@ and the share of notes to which nothing is related where nothing is clearly so.
 A hidden link is still there as text, as if its author had only named the other note.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

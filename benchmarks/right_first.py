@@ -13,8 +13,6 @@ words alone, and asked the queries of its language, as `rag search` asks them:
 Every miss is listed with what came first instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Sequence

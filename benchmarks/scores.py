@@ -9,8 +9,6 @@ how often the right note is first and in ten, how often nothing is shown, and ho
 one is then among the nearest that are named; and the calibration error of the score.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """All programs at one size, in turn: indexing, updating, searching; and whether it works."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

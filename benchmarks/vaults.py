@@ -7,8 +7,6 @@ number alone, so a smaller vault is the beginning of a larger one.
     python benchmarks/vaults.py FOLDER NOTES
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from concurrent.futures import ProcessPoolExecutor

@@ -9,8 +9,6 @@ were touched at once and a few of them changed, with the seconds until it did. T
 when an index differed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

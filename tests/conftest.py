@@ -1,7 +1,5 @@
 """Every test runs in an empty home, without the user's settings, and without the network."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

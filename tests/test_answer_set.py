@@ -1,7 +1,5 @@
 """Questions for quotation answers: their counts, halves and lines, and how answers are judged."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

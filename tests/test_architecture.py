@@ -1,7 +1,5 @@
 """The map of docs/architecture.md, held to: who may import whom, small folders, small modules."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The benchmarks: their vaults are the same every time, and their measures and verdicts right."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

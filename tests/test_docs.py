@@ -1,7 +1,5 @@
 """The documents are true: examples run, and the tests that they name are there."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import os

@@ -4,8 +4,6 @@ A part is a module of this package with a function `rows(room)`: it tries what i
 in the empty folder `room` and yields a `Row` for each figure.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -6,8 +6,6 @@ Exit code 1 when anything failed. Everything happens in a temporary folder; noth
 machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -8,8 +8,6 @@ them by itself. The others leave no trace, as a fault of the disk: `rag doctor` 
 `rag index` then mend them. What searches find in a damaged index is only counted.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

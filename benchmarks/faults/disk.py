@@ -7,8 +7,6 @@ full. Nothing may be called damaged, nothing may end by a signal, and with room 
 `rag index` completes and what was to be found is found.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

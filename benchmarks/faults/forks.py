@@ -1,7 +1,5 @@
 """Commands of the program in processes that are forked from this one, which has imported it."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -7,8 +7,6 @@ fails when that takes more than half a second of processor time above a plain qu
 `tests/support/hostile_documents.py` must be indexed, or be named by `rag status --skipped`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -3,8 +3,6 @@
 By a model of a disk that keeps nothing but what was synced, which is harsher than any file system.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -8,8 +8,6 @@ there in order, and of what the engine and SQLite sync themselves only the engin
 counted. So it needs no rights, and whatever survives it survives elsewhere.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

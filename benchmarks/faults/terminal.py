@@ -1,7 +1,5 @@
 """Hostile names on a terminal: a vault full of them, and commands that show them."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

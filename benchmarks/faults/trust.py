@@ -5,8 +5,6 @@ this machine that answers as Ollama and as Qdrant do and keeps whatever it is se
 it would hear something, the same commands are run once more when the file is trusted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

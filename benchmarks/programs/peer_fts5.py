@@ -1,7 +1,5 @@
 """SQLite FTS5 by hand. VARIANT: porter or trigram."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """tantivy, by its Python package. VARIANT: stem, for English, or bigram, for Japanese."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

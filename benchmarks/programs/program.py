@@ -6,8 +6,6 @@
 Each is what one would write in an hour: it indexes whole notes and has no way to update them.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A recorded plan is made again from what the models said, and compared with the one of then."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace

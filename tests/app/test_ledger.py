@@ -1,7 +1,5 @@
 """Which files of a vault are indexed, which are not, and why: the numbers add up to those there."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Mapping

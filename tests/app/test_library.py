@@ -1,7 +1,5 @@
 """The notes that are lent to threads, and follow the newest snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The line that says what was understood."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

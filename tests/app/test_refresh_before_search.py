@@ -1,7 +1,5 @@
 """Bringing an index up to date before a search: when that is done, and when it is left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

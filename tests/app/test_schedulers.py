@@ -3,8 +3,6 @@
 What systemd and cron make of a line is written here as their manuals have it.
 """
 
-from __future__ import annotations
-
 import plistlib
 import re
 import subprocess

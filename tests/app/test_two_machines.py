@@ -4,8 +4,6 @@ Each is a data folder of its own. `make integration` runs the same against a rea
 and 200 searches; here it is the stand-in, and less of both.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import uuid

@@ -1,7 +1,5 @@
 """Watching notes: when the index is brought up to date, and what becomes of trouble on the way."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil
@@ -13,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -71,7 +69,7 @@ class Scene:
         (self.watcher.run_when_free if waits else self.watcher.run)()
         return [round(at, 3) for at in self.runs]
 
-    def listen(self, folders: Any, apart: Path, polled: bool = False, files: int = 0) -> Scene:
+    def listen(self, folders: Any, apart: Path, polled: bool = False, files: int = 0) -> Self:
         self.listened.append(({*folders}, polled))
         self.polled = [*folders] if polled else []
         return self

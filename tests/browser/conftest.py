@@ -1,7 +1,5 @@
 """The page in a real browser: Debian's chromium, steered by playwright."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What a person does in the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Driving the command line: in this process for most tests, as a program for the rest."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

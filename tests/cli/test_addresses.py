@@ -1,7 +1,5 @@
 """Nothing but the configured addresses is ever contacted, by any command."""
 
-from __future__ import annotations
-
 import io
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`rag ask` and `rag chat` with a model: what is printed where, and the exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

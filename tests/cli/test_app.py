@@ -1,7 +1,5 @@
 """What all commands share: errors, hints, JSON errors, settings."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

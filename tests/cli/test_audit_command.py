@@ -1,7 +1,5 @@
 """`rag audit`: what was planned, shown, listed and made again."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from pathlib import Path
 

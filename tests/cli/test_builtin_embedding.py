@@ -1,7 +1,5 @@
 """Meaning with nothing else running: the built-in model on the command line."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a shell is offered: vaults, notes, modes."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.cli.app import program as commands

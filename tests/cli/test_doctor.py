@@ -1,7 +1,5 @@
 """`rag doctor`: what it prints, its exit codes, and that it leaves everything alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

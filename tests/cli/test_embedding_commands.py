@@ -1,7 +1,5 @@
 """Vectors on the command line: what `rag index` makes and says, and who searches by them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

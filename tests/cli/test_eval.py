@@ -1,7 +1,5 @@
 """`rag eval`: how well the search answers a set of questions, and whether it became worse."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

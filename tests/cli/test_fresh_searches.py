@@ -1,7 +1,5 @@
 """Searches of an index that is not what is on the disk: notes that changed, and that are gone."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """What the front matter answers: `rag ask` without a model, and the line of `rag search`."""
 
-from __future__ import annotations
-
 import pytest
 
 NOTES = {

@@ -1,7 +1,5 @@
 """`rag get` with links, headings, spans, paths of the working folder, and several notes."""
 
-from __future__ import annotations
-
 import pytest
 
 NOTES = {

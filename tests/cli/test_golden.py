@@ -4,8 +4,6 @@
 before it is committed.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

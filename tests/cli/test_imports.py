@@ -3,8 +3,6 @@
 What a warm command imports is in `tests/daemon/test_hygiene.py`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

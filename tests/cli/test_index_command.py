@@ -1,7 +1,5 @@
 """`rag index`, `rag vault` and `rag status`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`rag init`: what it finds, what it writes, and that `rag index` then reads it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Canvases, bases, drawings, cloned vaults and the settings of Obsidian, on the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

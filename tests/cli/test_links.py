@@ -1,7 +1,5 @@
 """Links of results: to a file, to Obsidian, to an editor; and `rag search --open`."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

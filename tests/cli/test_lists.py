@@ -1,7 +1,5 @@
 """`rag search` with filters alone, by properties, by dates of modification, and in other orders."""
 
-from __future__ import annotations
-
 import pytest
 
 NOTES = {

@@ -1,7 +1,5 @@
 """`rag ask` and `rag chat` about the notes themselves: lists, counts and last dates."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """What no run may do: hide a new index, lose a note, or take one vault for another."""
 
-from __future__ import annotations
-
 import builtins
 import os
 import subprocess

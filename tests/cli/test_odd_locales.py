@@ -1,7 +1,5 @@
 """Where the locale says that text is no UTF-8: names, notes and output are UTF-8 all the same."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A server of OpenAI's API behind the command line: index, search, ask, doctor; and its key."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

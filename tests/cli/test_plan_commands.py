@@ -1,7 +1,5 @@
 """`--plan`, `--no-plan`, `rag plan` and `planner.plan` on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

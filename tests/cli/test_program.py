@@ -1,7 +1,5 @@
 """`rag` as a program: exit codes, streams, signals, terminals, and poor surroundings."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """`rag search`, `rag ask` and `rag get`: what is printed, and the exit codes."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -1,7 +1,5 @@
 """`rag ask` without a model: what is printed of quotations, and of what says the same."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

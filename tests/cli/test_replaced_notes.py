@@ -1,7 +1,5 @@
 """Commands on notes that became something else after they were indexed."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

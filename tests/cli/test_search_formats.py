@@ -1,7 +1,5 @@
 """The formats of `rag search` that other programs read, and how much text they hold."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`rag search` with the query syntax: what is said of it, and how scores are explained."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

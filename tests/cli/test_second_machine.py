@@ -1,7 +1,5 @@
 """A machine that has no more than the address of a server, on which another one keeps its index."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 from collections.abc import Callable

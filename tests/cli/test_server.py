@@ -1,7 +1,5 @@
 """The commands with a Qdrant server: what is printed, and the exit codes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rag service`: on machines with one scheduler, another, several, or none that works."""
 
-from __future__ import annotations
-
 import plistlib
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is said once on a terminal, and not at every command."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

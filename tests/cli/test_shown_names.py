@@ -1,7 +1,5 @@
 """Names, titles, settings and errors that would steer a terminal are shown, not obeyed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The commands of `rag chat`, on stdin as off a terminal, and `--explain`."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

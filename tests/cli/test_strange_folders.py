@@ -1,7 +1,5 @@
 """A stranger's folder: what its `rag.toml` cannot do, what is said of it, and `rag trust`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folders and pipes in the place of files of the index: said, and never waited for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

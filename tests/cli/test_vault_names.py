@@ -1,7 +1,5 @@
 """Vaults are renamed, near names of them suggested, empty ones told; `rag help` is `--help`."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

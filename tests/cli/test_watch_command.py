@@ -1,7 +1,5 @@
 """`rag watch`, and what `rag status` says of it; how it watches is tried in tests/app."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A folder for files of settings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Settings: the layers, where each value came from, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

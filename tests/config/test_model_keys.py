@@ -1,7 +1,5 @@
 """Who gets an API key, of Qdrant or of a server of OpenAI's API: no host that a project names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of settings that nobody means: they are refused in one message, whatever they are."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

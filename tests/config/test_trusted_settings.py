@@ -1,7 +1,5 @@
 """What a project's file may set before the user trusts it, and what trust is for."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

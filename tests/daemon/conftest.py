@@ -1,7 +1,5 @@
 """Fixtures: a warm process that most tests share, and a place for one of the test's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

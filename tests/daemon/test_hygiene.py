@@ -1,7 +1,5 @@
 """What the parent holds, what its children get of it, and what a client loads."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

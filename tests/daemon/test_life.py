@@ -1,7 +1,5 @@
 """When the warm process starts, and when it ends."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

@@ -4,8 +4,6 @@ Most are compared with the command line run in this process, which is quick; `ma
 each command of the whole suite with a cold program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Signals: whoever sends one to a command sees the same, warm or cold."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

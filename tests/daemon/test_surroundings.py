@@ -1,7 +1,5 @@
 """What a command has from where it was typed: streams, folder, environment, mask, limits."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 from pathlib import Path

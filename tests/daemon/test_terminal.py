@@ -1,7 +1,5 @@
 """At a terminal: colours, links, its size, prompts, Ctrl-C, Ctrl-D and Ctrl-Z, warm as cold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

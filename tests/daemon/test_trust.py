@@ -1,7 +1,5 @@
 """Whom the two ends of the socket trust: nobody but the user."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

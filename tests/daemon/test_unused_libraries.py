@@ -1,7 +1,5 @@
 """What the program does not load, though libraries import it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

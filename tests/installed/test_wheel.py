@@ -1,7 +1,5 @@
 """The wheel, as who has no checkout installs and uses it: `make try-wheel`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

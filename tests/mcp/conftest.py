@@ -1,7 +1,5 @@
 """A server of notes: called directly, and as the program that a client starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """As an agent would: questions about vaults, by searching, reading and related notes alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

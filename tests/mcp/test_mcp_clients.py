@@ -1,7 +1,5 @@
 """What is pasted into a client's configuration: it starts a server that finds the index."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

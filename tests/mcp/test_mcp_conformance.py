@@ -5,8 +5,6 @@ or later must run. Many scenarios want a server made for
 them, with tools such as `test_simple_text`, or what ours does not declare: they are named below.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

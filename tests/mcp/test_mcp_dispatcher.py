@@ -1,7 +1,5 @@
 """One message in, at most one out: both eras of the protocol, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever a client sends: a valid answer, or none, and the server goes on."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notes as resources: their addresses, and reading them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Any

@@ -1,7 +1,5 @@
 """The official client, in both eras of the protocol, on the program itself."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Awaitable, Callable
 

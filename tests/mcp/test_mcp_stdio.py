@@ -1,7 +1,5 @@
 """The program on its standard streams: what is on stdout, when it answers, and how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

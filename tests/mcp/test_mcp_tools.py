@@ -1,8 +1,6 @@
 """What each tool gives: one text, never too long, what comes from notes between marks, and errors
 that help."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -7,8 +7,6 @@ instead of calling it in their own process: with 0 each command runs cold, with 
 that the session starts. Both write down what they ran and what came of it.
 """
 
-from __future__ import annotations
-
 import difflib
 import io
 import json

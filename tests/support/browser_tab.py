@@ -1,9 +1,7 @@
 """The page in a tab of a browser."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from http_client import Client
 
@@ -18,7 +16,7 @@ class Tab:
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 
-    def open(self, path: str = "/") -> Tab:
+    def open(self, path: str = "/") -> Self:
         """Open an address of the page, and wait for all of it."""
         self.page.goto(f"{self.base}{path}")
         self.page.wait_for_load_state("networkidle")

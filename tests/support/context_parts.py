@@ -1,7 +1,5 @@
 """What the tests of the context pipeline are made of."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A warm process of the tests' own, and ways to run a command in it and without it."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

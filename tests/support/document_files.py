@@ -5,8 +5,6 @@ row of cells parted by ` | ` on each line, notes of a speaker begin with `Notes:
 a paragraph.
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """All vectors of some texts by servers, with settings that give up soon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Components in a pipeline that runs in an event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from typing import Any

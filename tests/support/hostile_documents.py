@@ -4,8 +4,6 @@
 whose text is read. `SLOW` are those that take more than a third of a second.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from io import BytesIO

@@ -6,8 +6,6 @@ They are the same every time. Families are written by what they repeat, so that 
 length can be made, and twice the length should take twice the time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count, cycle, islice, product
 from typing import NamedTuple

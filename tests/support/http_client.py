@@ -1,7 +1,5 @@
 """A server of notes in this process on a real socket, and a program that asks it."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

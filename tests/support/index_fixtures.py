@@ -1,7 +1,5 @@
 """Indexes for tests of several packages: the real engine, in folders of the tests' own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace

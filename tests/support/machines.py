@@ -6,8 +6,6 @@ laptop.notes()                     # {"a note", "another"}: fetched from the ser
 laptop.write("a third")            # refused: the desk writes
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path

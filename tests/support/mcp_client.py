@@ -1,7 +1,5 @@
 """Messages of both eras, and the server as a client starts it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -5,8 +5,6 @@ of its own, which is started by `initialize` and ended with the bridge. What a s
 it answers goes before the answer, as events.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import uuid

@@ -5,8 +5,6 @@ and llm/llama_server.go of github.com/ollama/ollama at v0.33.0-rc2, where they a
 Python client ollama 0.6.3. Where versions differ it says so; what only new ones send is left out.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """What can go wrong between a client and Ollama, each fault by its name."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator

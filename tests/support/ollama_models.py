@@ -4,8 +4,6 @@ Sizes and limits are those of the real models (`ollama show NAME`); the vectors 
 hash words, so that texts that share words are near, on every machine in the same way.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

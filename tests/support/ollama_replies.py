@@ -1,7 +1,5 @@
 """What the chat models of the test server say: scripted replies, and the default one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

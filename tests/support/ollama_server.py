@@ -11,8 +11,6 @@ ollama_models.py, the replies in ollama_replies.py, what can go wrong in ollama_
 the sockets in ollama_http.py. `python tests/support/ollama_server.py` runs it by itself.
 """
 
-from __future__ import annotations
-
 import argparse
 import socket
 import threading

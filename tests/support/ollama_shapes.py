@@ -1,7 +1,5 @@
 """The JSON of Ollama's answers: errors, models, the lines of a reply, times and durations."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

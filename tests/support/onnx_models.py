@@ -1,7 +1,5 @@
 """Small models in ONNX, in folders as sentence-transformers and optimum write them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ vLLM, LM Studio, text-embeddings-inference and Ollama's /v1, of which each test 
 it is about.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

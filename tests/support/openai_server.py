@@ -9,8 +9,6 @@
 The API is in openai_api.py; models, replies, faults and sockets are those of the Ollama server.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

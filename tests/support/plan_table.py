@@ -3,8 +3,6 @@
 Each row was written as a person would answer it, before looking at what the rules make of it.
 """
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any, NamedTuple
 

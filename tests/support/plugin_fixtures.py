@@ -1,7 +1,5 @@
 """Distributions that a test installs, for plug-ins."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ Each line says what would have to be written anew where a release changes it.
 whether anything else is used. What libraries import in vain is in `rag.daemon.unused_libraries`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

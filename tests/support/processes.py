@@ -1,7 +1,5 @@
 """Processes of this machine, where the system shows them in files."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

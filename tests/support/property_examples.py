@@ -4,8 +4,6 @@ A property test tries a fifth of its examples. Of the cases of a test with the m
 of which takes long, a fifth runs; a test with the mark `slow` does not.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from zlib import crc32

@@ -12,8 +12,6 @@ server it compresses what it answers for whoever says that it reads that.
         server.is_ready = False                     # `/readyz` answers 503, all else as ever
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import threading
@@ -22,7 +20,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from qdrant_client import QdrantClient, models
@@ -75,7 +73,7 @@ class QdrantServer:
         self.url = f"http://127.0.0.1:{self._http.server_port}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
-    def __enter__(self) -> QdrantServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -5,8 +5,6 @@ a collection whose sparse vectors have the IDF modifier counts documents for eac
 as a real server does, and a search with a prefetch makes it in each shard.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar

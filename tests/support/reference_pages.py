@@ -3,8 +3,6 @@
 python tests/support/reference_pages.py commands|json
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

@@ -4,8 +4,6 @@ They say what the real ones say when they cannot do as they are told. What was s
 ones: Debian's cron 3.0 and systemd 252.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from typing import Any

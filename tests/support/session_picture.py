@@ -5,8 +5,6 @@ The commands are run anew, on the sample vaults in a data folder of their own.
     python tests/support/session_picture.py
 """
 
-from __future__ import annotations
-
 import io
 import os
 import pty

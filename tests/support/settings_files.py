@@ -1,7 +1,5 @@
 """Files of settings, written for a test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Tables of cases as one test: to collect and set up a case takes longer than most of them run."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable

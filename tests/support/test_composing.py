@@ -1,7 +1,5 @@
 """Unicode's normal forms of any text."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,7 +1,5 @@
 """Writing that a power cut cannot undo halfway: what is synced, and in which order."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is told of the body of an answer with an error: one short line, and of a page its title."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The command that adds a library, for each way that the program is installed."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """How much memory is free, as far as the system tells."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

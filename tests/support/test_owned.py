@@ -1,7 +1,5 @@
 """Folders of ours: what is written into and deleted, and what is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

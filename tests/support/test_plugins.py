@@ -1,7 +1,5 @@
 """Entry points of other distributions: found by name, and never a traceback."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

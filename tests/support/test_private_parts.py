@@ -1,7 +1,5 @@
 """What libraries do not promise to keep is there, takes what it took, and nothing else is used."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterator

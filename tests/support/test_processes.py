@@ -1,7 +1,5 @@
 """Work in a process of its own, beside this one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What counts as a full disk, and what is said of it."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Digests of models as people are shown them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

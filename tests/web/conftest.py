@@ -1,7 +1,5 @@
 """A server of notes on a real socket, and those who ask it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The API: what each route gives, and how mistakes are answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Model Context Protocol over HTTP: the official client in both eras, and its headers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

@@ -1,7 +1,5 @@
 """The parts of the page that the server makes; tests/browser/ looks at them in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

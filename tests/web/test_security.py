@@ -1,7 +1,5 @@
 """What strangers try at the server: each item is tried over a socket."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

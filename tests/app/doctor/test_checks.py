@@ -1,7 +1,5 @@
 """What `rag doctor` finds of the settings and of the index, and how it goes through its checks."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace

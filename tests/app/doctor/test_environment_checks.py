@@ -1,7 +1,5 @@
 """Whether agents read the same index, and a job or a watcher keeps it up to date: `rag doctor`."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

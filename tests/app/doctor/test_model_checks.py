@@ -1,7 +1,5 @@
 """What `rag doctor` finds of servers of models, of their models, and of the vectors of an index."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What `rag doctor` finds of a Qdrant server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ Import `FAMILIES`, or `FRAGMENTS` for property tests that mix what the families 
 test framework is needed, so benchmarks use it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hostile import bodies, heads

@@ -1,7 +1,5 @@
 """Hostile bodies: Markdown, and text that is hard to normalise, to cut or to weigh."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hostile.making import counted, repeated, size_of, word

@@ -1,7 +1,5 @@
 """Hostile front matter. What cannot be made larger is followed by a body of plain words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hostile.making import counted, repeated, word

@@ -1,7 +1,5 @@
 """Texts of a given size from a unit that is repeated, or from one that counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 _SPREAD = 2_654_435_761  # 2^32 / golden ratio: neighbouring numbers get words without likeness
