@@ -1,7 +1,5 @@
 """Whether a source says what a sentence says: one rule a class, in English and Japanese."""
 
-from __future__ import annotations
-
 from rag.answers.agreement import Doubt, context_of, doubt
 from rag.answers.claims import source_clauses
 from tables import rows

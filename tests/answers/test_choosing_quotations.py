@@ -1,7 +1,5 @@
 """Which units of notes answer a question."""
 
-from __future__ import annotations
-
 from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Choice, Passage, choose, ranked_units
 from rag.vault.sentences import sentence_units

@@ -1,7 +1,5 @@
 """How texts are cut into clauses, and what each holds."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

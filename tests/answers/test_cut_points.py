@@ -1,7 +1,5 @@
 """Where a note is cut that is too long for a prompt: never within what belongs together."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What a source holds: words, numbers and wording, and in which language."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Questions that lean on what was said before, and models that rewrite them badly."""
 
-from __future__ import annotations
-
 from rag.answers.follow_ups import Exchange, expanded, is_accepted, is_small_talk, lacks_subject
 from tables import rows
 

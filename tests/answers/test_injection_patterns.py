@@ -1,7 +1,5 @@
 """The words that a text must hold before the patterns of instructions are tried on it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

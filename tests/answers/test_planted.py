@@ -1,7 +1,5 @@
 """What in a note instructs a model, and what is left of the note without it."""
 
-from __future__ import annotations
-
 from rag.answers.prompt_injection import is_injection, without_instructions
 from tables import rows
 

@@ -1,7 +1,5 @@
 """The words of a prompt: sources rendered and cut, earlier words made fit to be read again."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Numbers with their units, in English and Japanese."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What kind of answer a question asks for."""
 
-from __future__ import annotations
-
 from rag.answers.quotation.question import Asked, counted_in, defines, kind_of, told_of
 from rag.answers.quotation.selection import counts, fits
 from rag.answers.quotation.units import Kind, QuotableUnit

@@ -1,7 +1,5 @@
 """What of a note is read out whole."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Conversations on disk: what is kept, who may read it, and what a damaged file is."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

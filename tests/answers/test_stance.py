@@ -1,7 +1,5 @@
 """Yes and no: negation and opposites, in English and Japanese."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """An answer in pieces: what is judged by itself, however the stream is cut."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

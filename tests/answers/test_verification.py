@@ -1,7 +1,5 @@
 """Models that lie, and what of it a reader gets to see."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A server with two models, and settings that point to it and give up soon."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who makes vectors where the settings leave it open."""
 
-from __future__ import annotations
-
 import pytest
 
 from ollama_server import OllamaServer, refused

@@ -1,7 +1,5 @@
 """The built-in embedding model: the real engine, and one that crashes, hangs and fails."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The chat generators of all providers as Haystack sees them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Pipeline

@@ -1,7 +1,5 @@
 """Whether a server is there, and that nothing but the configured addresses is contacted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

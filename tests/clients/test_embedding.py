@@ -1,7 +1,5 @@
 """Embedding: what is sent, what comes back, and that one bad text loses nothing else."""
 
-from __future__ import annotations
-
 import math
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Every failure of the layers below, against the error that says what to type next."""
 
-from __future__ import annotations
-
 import builtins
 import json
 from collections.abc import Callable

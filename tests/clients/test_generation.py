@@ -1,7 +1,5 @@
 """Answers: what is asked for, how they arrive, and what becomes of half an answer."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

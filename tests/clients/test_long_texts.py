@@ -1,7 +1,5 @@
 """Texts that are longer than an embedding model reads: what they cost, and which vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from math import hypot
 from typing import Any

@@ -1,7 +1,5 @@
 """What is known of models by name, by configuration, and from the server."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import pytest

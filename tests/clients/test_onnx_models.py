@@ -1,7 +1,5 @@
 """Models in ONNX on the user's disk: what their folder says, their vectors, and what is wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import closing

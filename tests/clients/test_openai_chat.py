@@ -1,7 +1,5 @@
 """Answers from servers that speak OpenAI's API: what is asked for, how they arrive, and end."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

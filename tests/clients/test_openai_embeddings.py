@@ -1,7 +1,5 @@
 """Vectors from servers that speak OpenAI's API: what is sent, and what becomes of odd answers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What servers of OpenAI's API refuse, in words that say what to do; and keys, never repeated."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -6,8 +6,6 @@ where RAG_TEST_OLLAMA_URL says so:
     RAG_TEST_OLLAMA_URL=http://127.0.0.1:11434 make integration
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

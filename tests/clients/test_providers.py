@@ -1,10 +1,8 @@
 """The providers of models: Ollama as the first, and another in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from haystack import Pipeline
@@ -115,7 +113,7 @@ class Letters:
         model = ModelInfo(self.model, "d" * 64, self.limit, 2)
         return [ServerView("letters", "this process", "1.0", (self.model,), embedding=model)]
 
-    def at(self, server: str, seconds: float) -> Letters:
+    def at(self, server: str, seconds: float) -> Self:
         """Return the same."""
         assert server == "this process" and seconds > 0
         return self

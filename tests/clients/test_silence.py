@@ -1,7 +1,5 @@
 """Servers that take a connection and say nothing: looked at once, and remembered."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Token budgets: what they are, and what they let in."""
 
-from __future__ import annotations
-
 import pytest
 
 from context_parts import Words, contents, item

@@ -1,7 +1,5 @@
 """A context pipeline as a Haystack component, in a pipeline and in its YAML."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Callbacks watch a run; they cannot break it, and cannot change it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adding to a query what is remembered."""
 
-from __future__ import annotations
-
 import pytest
 
 from context_parts import said

@@ -1,7 +1,5 @@
 """Facts on disk: kept by many processes, and whatever else the file holds."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

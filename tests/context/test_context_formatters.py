@@ -1,7 +1,5 @@
 """Formatters: who says what, and in which order."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

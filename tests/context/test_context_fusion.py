@@ -1,7 +1,5 @@
 """Reciprocal rank fusion of lists of items."""
 
-from __future__ import annotations
-
 import pytest
 
 from context_parts import contents, item

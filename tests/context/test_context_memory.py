@@ -1,7 +1,5 @@
 """Memory: a sliding window of messages, facts, and both together."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Items, windows and what a run of the pipeline gives."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest

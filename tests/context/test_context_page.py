@@ -1,7 +1,5 @@
 """The plug-in that docs/context.md shows is one."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

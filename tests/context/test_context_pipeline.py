@@ -1,7 +1,5 @@
 """The context pipeline: six stages, of both kinds, and what is known of a run."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What holds of every run: nothing over budget, nothing lost, priorities never inverted."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from itertools import pairwise

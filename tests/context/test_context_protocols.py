@@ -1,7 +1,5 @@
 """Protocols are checked at run time; no base class is needed."""
 
-from __future__ import annotations
-
 from rag import context
 from tables import rows
 

@@ -1,7 +1,5 @@
 """Steps and formatters by name, and those that plug-ins bring."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

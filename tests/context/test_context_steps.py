@@ -1,7 +1,5 @@
 """Steps by themselves: what they do to a list of items."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 

@@ -4,8 +4,6 @@ A document begins with `=== path | title`, a PDF with the program that makes it,
 `--- heading`. Most documents have one or two neighbours on nearly the same subject.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 TEXT = """

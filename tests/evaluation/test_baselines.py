@@ -1,7 +1,5 @@
 """Files of runs: what is written is what is read, and anything else is refused with its cause."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

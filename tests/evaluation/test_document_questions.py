@@ -1,7 +1,5 @@
 """What is asked of PDF, Office, web pages and tables: the right file, and the right page in it."""
 
-from __future__ import annotations
-
 import pytest
 from document_set import ASKED, DOCUMENTS, PARAPHRASES, QUESTIONS
 

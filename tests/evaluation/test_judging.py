@@ -1,7 +1,5 @@
 """From the names that a question uses to the gain of each result."""
 
-from __future__ import annotations
-
 from rag.evaluation.questions import Question
 from rag.evaluation.run import Judge, Place, gains
 

@@ -1,7 +1,5 @@
 """Comparing two runs: which questions are paired, and when a change is more than chance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -4,8 +4,6 @@ A floor lies about .03 below the measure of its group, and lower where few quest
 jump. Raise it when the search becomes better; never lower it to let a change pass.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

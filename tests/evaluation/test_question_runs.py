@@ -1,7 +1,5 @@
 """Asking a question set of a real index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading question sets: what a line may say, and how each mistake is named."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from typing import Any

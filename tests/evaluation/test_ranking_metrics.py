@@ -1,7 +1,5 @@
 """The metrics against values worked out by hand, and what must hold of every ranking."""
 
-from __future__ import annotations
-
 from math import log2
 
 import pytest

@@ -1,7 +1,5 @@
 """What notes bear: written with the note, gone with it, and found from either side."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The catalogue of an index says the same as one that is given everything."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.config import RAGConfig

@@ -1,7 +1,5 @@
 """Damaged files of an index: said by readers and `rag doctor`, mended by the next run."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

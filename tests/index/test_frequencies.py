@@ -1,7 +1,5 @@
 """Document frequencies: what is counted, what the file holds, and what a query is multiplied by."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

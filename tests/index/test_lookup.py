@@ -1,7 +1,5 @@
 """Finding a note by what people call it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from uuid import uuid4
 

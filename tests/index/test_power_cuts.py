@@ -1,7 +1,5 @@
 """Publishing when the power fails at any moment, on a disk that keeps only what was synced."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

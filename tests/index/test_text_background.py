@@ -1,7 +1,5 @@
 """What a model makes of texts on anything, against which nearness is measured."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which vaults there are: registered folders, and the folders of `vaults_dir`."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the chunks of a note come to together."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.indexing.note_reader import cut_note

@@ -1,7 +1,5 @@
 """New notes in portions: built apart, by other processes too, and the same index in the end."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """File times of a cloned vault are no dates: when they are taken for those of a copy."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`copy_to_server`: an embedded index goes up as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

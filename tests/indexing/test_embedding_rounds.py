@@ -1,7 +1,5 @@
 """Embedding by rounds: what was changed last comes first, and nobody waits for the index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from threading import Timer

@@ -1,7 +1,5 @@
 """Embedding the chunks of an index: no text twice, nothing lost, nothing mixed."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

@@ -1,8 +1,6 @@
 """The document frequencies of an index are those of the notes that it holds now, however it came
 to hold them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

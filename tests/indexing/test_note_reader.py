@@ -1,7 +1,5 @@
 """One file, as it is read to be indexed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs of the indexer: what they keep, what they mend, and what a killed one leaves behind."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

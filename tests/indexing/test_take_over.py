@@ -1,7 +1,5 @@
 """Another machine takes over: after a run that ended, one that did not, and one that goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Indexing through the functions of system 4."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The names that programs import, and what the dataclasses hold when nothing is said."""
 
-from __future__ import annotations
-
 from dataclasses import MISSING, fields
 from importlib import import_module
 from pathlib import Path

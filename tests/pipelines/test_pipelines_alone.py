@@ -1,7 +1,5 @@
 """The pipelines as Haystack users have them: from an `OllamaConfig`, from YAML, and without us."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The telemetry of libraries is off in whatever process imports `rag` first."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The prompt of an answer: rules, facts, conversation and notes, and no more than fits."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """A chat provider that is not Ollama: it answers, plans and transforms, with Ollama off."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

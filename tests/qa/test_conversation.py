@@ -1,7 +1,5 @@
 """A conversation in the library: what the model is sent, what is remembered and forgotten."""
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing

@@ -1,7 +1,5 @@
 """Prompts that a server cuts in silence: what the answer says of it, and when it says nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace

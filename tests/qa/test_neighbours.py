@@ -1,7 +1,5 @@
 """What stands before and after a passage in its note, and when a model is shown it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the question answering pipeline gives by itself, and what it does when a generator fails."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace

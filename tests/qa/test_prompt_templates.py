@@ -1,7 +1,5 @@
 """A template in the place of the built-in prompt: what it is given, and when it fails."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 

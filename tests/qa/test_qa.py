@@ -1,7 +1,5 @@
 """Answers by quotation: the sentences that answer, where they stand, and silence otherwise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Facts that the user tells: kept, forgotten, and what goes wrong with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers by a model: what it is asked, what becomes of what it says, and when it fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A chat model that says what it is told to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much of a query is read: its length, its marks, and so many conditions of a kind."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.exceptions import QueryError

@@ -1,7 +1,5 @@
 """The classifiers, row by row of their reference."""
 
-from __future__ import annotations
-
 import copy
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions that go on from one about the notes themselves."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The words without which no query is planned: nothing that the rules read is lost to them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

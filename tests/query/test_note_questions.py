@@ -1,7 +1,5 @@
 """Questions about the notes themselves: what is one, what is none, and what is left of it."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Which values of a property a condition holds of."""
 
-from __future__ import annotations
-
 from rag.query.values import value_test
 from tables import rows
 

@@ -1,7 +1,5 @@
 """The data models of queries: fields, defaults and what they refuse."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

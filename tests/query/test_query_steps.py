@@ -1,7 +1,5 @@
 """System 1 in the context pipeline: `query_transform_step` and `classified_retriever_step`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Transformers and classifiers by name."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Alternatives in the subject of a question about the notes themselves."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

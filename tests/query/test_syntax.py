@@ -1,7 +1,5 @@
 """What people type into a search box, and what it is read as: `parse_query`."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

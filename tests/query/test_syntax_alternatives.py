@@ -1,7 +1,5 @@
 """`OR` between conditions of a query, and properties as fields."""
 
-from __future__ import annotations
-
 from rag.query.syntax import PHRASE, FieldTerm, named_properties, parse_query
 from tables import rows
 

@@ -3,8 +3,6 @@
 A slow check of its own judges each note by reading it, without an index.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The very word before other forms of it, and what is found beside the text of a note."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

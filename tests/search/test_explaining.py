@@ -1,7 +1,5 @@
 """Explanations: every score is taken apart until it adds up, term by term."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Filters: what `QueryFilters` become, and what they let through in a real index."""
 
-from __future__ import annotations
-
 from datetime import date
 from unicodedata import normalize
 

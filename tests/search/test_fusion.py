@@ -1,7 +1,5 @@
 """`fuse`: words and meaning in one score."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -3,8 +3,6 @@
 `make faults` measures what they cost, over more notes and at full length.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Searching by words and meaning together, on real vectors of a model that knows synonyms."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing

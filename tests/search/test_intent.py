@@ -1,7 +1,5 @@
 """Planned queries: the words that filter do so, and never at the cost of an answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The line that a result names: where its best match stands, in the file."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Which notes hold a phrase, rare or frequent, and what happens when a query may read no more."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.pipelines import create_search_pipeline, search

@@ -1,7 +1,5 @@
 """Chunks with an embedding beside chunks without, in a real store with vectors made up here."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

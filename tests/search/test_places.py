@@ -1,7 +1,5 @@
 """Notes by path and title; and patterns of paths, which mean what they do in `.gitignore`."""
 
-from __future__ import annotations
-
 import re
 import resource
 import subprocess

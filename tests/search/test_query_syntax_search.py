@@ -1,7 +1,5 @@
 """The query syntax at work: what each part of it lets through, in a real index."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

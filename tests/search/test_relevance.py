@@ -1,7 +1,5 @@
 """The score that is shown, which compares between queries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Search: what is found, in which order, and what goes wrong aloud."""
 
-from __future__ import annotations
-
 import pytest
 from haystack import Pipeline
 

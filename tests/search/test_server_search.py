@@ -3,8 +3,6 @@
 The server is the client's own in-memory engine behind a real socket (`qdrant_server`).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The words of a subject, and the notes that hold all of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.search.understanding.phrases import SpokenText, notes_holding, subject_words

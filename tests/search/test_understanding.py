@@ -1,7 +1,5 @@
 """What a query is taken to mean: slips of the keyboard mended, notes named outright."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.config import RAGConfig

@@ -1,7 +1,5 @@
 """A planned search for notes without a word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Searching with variants of the query: what they find, what they may not lose, who found what."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing

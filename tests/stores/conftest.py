@@ -1,7 +1,5 @@
 """Stores on the real engine, each in a folder of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path

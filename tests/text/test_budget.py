@@ -4,8 +4,6 @@ The counts were made by Mistral Nemo's tokenizer ("tekken", tekken_240911.json o
 mistral-common). No tokenizer is needed to run these tests.
 """
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

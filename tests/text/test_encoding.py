@@ -1,7 +1,5 @@
 """The document side of BM25: `DocumentEncoder`, beside a slow reference that says what it does."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

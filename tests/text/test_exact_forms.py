@@ -1,7 +1,5 @@
 """The very words of a query in a text."""
 
-from __future__ import annotations
-
 from rag.text.exact_forms import Kind, Place, SearchedText, asked_forms, holds_runs
 from tables import rows
 

@@ -1,7 +1,5 @@
 """The code around text that a model is shown as data."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What stands in for words where no space parts them: `weigh_grams`, `hash_gram`, `hash_grams`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Which part of a text is shown and marked: `match_spans`, `snippet`."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What a query asks of the lexical index: `query_terms`, `encode_query`, and what it then finds."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The normal form of texts that grow in it."""
 
-from __future__ import annotations
-
 from rag.text.tokenizer import normalize
 from tables import rows
 

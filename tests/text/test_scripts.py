@@ -1,7 +1,5 @@
 """Which script a text is written in."""
 
-from __future__ import annotations
-
 from rag.text.scripts import has_other_letters, is_japanese, is_latin
 from tables import rows
 

@@ -1,7 +1,5 @@
 """The terms a text is indexed and searched by: `normalize`, `tokens`, `terms`."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

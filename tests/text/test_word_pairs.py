@@ -1,7 +1,5 @@
 """What stands side by side in a query and in a text."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Words inside words in mixed case."""
 
-from __future__ import annotations
-
 from rag.text.matches import word_parts
 from tables import rows
 

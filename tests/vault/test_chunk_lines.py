@@ -1,7 +1,5 @@
 """Chunks of a note put together again, line by line."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

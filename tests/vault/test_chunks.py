@@ -1,7 +1,5 @@
 """The chunks a note is cut into: `chunk_note`, `note_id`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The process that reads documents: what breaks it, or takes too long, costs one file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Text that is no UTF-8: in which encoding it is read, and that this is said."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

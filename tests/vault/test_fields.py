@@ -1,7 +1,5 @@
 """Front matter as texts to look for."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which files of a folder are notes: `scan_folder`."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Front matter as people write it: `split_front_matter`, `as_strings`, `as_timestamp`."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every reader on notes that are made to take the machine."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files of other kinds that are made to take the machine: each is read, or it is said why not."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

@@ -1,7 +1,5 @@
 """The bounds of a note: what is kept beyond each, and what is said of it."""
 
-from __future__ import annotations
-
 from rag.vault import Note, chunk_note, limits, read_note
 from tables import rows
 

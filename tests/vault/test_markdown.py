@@ -1,7 +1,5 @@
 """What a pass over the lines finds: `outline`, and `plain` text for readers."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

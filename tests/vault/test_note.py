@@ -1,7 +1,5 @@
 """A note as it is read from a file's bytes: `read_note`."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

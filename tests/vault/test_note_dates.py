@@ -1,7 +1,5 @@
 """The days of a note: its front matter before its file's name, and that before its file's time."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from rag.vault import read_note

@@ -1,7 +1,5 @@
 """What Obsidian excludes is left out: its filters, and the folders of templates."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Files that became something else."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

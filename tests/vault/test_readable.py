@@ -1,7 +1,5 @@
 """The lines of a note as a reader sees them: `readable_lines`."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

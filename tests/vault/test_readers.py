@@ -1,7 +1,5 @@
 """Readers of notes: one entry makes another file type a note, from the scan to `rag get`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which sentences of a text get an embedding of their own."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

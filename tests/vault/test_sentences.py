@@ -1,7 +1,5 @@
 """Where sentences end."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """YAML from strangers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Lists, counts and last dates, answered from the index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date

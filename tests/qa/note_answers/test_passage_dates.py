@@ -1,7 +1,5 @@
 """The day of a passage, and whether what it tells of has happened."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from rag.qa.note_questions import day_in, day_of, has_happened

@@ -1,7 +1,5 @@
 """What is made of a model's reply, whatever it looks like."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

@@ -1,7 +1,5 @@
 """The audit of plans: every planned query leaves a line, and none fails because of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

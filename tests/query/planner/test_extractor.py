@@ -1,7 +1,5 @@
 """Plans that need no model: filters from the words of a query, and what is left to rank by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The guardrails of a plan, one by one, and that flags always win."""
 
-from __future__ import annotations
-
 import logging
 from datetime import date
 from typing import Any

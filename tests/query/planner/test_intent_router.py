@@ -1,7 +1,5 @@
 """Which way a query goes, whoever chooses it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

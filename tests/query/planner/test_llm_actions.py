@@ -1,7 +1,5 @@
 """What a model wants, out of whatever it writes."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from typing import Any

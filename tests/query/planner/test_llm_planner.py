@@ -1,7 +1,5 @@
 """A model plans with tools in a bounded loop; whatever it does, there is a result."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import date

@@ -1,7 +1,5 @@
 """From words to the names of an index."""
 
-from __future__ import annotations
-
 from rag.query.planner.names import Resolver, StaticCatalogue
 from tables import rows
 

@@ -1,7 +1,5 @@
 """The form in which rules read a query, and the way back to what was typed."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,8 +3,6 @@ are the same each time, but for open slots that a good answer fills. Each way ta
 in `make test-full`, and every day some rows of it that no other way takes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

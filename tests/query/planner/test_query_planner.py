@@ -1,7 +1,5 @@
 """Whole plans: what a model may add, what it may not, and what is told of it."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """Names as the index has them, tags near them, and fields that words mean."""
 
-from __future__ import annotations
-
 from rag.query import StaticCatalogue
 from rag.query.metadata import near_tags
 from rag.query.planner.names import Resolver

@@ -1,7 +1,5 @@
 """Times in running text, English and Japanese, and the days that they mean."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from plan_table import TODAY

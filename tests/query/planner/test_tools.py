@@ -1,7 +1,5 @@
 """Tools of a model: what they find, what goes wrong, and what of it is kept."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

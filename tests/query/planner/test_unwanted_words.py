@@ -1,7 +1,5 @@
 """What a query says it does not want is not searched for."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from rag.query.metadata import MetadataTransformer

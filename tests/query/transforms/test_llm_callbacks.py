@@ -1,7 +1,5 @@
 """Callbacks that let a model write, over a real socket, with all that can go wrong."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextvars import ContextVar

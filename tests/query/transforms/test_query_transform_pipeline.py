@@ -1,7 +1,5 @@
 """Transformers in a row: order, duplicates, waiting, serialisation."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The transformers, row by row of their reference: signatures, queries, metadata, components."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from typing import Any

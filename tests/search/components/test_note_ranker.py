@@ -1,7 +1,5 @@
 """From chunks to notes: how parts add up, which notes come first, which ones say the same."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

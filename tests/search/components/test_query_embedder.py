@@ -1,7 +1,5 @@
 """`QueryEmbedder`: whether a query is searched by meaning too, and what is said when it is not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Routes: which vaults, mode and transforms are right for a query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Segments made apart: built in a folder of their own, then moved into the staging index."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from pathlib import Path

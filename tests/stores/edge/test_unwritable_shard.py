@@ -1,7 +1,5 @@
 """Where a snapshot's shard is opened when its own folder will not do."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two machines that share an index on one server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The catalog on the server: published by one write, read whole or not at all, and swept."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from contextlib import closing

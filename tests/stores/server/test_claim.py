@@ -1,7 +1,5 @@
 """One machine writes: others are refused, and one that was taken over stops."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import closing, suppress
 from typing import Any

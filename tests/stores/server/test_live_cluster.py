@@ -2,8 +2,6 @@
 commas between (`make integration`). Collections begin with `rag-test-` and are deleted.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import uuid

@@ -1,7 +1,5 @@
 """A machine that has only the address: it fetches the catalog, keeps it, asks for a newer one."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

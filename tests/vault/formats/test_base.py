@@ -1,7 +1,5 @@
 """Bases: the names of their views, properties and formulas."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

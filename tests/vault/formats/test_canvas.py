@@ -1,7 +1,5 @@
 """Canvases: their cards as text, with links to the files they show."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

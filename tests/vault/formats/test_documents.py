@@ -1,7 +1,5 @@
 """PDF, Office, web pages, tables and plain text: what is read of each kind of file."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Drawings of the Excalidraw plugin: the user's text is indexed, the drawing itself is not."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
