@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rag.search.query import WEIGHTS
 from rag.search.score_fusion import Nearness, fuse
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 from tables import rows
 
 NAMES = st.sampled_from([f"c{n}" for n in range(12)])

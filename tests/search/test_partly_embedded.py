@@ -11,7 +11,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.components.note_ranker import ChunkRetriever, NoteRanker
 from rag.search.query import Query, Retrieval
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 
 QUERY = [1.0, 0.0]
 WORD = SparseEmbedding([1], [1.0])

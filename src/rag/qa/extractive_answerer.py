@@ -23,7 +23,7 @@ from rag.search.results import SearchResult
 from rag.search.run import to_result, to_results
 from rag.stores.base.batch import NotCopied
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import cosines_of
+from rag.stores.base.points import cosines_of
 from rag.vault.properties import properties_of
 from rag.vault.sentences import sentence_units
 

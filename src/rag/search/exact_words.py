@@ -12,7 +12,7 @@ from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.search.query import WEIGHTS, Retrieval
 from rag.search.results import SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 from rag.text.bm25 import content_words
 from rag.text.exact_forms import (
     Form,

@@ -50,7 +50,7 @@ def trace(store: BaseDocumentStore, retrieval: Retrieval) -> list[Finders]:
     near = [variant for variant in variants if variant.is_embedded]
     queries: list[SparseEmbedding | list[float]] = [blended_words([variant]) for variant in words]
     queries += [variant.vector for variant in near if variant.vector]
-    scores = store.score_among(queries, list(dict.fromkeys(ids)))
+    scores = store.score_each([(query, [*dict.fromkeys(ids)]) for query in queries])
     by_words = [(v.label, s) for v, s in zip(words, scores, strict=False)]
     by_meaning = [(v.label, s) for v, s in zip(near, scores[len(words) :], strict=True)]
     itself = {candidate.id for candidate in retrieval.plain}
@@ -106,8 +106,9 @@ def explain(
     :param finders: from `trace`: what variants of the query add to each hit.
     """
     ids = list(dict.fromkeys(part.id for hit in hits for part in hit.parts))
-    query = SparseEmbedding([t.dimension for t in asked], [t.weight for t in asked])
-    by_term = store.score_dimensions(query, ids)
+    by_term = store.score_each(
+        [(SparseEmbedding([term.dimension], [term.weight]), ids) for term in asked]
+    )
     documents = {document.id: document for document in store.get_documents(ids)}
     rarity = store.counts.rarity
     forms, pairs = asked_forms(text), pair_weights(asked_pairs(text), rarity)

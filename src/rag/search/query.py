@@ -19,7 +19,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.index.background import Background
 from rag.search.results import NearWord, SearchedVariant, SearchMode
 from rag.stores.base.batch import Batch, NotCopied
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 from rag.text.bm25 import (
     KATAKANA_WORD,
     SparseVector,

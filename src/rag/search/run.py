@@ -19,7 +19,7 @@ from rag.search.relaxation import Attempt, Outcome, attempts, run_attempts
 from rag.search.relevance import are_borne, excess_of, weigh
 from rag.search.results import QueryFilters, SearchMode, SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import cosines_of
+from rag.stores.base.points import cosines_of
 from rag.support.pipeline_parts import component_of, own_errors, store_of
 from rag.text.bm25 import query_terms
 from rag.vault.properties import properties_of

@@ -42,7 +42,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, pstdev
 
 from rag.search.query import WEIGHTS
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 
 _MOSTLY = 0.7  # of a query; a text that holds so much is told by its words
 _ALIKE = 1e-6  # cosines that differ by less do so by rounding

@@ -15,7 +15,7 @@ from rag.search.components.note_ranker import (
 )
 from rag.search.query import Hit, Part, Query, Retrieval
 from rag.stores import QdrantEdgeDocumentStore, get_document_store
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 
 LONG = (
     "The harbour office keeps a ledger of every vessel that enters before sunrise, with the name"

@@ -49,7 +49,7 @@ def test_a_document_is_found_by_its_nearest_sentence(three: Store) -> None:
     [nearest] = three.find_lists([(query, 3)])
     assert [c.id for c in nearest] == ["a", "b", "c"]
     assert [c.score for c in nearest] == pytest.approx([1.0, 0.6, 0.0], abs=1e-2)
-    assert three.score_among([query], ["b"]) == [{"b": pytest.approx(0.6, abs=1e-2)}]
+    assert three.score_each([(query, ["b"])]) == [{"b": pytest.approx(0.6, abs=1e-2)}]
 
 
 @pytest.mark.parametrize("bad", [[], [float("nan"), 1.0], [1.0, 2.0, 3.0]])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 
 Store = QdrantEdgeDocumentStore
 
@@ -75,19 +75,17 @@ def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
             doc("d", (3, 1.0), file_id="third"),
         ]
     )
-    assert store.notes_with([1, 2]) == ["first", "second"]
-    assert store.notes_with([9]) == []
+    assert store.notes_with([1, 2], 3) == ["first", "second"]
+    assert store.notes_with([9], 3) == []
 
 
-def test_all_are_found_however_many_there_are(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag.stores.base.document_store._MATCHES", 3)
+def test_all_are_found_however_many_there_are(store: Store) -> None:
     store.write_documents(
         [doc(f"{n:02}", (1, 1.0), file_id=str(uuid.UUID(int=n))) for n in range(30)]
     )
     assert sorted(ids(holding(store, 1))) == [f"{n:02}" for n in range(30)]
-    assert len(store.notes_with([1])) == 30
+    assert len(store.notes_with([1], 30) or ()) == 30
+    assert store.notes_with([1], 29) is None
 
 
 def test_more_points_than_wanted_are_none(store: Store) -> None:
@@ -120,7 +118,8 @@ def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(
     scratch.write_documents([doc(str(n), *vector.items()) for n, vector in enumerate(vectors)])
     sparse = SparseEmbedding(list(asked), list(asked.values()))
     candidates = scratch.find_candidates(sparse)
-    by_dimension = scratch.score_dimensions(sparse, ids(candidates))
+    alone = [query(**{f"d{dimension}": weight}) for dimension, weight in asked.items()]
+    by_dimension = scratch.score_each([(one, ids(candidates)) for one in alone])
     sharing = {str(n) for n, vector in enumerate(vectors) if vector.keys() & asked}
     assert set(ids(candidates)) == sharing
     for candidate in candidates:

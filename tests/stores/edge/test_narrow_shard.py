@@ -14,7 +14,7 @@ from property_examples import examples
 from rag.index.shard_files import SORTED
 from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 from rag.stores.edge import document_store as access
 from rag.support.disk_space import copy_tree
 

@@ -152,7 +152,7 @@ STEPS = (
     "notes_with",
     "points_with",
     "newest",
-    "score_dimensions",
+    "score_each",
     "count_documents_by_filter",
 )
 

@@ -125,7 +125,7 @@ def test_the_rest_of_what_ranking_asks_is_answered_alike(both: Both) -> None:
     one, other = both
     assert other.newest(top_k=20) == one.newest(top_k=20)
     assert other.is_used(8) and not other.is_used(99)
-    assert other.notes_with([1]) == one.notes_with([1])
+    assert other.notes_with([1], 100) == one.notes_with([1], 100)
     assert (other.embedding_dim, other.count_embedded()) == (8, one.count_embedded())
     ids = [chunk(at).id for at in (5, 1)]
     assert [d.content for d in other.get_documents(ids)] == ["chunk 5", "chunk 1"]

@@ -293,7 +293,7 @@ def near_in_words(
     """Return what notes that pass filters have of the weightiest words of one, whose own chunks are
     given, by id."""
     [hits] = store.find_lists([(words.query, _CHUNKS)], filters)
-    [own] = store.score_among([words.query], chunks)
+    [own] = store.score_each([(words.query, chunks)])
     whole = _note_score(own.values()) or 1.0
     by_note: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for hit in hits:

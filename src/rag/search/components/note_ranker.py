@@ -30,7 +30,7 @@ from rag.search.query import (
 from rag.search.results import SearchMode
 from rag.search.score_fusion import Nearness, fuse, widen
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.scored_chunk import Candidate
+from rag.stores.base.points import Candidate
 from rag.text.token_estimate import count_tokens
 from rag.text.tokenizer import terms
 from rag.vault.markdown import plain

@@ -134,8 +134,7 @@ def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
     """Return a word with the number of notes that hold it, 0 where they are many."""
     if not word:
         return None
-    is_rare = store.points_with([_dimension(word)], _MOST_COUNTED) is not None
-    return NearWord(word, len(store.notes_with([_dimension(word)])) if is_rare else 0)
+    return NearWord(word, len(store.notes_with([_dimension(word)], _MOST_COUNTED) or ()))
 
 
 def _dimension(word: str) -> int:

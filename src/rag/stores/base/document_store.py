@@ -23,22 +23,24 @@ from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged
 from rag.stores.base.batch import DocumentBatch, NotCopied
 from rag.stores.base.filters import WITH_EMBEDDING, WITHOUT_EMBEDDING, convert_filters, has_id
 from rag.stores.base.points import (
+    CANDIDATE_FIELDS,
     DENSE,
     SPARSE,
+    Candidate,
     Fields,
     Filter,
-    PageQuery,
     Point,
-    PointQuery,
+    Query,
     dense_vector,
+    document_id,
     point_id,
+    search_request,
     sparse_vector,
+    to_candidate,
     to_document,
     to_point,
     weight,
 )
-from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, Query, to_candidate
-from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
 if TYPE_CHECKING:
@@ -46,12 +48,14 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
     from haystack.document_stores.types import DuplicatePolicy
 
+Json = dict[str, Any]
+
 _PAGE = 1000
 _IDS = 10_000  # ids read together
-_MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
 # Chunks of the sample that stands for all with an embedding; 100, 500 or all rank alike
 # (docs/ranking.md).
 SAMPLE_SIZE = 200
+_NEWEST = {"key": "meta.created", "direction": "desc"}
 _DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
 
 
@@ -156,7 +160,7 @@ class BaseDocumentStore(NotCopied, ABC):
     @property
     def is_readable(self) -> bool:
         """Whether there is anything to read: a snapshot, or what this writer writes."""
-        return self._writing is not None or self.directory.current() is not None
+        return self.reads_work or self._hold() is not None
 
     @property
     def is_shared(self) -> bool:
@@ -282,26 +286,39 @@ class BaseDocumentStore(NotCopied, ABC):
                 opened.close()
         self._manifest = self._frequencies = self._snapshot = None
 
-    # -- reading points ----------------------------------------------------------------
+    # -- reading points: requests are those of Qdrant's HTTP API, in JSON ----------------
 
     @abstractmethod
-    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
-        """Return the hits of each query, the order of equal scores left open."""
+    def search_points(self, searches: Sequence[Json]) -> list[list[Point]]:
+        """Return the hits of each search, from `search_request`, the order of equal scores left
+        open."""
 
     @abstractmethod
-    def read_page(self, query: PageQuery) -> tuple[list[Point], str | None]:
+    def scroll(self, request: Json) -> tuple[list[Point], str | None]:
         """Return a page of points, and the offset of the next, `None` at the end."""
+
+    def read_page(
+        self,
+        limit: int,
+        where: Filter | None = None,
+        fields: Fields = True,
+        vectors: bool = False,
+        **order: Any,
+    ) -> tuple[list[Point], str | None]:
+        """Return `limit` points that a filter selects, in order of id from an `offset` on, or as
+        `order_by` says; and the offset of the next, `None` at the end."""
+        facts = {"filter": where, "with_payload": fields, "with_vector": vectors}
+        return self.scroll({"limit": limit, **facts, **order})
 
     def point_pages(
         self, size: int, where: Filter | None = None, fields: Fields = True, vectors: bool = False
     ) -> Iterator[list[Point]]:
         """Yield the points that a filter selects, `size` at a time, in order of id."""
-        offset = None
-        while True:
-            page, offset = self.read_page(PageQuery(size, offset, where, fields, vectors))
+        page, offset = self.read_page(size, where, fields, vectors)
+        yield page
+        while offset is not None:
+            page, offset = self.read_page(size, where, fields, vectors, offset=offset)
             yield page
-            if offset is None:
-                return
 
     @abstractmethod
     def retrieve(
@@ -461,20 +478,6 @@ class BaseDocumentStore(NotCopied, ABC):
             [*map(to_candidate, points)] for points in self._search_vectors(asked, CANDIDATE_FIELDS)
         ]
 
-    def score_dimensions(
-        self, query: SparseEmbedding, ids: Sequence[str]
-    ) -> list[dict[str, float]]:
-        """Return, for each dimension of a query, what it adds to the score of which document.
-
-        The engine computes each, so that they add up to what `find_candidates` says.
-        """
-        single = zip(query.indices, query.values, strict=True)
-        return self.score_among([type(query)([i], [value]) for i, value in single], ids)
-
-    def score_among(self, queries: Sequence[Query], ids: Sequence[str]) -> list[dict[str, float]]:
-        """Return, for each query, what which of some documents scores; see `score_each`."""
-        return self.score_each([(query, ids) for query in queries])
-
     def score_each(self, queries: Sequence[tuple[Query, Sequence[str]]]) -> list[dict[str, float]]:
         """Return, for each query, sparse or dense, what which of its documents scores; all in one
         batch. What shares no dimension with it, or has no embedding, scores nothing."""
@@ -492,20 +495,20 @@ class BaseDocumentStore(NotCopied, ABC):
         self, queries: Sequence[tuple[Query, int, Filter | None]], fields: Fields = False
     ) -> list[list[Point]]:
         """Return the hits of each query, as many as stand beside it; of one by no words, none."""
+        if any(limit < 1 for _, limit, _ in queries):
+            raise ValueError(f"top_k must be at least 1, not {queries[0][1]}")
         asked = {
-            at: PointQuery(self.counts.weighed(query), limit, where, fields)
+            at: search_request(self.counts.weighed(query), limit, where, fields)
             for at, (query, limit, where) in enumerate(queries)
             if isinstance(query, list) or query.indices
         }
-        hits = dict(zip(asked, self._search(*asked.values()), strict=True))
-        return [hits.get(at, []) for at in range(len(queries))]
-
-    def _search(self, *queries: PointQuery) -> list[list[Point]]:
-        """Return the hits of each query; the engine returns equal scores in no certain order."""
-        if any(query.limit < 1 for query in queries):
-            raise ValueError(f"top_k must be at least 1, not {queries[0].limit}")
-        hits = self.search_points(queries) if queries else []
-        return [sorted(points, key=lambda point: (-point.score, point.id)) for points in hits]
+        hits = self.search_points([*asked.values()]) if asked else []
+        lists = dict(zip(asked, hits, strict=True))
+        # The engine returns equal scores in no certain order.
+        return [
+            sorted(lists.get(at, ()), key=lambda point: (-point.score, point.id))
+            for at in range(len(queries))
+        ]
 
     # -- reading documents -------------------------------------------------------------
 
@@ -535,14 +538,12 @@ class BaseDocumentStore(NotCopied, ABC):
 
     # -- words and dates ---------------------------------------------------------------
 
-    def notes_with(self, dimensions: Sequence[int]) -> list[str]:
-        """Return the ids of the notes that have a chunk with any of these dimensions."""
-        limit = _MATCHES
-        while True:
-            points = self._search(PointQuery(_any_of(dimensions), limit, None, CANDIDATE_FIELDS))[0]
-            if len(points) < limit:
-                return sorted({to_candidate(point).note for point in points})
-            limit *= 8
+    def notes_with(self, dimensions: Sequence[int], most: int) -> list[str] | None:
+        """Return the ids of the notes that have a chunk with any of these dimensions; `None` when
+        such chunks are more than `most`."""
+        points = self._having(dimensions, most + 1, fields=CANDIDATE_FIELDS)
+        notes = {to_candidate(point).note for point in points}
+        return sorted(notes) if len(points) <= most else None
 
     def points_with(self, dimensions: Sequence[int], most: int) -> dict[str, float] | None:
         """Return the scores, by id, of all points that have any of these dimensions; `None` when
@@ -550,12 +551,22 @@ class BaseDocumentStore(NotCopied, ABC):
 
         It is for many: a point's id alone is read in a tenth of the time of its fields.
         """
-        points = self.search_points([PointQuery(_any_of(dimensions), most + 1)])[0]
+        points = self._having(dimensions, most + 1)
         return {point.id: point.score for point in points} if len(points) <= most else None
 
     def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
         """Return whether any document that a filter selects has a dimension."""
-        return bool(self._search(PointQuery(_any_of([dimension]), 1, convert_filters(filters)))[0])
+        return bool(self._having([dimension], 1, convert_filters(filters)))
+
+    def _having(
+        self,
+        dimensions: Sequence[int],
+        limit: int,
+        where: Filter | None = None,
+        fields: Fields = False,
+    ) -> list[Point]:
+        vector = SparseVector([*dimensions], [1.0] * len(dimensions))
+        return self.search_points([search_request(vector, limit, where, fields)])[0]
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
         """Return chunks of the notes created last, those of a note beside each other, score 0; then
@@ -569,7 +580,7 @@ class BaseDocumentStore(NotCopied, ABC):
         limit = top_k
         while True:
             limit *= 4
-            points, _ = self.read_page(PageQuery(limit, None, where, _DATED_FIELDS, is_newest=True))
+            points, _ = self.read_page(limit, where, _DATED_FIELDS, order_by=_NEWEST)
             if len(points) < limit or _created(points[-1]) != _created(points[top_k - 1]):
                 break
         if len(points) < limit:  # all with a date; the engine knows no order of the others
@@ -596,7 +607,7 @@ class BaseDocumentStore(NotCopied, ABC):
         """Return the ids of the documents that have no embedding."""
         where = WITHOUT_EMBEDDING if self.embedding_dim else None
         pages = self.point_pages(_IDS, where, ["id"])
-        return {*map(_document_id, chain.from_iterable(pages))}
+        return {*map(document_id, chain.from_iterable(pages))}
 
     def embeddings_of(self, ids: Sequence[str]) -> dict[str, list[list[float]]]:
         """Return the embeddings of the sentences of some documents, in order, by id, of those that
@@ -616,7 +627,7 @@ class BaseDocumentStore(NotCopied, ABC):
             revision = manifest.revision if manifest else -1
             if manifest is None or revision != self._sample[0]:
                 page = next(self.point_pages(SAMPLE_SIZE, WITH_EMBEDDING, ["id"]))
-                self._sample = revision, [_document_id(point) for point in page]
+                self._sample = revision, [document_id(point) for point in page]
             return self._sample[1]
 
     def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
@@ -649,8 +660,8 @@ class BaseDocumentStore(NotCopied, ABC):
 class ChunkCounts:
     """The document frequencies of a store: kept with every write, multiplied into every query.
 
-    A writer's are in a file of the staging index, which is removed when they are read and written
-    again at the end: where a writer was killed there is none, and all points are counted.
+    Those of what is written lie in the staging index from one publication to the next; where they
+    do not fit the points, these are counted.
     """
 
     def __init__(self, store: BaseDocumentStore) -> None:
@@ -684,15 +695,13 @@ class ChunkCounts:
     def now(self) -> Frequencies:
         """Return those of what is being written."""
         self._begin()
-        if self._staged is not None and not self._changes:
-            return self._staged
-        if self._staged is not None:
+        if self._staged is not None and self._changes:
             with suppress(ValueError):
                 self._staged, self._changes = self._staged.changed(self._changes), Counter()
-                return self._staged
-        self._staged, self._changes = Frequencies(), Counter()
-        for points in self._store.point_pages(_PAGE, fields=False, vectors=True):
-            self._staged = self._staged.changed(dimension_counts(_sparse_vectors(points)))
+        if self._staged is None or self._changes:
+            self._staged, self._changes = Frequencies(), Counter()
+            for points in self._store.point_pages(_PAGE, fields=False, vectors=True):
+                self._staged = self._staged.changed(_dimension_counts(points))
         return self._staged
 
     # -- writing -----------------------------------------------------------------------
@@ -712,10 +721,8 @@ class ChunkCounts:
         except BaseException:  # some of it may have been done
             self._staged = None
             raise
-        self._changes.subtract(dimension_counts(_sparse_vectors(replaced)))
-        self._changes.update(
-            dimension_counts(_sparse_vectors({point.id: point for point in written}.values()))
-        )
+        self._changes.subtract(_dimension_counts(replaced))
+        self._changes.update(_dimension_counts({point.id: point for point in written}.values()))
 
     def add(self, frequencies: Frequencies) -> None:
         """Count the points of segments that are moved in."""
@@ -724,23 +731,23 @@ class ChunkCounts:
             self._staged = self.now().merged(frequencies)
 
     def _begin(self) -> None:
-        """Read the file, and remove it: from now on it would not be true."""
+        """Read those of the former snapshot."""
         if self._is_begun:
             return
         self._store.begin_writing()
-        file = self._store.directory.begin_work() / FREQUENCIES
         try:
-            self._staged = Frequencies.open(file)
+            self._staged = Frequencies.open(self._store.directory.begin_work() / FREQUENCIES)
         except (OSError, ValueError):
             self._staged = None if self._store.count_points() else Frequencies()
-        file.unlink(missing_ok=True)
         self._is_begun = True
 
     def write(self) -> None:
-        """Write the file; what is written next is counted from it."""
+        """Write them beside the points; what is written next is counted from there."""
         content = self.now().to_bytes()
         self.forget()
-        replace_durably(self._store.directory.begin_work() / FREQUENCIES, content)
+        file = self._store.directory.begin_work() / FREQUENCIES
+        file.unlink(missing_ok=True)  # the former snapshot has it too
+        file.write_bytes(content)
 
     def forget(self) -> None:
         """Read the file when it is asked next."""
@@ -749,17 +756,8 @@ class ChunkCounts:
         self._staged, self._changes, self._is_begun = None, Counter(), False
 
 
-def _sparse_vectors(points: Iterable[Point]) -> Iterator[SparseVector]:
-    return (point.sparse for point in points if point.sparse is not None)
-
-
-def _any_of(dimensions: Sequence[int]) -> SparseVector:
-    """Return the vector that finds each point with one of these dimensions."""
-    return SparseVector([*dimensions], [1.0] * len(dimensions))
-
-
-def _document_id(point: Point) -> str:
-    return str(point.payload.get("id", point.id))
+def _dimension_counts(points: Iterable[Point]) -> Counter[int]:
+    return dimension_counts(point.sparse for point in points if point.sparse is not None)
 
 
 def _created(point: Point) -> str:

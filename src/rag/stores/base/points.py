@@ -1,4 +1,4 @@
-"""Haystack documents as points, and back.
+"""Haystack documents as points, and back; and what ranking needs to know of a point.
 
 The payload is the document as `Document.to_dict(flatten=False)` gives it, vectors aside: the
 shape that qdrant-haystack writes too. Whatever could harm the engine is refused here, since
@@ -12,8 +12,8 @@ import math
 import re
 import uuid
 from array import array
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from rag.text.bm25 import SparseVector
 
@@ -51,29 +51,65 @@ class Point(NamedTuple):
 
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
+Query = Union["SparseEmbedding", list[float]]  # by words, or by meaning
+CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
 
-class PointQuery(NamedTuple):
-    """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
+class Candidate(NamedTuple):
+    """A chunk that a query found: its document's id, the id of its note, which section of the
+    note it is part of, and its score.
 
-    A dense one is compared with the nearest embedding of each point.
+    `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
+    query's: 0 where there is none. `gains` is what of the score is due to variants of the query,
+    by their words and by their meaning; `forms` what is due to the very words of the query.
     """
 
-    vector: list[float] | SparseVector
-    limit: int
-    where: Filter | None = None
-    fields: Fields = False
+    id: str
+    note: str
+    section: int
+    score: float
+    meaning: float = 0.0
+    cosine: float = 0.0
+    gains: tuple[float, float] = (0.0, 0.0)
+    forms: float = 0.0
 
 
-class PageQuery(NamedTuple):
-    """`limit` points in order of id, from an offset on; or those that were created last."""
+def to_candidate(point: Point) -> Candidate:
+    """Convert a point whose payload holds `CANDIDATE_FIELDS`; a chunk without a note is one."""
+    meta, identity = point.payload.get("meta") or {}, document_id(point)
+    return Candidate(
+        identity, meta.get("file_id") or identity, meta.get("section") or 0, point.score
+    )
 
-    limit: int
-    offset: str | None = None
-    where: Filter | None = None
-    fields: Fields = True
-    vectors: bool = False
-    is_newest: bool = False
+
+def cosines_of(
+    vectors: Mapping[str, Sequence[Sequence[float]]], embedding: Sequence[float]
+) -> dict[str, list[float]]:
+    """Return how near sentences are to an embedding, by the id of their document.
+
+    :param vectors: of the sentences of each, of length 1, from `BaseDocumentStore.embeddings_of`.
+    """
+    import numpy as np
+
+    wanted = np.asarray(embedding, np.float32)
+    return {key: (np.asarray(rows, np.float32) @ wanted).tolist() for key, rows in vectors.items()}
+
+
+def search_request(
+    vector: list[float] | SparseVector, limit: int, where: Filter | None, fields: Fields = False
+) -> dict[str, Any]:
+    """Return a search for the `limit` points nearest to a vector, as Qdrant has it in JSON. A
+    dense one is compared with the nearest embedding of each point."""
+    request: dict[str, Any] = {"limit": limit, "filter": where, "with_payload": fields}
+    if isinstance(vector, SparseVector):
+        nearest = {"indices": vector.indices, "values": vector.values}
+        return request | {"query": {"nearest": nearest}, "using": SPARSE}
+    return request | {"query": {"nearest": [vector]}, "using": DENSE}
+
+
+def document_id(point: Point) -> str:
+    """Return the id of the document that a point holds."""
+    return str(point.payload.get("id", point.id))
 
 
 def point_id(document_id: str) -> str:

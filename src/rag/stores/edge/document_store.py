@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
 from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.shard_files import SEGMENTS, dense_size, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
-from rag.stores.base.document_store import BaseDocumentStore
-from rag.stores.base.points import DENSE, SPARSE, Filter, PageQuery, Point, PointQuery
+from rag.stores.base.document_store import BaseDocumentStore, Json
+from rag.stores.base.points import DENSE, SPARSE, Filter, Point
 from rag.stores.edge.narrow_shard import openable, small_tables, sort_tables
 from rag.stores.edge.shard import (
     INDEXED_FROM,
@@ -225,30 +226,41 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
         with self._reading("open the index", frozenset(dimensions)):
             pass
 
-    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
-        requests = [_request(query) for query in queries]
-        words = [query.vector for query in queries if isinstance(query.vector, SparseVector)]
-        dimensions = frozenset(dimension for vector in words for dimension in vector.indices)
-        with self._reading("search", dimensions) as shard:
-            if shard is None or not requests:
-                return [[] for _ in queries]
-            lists = shard.query_batch(qe.QueryBatchRequest(requests))
+    def search_points(self, searches: Sequence[Json]) -> list[list[Point]]:
+        nearest = [search["query"]["nearest"] for search in searches]
+        words = [vector["indices"] for vector in nearest if isinstance(vector, dict)]
+        requests = [
+            qe.QueryRequest(
+                limit=search["limit"],
+                query=qe.Query.Nearest(
+                    qe.SparseVector(**vector) if isinstance(vector, dict) else vector[0],
+                    using=search["using"],
+                ),
+                filter=edge_filter(search["filter"]),
+                with_payload=search["with_payload"],
+            )
+            for search, vector in zip(searches, nearest, strict=True)
+        ]
+        with self._reading("search", frozenset(chain.from_iterable(words))) as shard:
+            if shard is None:
+                return [[] for _ in searches]
             return [
                 [Point(str(hit.id), hit.payload or {}, score=hit.score) for hit in hits]
-                for hits in lists
+                for hits in shard.query_batch(qe.QueryBatchRequest(requests))
             ]
 
-    def read_page(self, query: PageQuery) -> tuple[list[Point], str | None]:
-        request = qe.ScrollRequest(
-            offset=query.offset,
-            limit=query.limit,
-            filter=edge_filter(query.where),
-            with_payload=query.fields,
-            with_vector=query.vectors,
-            order_by=qe.OrderBy("meta.created", qe.Direction.Desc) if query.is_newest else None,
+    def scroll(self, request: Json) -> tuple[list[Point], str | None]:
+        order = request.get("order_by")
+        asked = qe.ScrollRequest(
+            offset=request.get("offset"),
+            limit=request["limit"],
+            filter=edge_filter(request["filter"]),
+            with_payload=request["with_payload"],
+            with_vector=request["with_vector"],
+            order_by=order and qe.OrderBy(order["key"], qe.Direction.Desc),
         )
         with self._reading("read documents") as shard:
-            records, following = shard.scroll(request) if shard else ([], None)
+            records, following = shard.scroll(asked) if shard else ([], None)
             return [*map(_from_record, records)], None if following is None else str(following)
 
     def retrieve(
@@ -329,21 +341,6 @@ def _from_record(record: Any) -> Point:
     words = vectors.get(SPARSE)
     sparse = None if words is None else SparseVector(words.indices, words.values)
     return Point(str(record.id), record.payload or {}, vectors.get(DENSE), sparse)
-
-
-def _request(query: PointQuery) -> qe.QueryRequest:
-    vector = query.vector
-    if isinstance(vector, SparseVector):
-        words = qe.SparseVector(vector.indices, vector.values)
-        nearest = qe.Query.Nearest(words, using=SPARSE)
-    else:
-        nearest = qe.Query.Nearest(vector, using=DENSE)
-    return qe.QueryRequest(
-        limit=query.limit,
-        query=nearest,
-        filter=edge_filter(query.where),
-        with_payload=query.fields,
-    )
 
 
 def edge_filter(where: Filter | None) -> qe.Filter | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from rag.config import StoreConfig
 from rag.exceptions import (
@@ -19,14 +18,12 @@ from rag.exceptions import (
 from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
-from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.document_store import BaseDocumentStore, Json
 from rag.stores.base.points import (
     DENSE,
     SPARSE,
     Filter,
-    PageQuery,
     Point,
-    PointQuery,
     checked_json,
 )
 from rag.stores.edge.shard import FILTERED
@@ -42,6 +39,8 @@ from rag.stores.server.identity import Head, claim, moment, new_id
 from rag.stores.server.rest import RestClient, to_json
 from rag.text.bm25 import SparseVector
 
+T = TypeVar("T")
+
 _FRESH = 2.0  # seconds for which it is not asked again whether there is a newer catalog
 _PAGE = 10_000
 _WAITED = {"wait": "true"}
@@ -54,8 +53,6 @@ _QUANTIZATIONS: dict[str, dict[str, Any]] = {
     "scalar": {"quantization_config": {"scalar": {"type": "int8", "always_ram": True}}},
     "binary": {"quantization_config": {"binary": {"always_ram": True}}},
 }
-
-Json = dict[str, Any]
 
 
 class QdrantServerDocumentStore(BaseDocumentStore):
@@ -115,11 +112,10 @@ class QdrantServerDocumentStore(BaseDocumentStore):
                 if not isinstance(result, dict) or "status" not in result:
                     raise ValueError("no status of a write")
 
-    @contextmanager
-    def _reading(self) -> Iterator[bool]:
-        """Tell whether anything was ever written."""
+    def _read(self, path: str, body: Json, convert: Callable[[Any], T], nothing: T) -> T:
+        """Return what an answer is converted to; `nothing` where nothing was ever written."""
         with self.mutex, self._rest.answering():
-            yield self.is_readable
+            return convert(self._ask("POST", path, body)) if self.is_readable else nothing
 
     # -- the writer --------------------------------------------------------------------
 
@@ -127,7 +123,9 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         """Claim the index for this machine, and make its collection if need be."""
         with self._rest.answering():
             description = self._describe()
-            self._head = self._claim(description is not None and self._count() > 0)
+            everything = {"exact": True}
+            is_used = description and self._ask("POST", "/points/count", everything)["count"]
+            self._head = self._claim(bool(is_used))
             self._complete_collection(description)
 
     def _claim(self, is_used: bool) -> Head:
@@ -263,8 +261,8 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         if manifest := self.manifest():  # it tells without a request
             embedded = read_embedded(manifest)
             return embedded.space.dimension if embedded and embedded.embedded else None
-        with self._reading() as is_there:
-            description = self._describe() if is_there else None
+        with self.mutex, self._rest.answering():
+            description = self._describe() if self.is_readable else None
             params = description["config"]["params"] if description else {}
             space = (params.get("vectors") or {}).get(DENSE)
             return space["size"] if space else None
@@ -287,10 +285,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
 
     # -- reading points ----------------------------------------------------------------
 
-    @property
-    def is_readable(self) -> bool:
-        return self.reads_work or self._hold() is not None
-
     def _hold(self) -> IndexSnapshot | None:
         """Return the snapshot to read, once the server was asked whether there is a newer one."""
         is_held = self._pins and self._snapshot
@@ -303,59 +297,42 @@ class QdrantServerDocumentStore(BaseDocumentStore):
             self._refreshed = time.monotonic()
         return super()._hold()
 
-    def search_points(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
-        searches = [self._request(query) for query in queries]
-        with self._reading() as is_there:
-            if not (is_there and searches):
-                return [[] for _ in queries]
-            answers = self._ask("POST", "/points/query/batch", {"searches": searches})
+    def search_points(self, searches: Sequence[Json]) -> list[list[Point]]:
+        if self.settings.quantization != "none":  # what it found roughly is scored again
+            rescored = {"quantization": {"rescore": True, "oversampling": _OVERSAMPLING}}
+            searches = [
+                {**search, "params": rescored} if search["using"] == DENSE else search
+                for search in searches
+            ]
+
+        def lists(answers: Any) -> list[list[Point]]:
             if len(answers) != len(searches):
                 raise ValueError("answers for other queries")
             return [[*map(_from_json, answer["points"])] for answer in answers]
 
-    def _request(self, query: PointQuery) -> Json:
-        request: Json = {"limit": query.limit, "with_payload": query.fields}
-        if query.where is not None:
-            request["filter"] = query.where
-        vector = query.vector
-        if isinstance(vector, SparseVector):
-            nearest = {"indices": vector.indices, "values": vector.values}
-            return request | {"query": {"nearest": nearest}, "using": SPARSE}
-        # What quantization found roughly is scored again by the vectors themselves.
-        if self.settings.quantization != "none":
-            rescored = {"rescore": True, "oversampling": _OVERSAMPLING}
-            request["params"] = {"quantization": rescored}
-        return request | {"query": {"nearest": [vector]}, "using": DENSE}
+        nothing: list[list[Point]] = [[] for _ in searches]
+        return self._read("/points/query/batch", {"searches": searches}, lists, nothing)
 
-    def read_page(self, query: PageQuery) -> tuple[list[Point], str | None]:
-        body: Json = {"filter": query.where, "limit": query.limit, "offset": query.offset}
-        body |= {"with_payload": query.fields, "with_vector": query.vectors}
-        if query.is_newest:
-            body["order_by"] = {"key": "meta.created", "direction": "desc"}
-        with self._reading() as is_there:
-            if not is_there:
-                return [], None
-            answer = self._ask("POST", "/points/scroll", body)
+    def scroll(self, request: Json) -> tuple[list[Point], str | None]:
+        def page(answer: Any) -> tuple[list[Point], str | None]:
             following = answer.get("next_page_offset")
             points = [*map(_from_json, answer["points"])]
             return points, None if following is None else str(following)
+
+        nothing: tuple[list[Point], str | None] = [], None
+        return self._read("/points/scroll", request, page, nothing)
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
     ) -> list[Point]:
         body = {"ids": [*ids], "with_payload": fields, "with_vector": [*vectors] or False}
-        with self._reading() as is_there:
-            if not (is_there and ids):
-                return []
-            return [*map(_from_json, self._ask("POST", "/points", body))]
+        if not ids:
+            return []
+        return self._read("/points", body, lambda points: [*map(_from_json, points)], [])
 
     def count_points(self, where: Filter | None = None) -> int:
-        with self._reading() as is_there:
-            return self._count(where) if is_there else 0
-
-    def _count(self, where: Filter | None = None) -> int:
-        answer = self._ask("POST", "/points/count", {"filter": where, "exact": True})
-        return int(answer["count"])
+        body = {"filter": where, "exact": True}
+        return self._read("/points/count", body, lambda answer: int(answer["count"]), 0)
 
     # -- writing points ----------------------------------------------------------------
 
