@@ -61,7 +61,8 @@ def everything(config: RAGConfig) -> list[Any]:
         ]
     directory = IndexDirectory(config.index_dir)
     generation = directory.path / (directory.current() or "")
-    found.append((generation / FREQUENCIES).read_bytes())
+    with closing(sqlite3.connect(generation / FREQUENCIES)) as db:
+        found.append([*db.execute("SELECT * FROM counts")])
     with closing(sqlite3.connect(generation / MANIFEST)) as db:
         for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
@@ -183,7 +184,7 @@ def tell(worker, *names):
     started(worker, *names)
     print(worker.process.pid, flush=True)
 
-def import_segments(store, folder):
+def import_segments(store, *built):
     print("built", flush=True)
     time.sleep(60)
 

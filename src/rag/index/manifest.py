@@ -32,12 +32,13 @@ from rag.index.note_rows import (
     VaultFacts,
     decode_file,
     from_row,
+    open_published,
+    open_written,
     to_row,
     transaction,
 )
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.index.vocabulary import Vocabulary
-from rag.support.regular_files import strange_kind
 from rag.text.bm25 import LEXICAL_VERSION
 from rag.vault.chunking import CHUNKER_VERSION
 
@@ -49,12 +50,11 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 {note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
-_PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 # Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 # What SQLite reports of a damaged file; where it quotes bytes that are no text, Python cannot read
 # what it says.
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -77,7 +77,7 @@ class Manifest:
 
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
-        db = _connect_written(path)
+        db = open_written(path)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         return cls(db)
@@ -109,13 +109,8 @@ class Manifest:
         :raises IndexUnavailableError: when it is missing or damaged.
         """
         index = path.parent.parent
-        if strange_kind(path):  # a pipe would be waited for
-            raise damaged_index(index, path.name)
-        # `immutable` keeps SQLite from making files beside it.
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         try:
-            # A store hands it to whichever thread searches, one at a time.
-            db = sqlite3.connect(address, uri=True, check_same_thread=False)
+            db = open_published(path)
             db.execute("SELECT 1 FROM notes LIMIT 1")
         except DAMAGE as error:
             raise damaged_index(index, str(error)) from error
@@ -354,7 +349,7 @@ class Manifest:
         if self._begin:
             path, self._begin = self._begin() / MANIFEST, None
             self._before.append(self._db)
-            self._db = _connect_written(path)
+            self._db = open_written(path)
         return self._db
 
 
@@ -421,16 +416,6 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest,
     ):
         yield manifest
-
-
-def _connect_written(path: Path) -> sqlite3.Connection:
-    """Open a database that this process alone writes; it is made when it is missing. Its folder is
-    synced when it is published."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
-    db.execute("PRAGMA synchronous=OFF")
-    return db
 
 
 class ManifestCatalogue:

@@ -8,7 +8,10 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from rag.support.regular_files import strange_kind
 
 SCHEMA = """
 CREATE TABLE notes (
@@ -157,6 +160,30 @@ def _holding(seconds: float, spans: Sequence[Span]) -> bool:
 
 
 # -- databases -------------------------------------------------------------------------
+
+_PAGE = 8192  # bytes: the rows of notes, some 600 each, leave less of it empty than of 4,096
+
+
+def open_published(path: Path) -> sqlite3.Connection:
+    """Open a database of a snapshot, which nobody writes, for any thread.
+
+    :raises sqlite3.DatabaseError: when it is missing, or no file: a pipe would be waited for.
+    """
+    if strange_kind(path):
+        raise sqlite3.DatabaseError(path.name)
+    # `immutable` keeps SQLite from making files beside it.
+    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(address, uri=True, check_same_thread=False)
+
+
+def open_written(path: Path) -> sqlite3.Connection:
+    """Open a database that this process alone writes; it is made when it is missing. Its folder is
+    synced when it is published."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    db.execute(f"PRAGMA page_size={_PAGE}")  # of one that is made now
+    db.execute("PRAGMA synchronous=OFF")
+    return db
 
 
 @contextmanager

@@ -41,7 +41,6 @@ from rag.exceptions import (
     LockedError,
     UsageError,
 )
-from rag.index.frequencies import FREQUENCIES
 from rag.index.shard_files import CONFIG, SUMS, find_damage, is_fixed, is_leftover, write_checksums
 from rag.support.disk_space import (
     LITTLE,
@@ -286,8 +285,7 @@ class IndexDirectory:
                         self.path / name,
                         self.work,
                         lambda name: name in (MARK, SUMS) or is_leftover(name),
-                        # Of the frequencies a new file comes in the place of the old one.
-                        lambda path: is_fixed(path) or path.endswith(f"/{FREQUENCIES}"),
+                        is_fixed,
                     )
             self.has_work = True
         return self.work

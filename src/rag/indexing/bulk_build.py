@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -73,7 +74,7 @@ class NoteBatch:
 class BuiltSegments:
     """What became of a note batch: a folder of segments, and what the manifest is to know of them.
 
-    `failed` are files that could not be read, and why.
+    `failed` are files that could not be read, and why; `counts` are from `build_segments`.
     """
 
     folder: Path
@@ -81,6 +82,7 @@ class BuiltSegments:
     words: list[str] = field(default_factory=list)
     failed: list[tuple[NoteFile, str]] = field(default_factory=list)
     chunks: int = 0
+    counts: Counter[int] = field(default_factory=Counter)
 
 
 def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
@@ -125,7 +127,7 @@ def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -
         built = BuiltSegments(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
         batches = _read(note_batch, built, progress)
         points = (_points(chunks, directory, encoder, words) for chunks in batches)
-        build_segments(built.folder, chain.from_iterable(points))
+        built.counts = build_segments(built.folder, chain.from_iterable(points))
     built.words = sorted(words)
     return built
 

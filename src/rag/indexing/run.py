@@ -403,7 +403,7 @@ class IndexRun:
             # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
             with closing(build_all(batches, count)) as built:
                 for part in built:
-                    store.import_segments(part.folder)
+                    store.import_segments(part.folder, part.counts)
                     self.manifest.add_words(part.words)
                     self.manifest.commit_write(part.rows)
                     for file, why in part.failed:

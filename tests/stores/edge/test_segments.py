@@ -1,6 +1,7 @@
 """Segments made apart: built in a folder of their own, then moved into the staging index."""
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,13 +28,13 @@ def doc(number: int, content: str = "as built") -> Document:
     return Document(id=key(number), content=content, sparse_embedding=SparseEmbedding([7], [1.0]))
 
 
-def build(folder: Path, numbers: range, size: int = 5) -> Path:
+def build(folder: Path, numbers: range, size: int = 5) -> tuple[Path, Counter[int]]:
     points = [
         chunk_point(key(n), "as built", {"vault": "v", "tags": ["a"]}, SparseVector([7], [1.0]))
         for n in numbers
     ]
-    build_segments(folder, (points[at : at + size] for at in range(0, len(points), size)))
-    return folder
+    batches = (points[at : at + size] for at in range(0, len(points), size))
+    return folder, build_segments(folder, batches)
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def store(path: str) -> Iterator[Store]:
 
 def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> None:
     store.write_documents([doc(100, "written")])
-    store.import_segments(build(tmp_path / "one", range(10)))
-    store.import_segments(build(tmp_path / "two", range(10, 20)))
+    store.import_segments(*build(tmp_path / "one", range(10)))
+    store.import_segments(*build(tmp_path / "two", range(10, 20)))
     assert store.count_documents() == 21
     assert len(store.find_candidates(WORD, top_k=99)) == 21
     vault = {"field": "meta.vault", "operator": "==", "value": "v"}
@@ -55,7 +56,7 @@ def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> Non
 @pytest.mark.parametrize("operations", [1, 5, 90])
 def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations) -> None:
     """The engine passes over operations older than the point."""
-    store.import_segments(build(tmp_path / "one", range(operations), size=1))
+    store.import_segments(*build(tmp_path / "one", range(operations), size=1))
     store.write_documents([doc(0, "changed")], DuplicatePolicy.OVERWRITE)
     store.delete_documents([key(operations - 1)] if operations > 1 else [])
     store.publish()
@@ -66,7 +67,7 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        store.import_segments(build(tmp_path / "one", range(30), size=1))
+        store.import_segments(*build(tmp_path / "one", range(30), size=1))
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
@@ -86,8 +87,8 @@ def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch) ->
     monkeypatch.setattr(segment_builder, "_MOST_POINTS", 1000)
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
-    build_segments(tmp_path / "p", [points[at : at + 500] for at in range(0, 2300, 500)])
-    store.import_segments(tmp_path / "p")
+    batches = [points[at : at + 500] for at in range(0, 2300, 500)]
+    store.import_segments(tmp_path / "p", build_segments(tmp_path / "p", batches))
     store.publish()
     assert store.count_documents() == 2300
     assert {d.id for d in store.filter_documents()} == {key(n) for n in range(2300)}

@@ -7,6 +7,7 @@ begins to open the index before.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -232,7 +233,7 @@ class BaseDocumentStore(NotCopied, ABC):
             if self._frequencies is None:
                 try:
                     self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
-                except (OSError, ValueError) as error:
+                except sqlite3.DatabaseError as error:
                     raise damaged_index(self.directory.path, str(error)) from error
             return self._frequencies
 
@@ -668,7 +669,7 @@ class ChunkCounts:
         self._store = store
         self._staged: Frequencies | None = None  # of what is written, without `_changes`
         self._changes = Counter[int]()
-        self._is_begun = False  # without `_staged` the points are counted then
+        self._is_true = True  # otherwise the points are counted
 
     # -- reading -----------------------------------------------------------------------
 
@@ -694,15 +695,20 @@ class ChunkCounts:
 
     def now(self) -> Frequencies:
         """Return those of what is being written."""
-        self._begin()
-        if self._staged is not None and self._changes:
+        staged = self._begin()
+        if self._is_true:
             with suppress(ValueError):
-                self._staged, self._changes = self._staged.changed(self._changes), Counter()
-        if self._staged is None or self._changes:
-            self._staged, self._changes = Frequencies(), Counter()
-            for points in self._store.point_pages(_PAGE, fields=False, vectors=True):
-                self._staged = self._staged.changed(_dimension_counts(points))
-        return self._staged
+                if self._changes:
+                    staged.change(self._changes)
+                    self._changes.clear()
+                return staged
+        self._changes.clear()
+        for points in self._store.point_pages(_PAGE, fields=False, vectors=True):
+            self._changes.update(dimension_counts(point.sparse for point in points))
+        staged.change(self._changes, rebuild=True)
+        self._changes.clear()
+        self._is_true = True
+        return staged
 
     # -- writing -----------------------------------------------------------------------
 
@@ -712,52 +718,45 @@ class ChunkCounts:
 
         :param written: the points that take their places.
         """
-        self._begin()
         replaced: list[Point] = []
-        if self._staged is not None and (self._staged.chunks or self._changes):
+        if self._begin().chunks or self._changes:
             replaced = self._store.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
         try:
             yield
         except BaseException:  # some of it may have been done
-            self._staged = None
+            self._is_true = False
             raise
-        self._changes.subtract(_dimension_counts(replaced))
-        self._changes.update(_dimension_counts({point.id: point for point in written}.values()))
+        last = {point.id: point for point in written}.values()
+        self._changes.subtract(dimension_counts(point.sparse for point in replaced))
+        self._changes.update(dimension_counts(point.sparse for point in last))
 
-    def add(self, frequencies: Frequencies) -> None:
-        """Count the points of segments that are moved in."""
+    def add(self, counts: Counter[int]) -> None:
+        """Count the points of segments that are to be moved in."""
         self._begin()
-        if self._staged is not None:
-            self._staged = self.now().merged(frequencies)
+        if self._is_true:
+            self._changes.update(counts)
+            self.now()
 
-    def _begin(self) -> None:
-        """Read those of the former snapshot."""
-        if self._is_begun:
-            return
-        self._store.begin_writing()
-        try:
-            self._staged = Frequencies.open(self._store.directory.begin_work() / FREQUENCIES)
-        except (OSError, ValueError):
-            self._staged = None if self._store.count_points() else Frequencies()
-        self._is_begun = True
+    def _begin(self) -> Frequencies:
+        """Return those of the former snapshot, to be changed."""
+        if self._staged is None:
+            self._store.begin_writing()
+            file = self._store.directory.begin_work() / FREQUENCIES
+            self._is_true = file.exists() or not self._store.count_points()
+            self._staged = Frequencies.open_work(file)
+        return self._staged
 
     def write(self) -> None:
-        """Write them beside the points; what is written next is counted from there."""
-        content = self.now().to_bytes()
+        """Write all to the file; what is written next is counted from there."""
+        self.now()
         self.forget()
-        file = self._store.directory.begin_work() / FREQUENCIES
-        file.unlink(missing_ok=True)  # the former snapshot has it too
-        file.write_bytes(content)
 
     def forget(self) -> None:
-        """Read the file when it is asked next."""
+        """Close the file, to be read when it is asked next."""
         if self._staged is not None:
             self._staged.close()
-        self._staged, self._changes, self._is_begun = None, Counter(), False
-
-
-def _dimension_counts(points: Iterable[Point]) -> Counter[int]:
-    return dimension_counts(point.sparse for point in points if point.sparse is not None)
+        self._staged = None
+        self._changes.clear()
 
 
 def _created(point: Point) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import qdrant_edge as qe
 
 from rag.config import StoreConfig
 from rag.exceptions import REBUILD_INDEX, IndexUnavailableError
-from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.shard_files import SEGMENTS, dense_size, first_cut
 from rag.index.snapshots import POINTS, SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.document_store import BaseDocumentStore, Json
@@ -316,14 +316,13 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             # Its files go with the next merge, its size only when the shard is closed.
             self.close_work()
 
-    def import_segments(self, folder: Path) -> None:
-        """Move what `build_segments` wrote into the staging shard; the folder goes.
+    def import_segments(self, folder: Path, counts: Counter[int]) -> None:
+        """Move what `build_segments` wrote and counted into the staging shard; the folder goes.
 
         No point of it may be there already.
         """
         with self.mutex:
-            with closing(Frequencies.open(folder / FREQUENCIES)) as frequencies:
-                self.counts.add(frequencies)
+            self.counts.add(counts)
             # The one without points, for more to come, would have the others merged with it.
             segments = [s for s in (folder / SEGMENTS).iterdir() if any(s.glob(POINT_LIST))]
             # A point knows the number of the operation that wrote it, and the engine passes over

@@ -19,7 +19,7 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
-from rag.index.frequencies import FREQUENCIES, Frequencies, dimension_counts
+from rag.index.frequencies import dimension_counts
 from rag.index.shard_files import SEGMENT
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.support.disk_space import is_of_full_disk
@@ -155,8 +155,9 @@ def count_points(shard: qe.EdgeShard) -> int:
 # -- segments made apart ---------------------------------------------------------------
 
 
-def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
+def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> Counter[int]:
     """Write points into segments in `folder`, which is made; they are on disk when this returns.
+    Return how many of them each dimension has, from `dimension_counts`.
 
     :raises StoreError: when the engine fails.
     """
@@ -166,7 +167,7 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     held, counts = 0, Counter[int]()
     # While the engine writes and merges, only its own form of the points is held, and not ours too.
     for batch in batches:
-        counts.update(dimension_counts(point.sparse for point in batch if point.sparse))
+        counts.update(dimension_counts(point.sparse for point in batch))
         points = [edge_point(point) for point in batch]
         with guard("write a part of the index"):
             shard.update(qe.UpdateOperation.upsert_points(points))
@@ -180,7 +181,7 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
         index_fields(shard)
         shard.flush()
         shard.close()
-    (folder / FREQUENCIES).write_bytes(Frequencies().changed(counts).to_bytes())
+    return counts
 
 
 def last_operation(segment: Path) -> int:
