@@ -55,17 +55,10 @@ def test_one_that_cannot_be_imported_is_named_with_its_distribution(
     install("fancy", {GROUP: {"shout": value}}, loud=source)
     with pytest.raises(RAGError) as caught:
         make_plugin(GROUP, "shout")
-    assert caught.value.message == "the plug-in 'shout' of fancy cannot be imported"
+    assert caught.value.message == "the plug-in 'shout' of fancy cannot be used"
     assert why in caught.value.details
     assert "\n" not in str(caught.value)
     assert caught.value.hint.endswith(f"is {value}; update or remove it.")
-
-
-def test_two_of_one_name_are_told_apart_by_nobody(install: Install):
-    install("fancy", {GROUP: {"shout": "loud:shout"}}, loud="shout = 1")
-    install("plain", {GROUP: {"Shout": "loud:shout"}})
-    with pytest.raises(RAGError, match="more than one plug-in is named 'shout': of fancy, plain"):
-        make_plugin(GROUP, "shout")
 
 
 def test_entry_points_that_cannot_be_read_are_an_error_of_ours(install: Install, tmp_path: Path):
@@ -83,21 +76,15 @@ class TestMaking:
         assert make_plugin(GROUP, "add", 1, 2) == 3
 
     @pytest.mark.parametrize(
-        ("source", "message"),
+        ("source", "why"),
         [
-            ("shout = 3", "the plug-in 'shout' of fancy is no function or class"),
-            (
-                "def shout(): pass",
-                "the plug-in 'shout' of fancy cannot be made (TypeError: shout() takes",
-            ),
-            (
-                "def shout(x): raise OSError('no file')",
-                "the plug-in 'shout' of fancy cannot be made (OSError: no file)",
-            ),
+            ("shout = 3", "TypeError: 'int' object is not callable"),
+            ("def shout(): pass", "TypeError: shout() takes"),
+            ("def shout(x): raise OSError('no file')", "OSError: no file"),
         ],
     )
-    def test_what_fails_is_named(self, install: Install, source: str, message: str):
+    def test_what_fails_is_named(self, install: Install, source: str, why: str):
         install("fancy", {GROUP: {"shout": "loud:shout"}}, loud=source)
         with pytest.raises(RAGError) as caught:
             make_plugin(GROUP, "shout", None)
-        assert str(caught.value).startswith(message)
+        assert str(caught.value).startswith(f"the plug-in 'shout' of fancy cannot be used ({why}")

@@ -42,25 +42,19 @@ def make_plugin(group: str, name: str, *arguments: Any) -> Any:
     :raises RAGError: when it cannot be imported, cannot be called or fails.
     """
     entries = _entries(group)
-    declared = entries.get(canonical(name))
-    if not declared:
+    if (entry := entries.get(canonical(name))) is None:
         raise unknown_name(f"plug-in of {group}", name, sorted(entries))
-    if len(declared) > 1:
-        owners = ", ".join(sorted(map(_owner, declared)))
-        raise RAGError(f"more than one plug-in is named {name!r}: of {owners}", hint="Remove one.")
-    [entry] = declared
     try:
-        maker = entry.load()
-    except (Exception, SystemExit) as error:
-        raise _failed(entry, "cannot be imported", error) from error
-    if not callable(maker):
-        raise _failed(entry, "is no function or class")
-    try:
-        return maker(*arguments)
+        return entry.load()(*arguments)
     except RAGError:
         raise
-    except Exception as error:
-        raise _failed(entry, "cannot be made", error) from error
+    except (Exception, SystemExit) as error:
+        owner = entry.dist.name if entry.dist else "an unnamed distribution"
+        raise RAGError(
+            f"the plug-in {entry.name!r} of {owner} cannot be used",
+            " ".join(f"{type(error).__name__}: {error}".split()),
+            hint=f"Its entry point in {group} is {entry.value}; update or remove it.",
+        ) from error
 
 
 def find_plugin(
@@ -96,30 +90,15 @@ def unknown_name(what: str, name: str, names: Sequence[str]) -> UsageError:
     return UsageError(f"no {what} is named {name!r}", hint=hint)
 
 
-def _entries(group: str) -> dict[str, list[EntryPoint]]:
+def _entries(group: str) -> dict[str, EntryPoint]:
     return _read_entries(group, tuple(sys.path))
 
 
 @lru_cache(None)
-def _read_entries(group: str, path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
+def _read_entries(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
     """Read what all distributions declare, which takes 7 ms: once in a process and search path."""
-    entries: dict[str, list[EntryPoint]] = {}
     try:
-        for entry in entry_points(group=group):
-            entries.setdefault(canonical(entry.name), []).append(entry)
+        return {canonical(entry.name): entry for entry in entry_points(group=group)}
     except Exception as error:  # of one broken distribution, which is not named
         what = "the entry points of what is installed cannot be read"
         raise RAGError(what, str(error)) from error
-    return entries
-
-
-def _failed(entry: EntryPoint, what: str, error: BaseException | None = None) -> RAGError:
-    return RAGError(
-        f"the plug-in {entry.name!r} of {_owner(entry)} {what}",
-        " ".join(f"{type(error).__name__}: {error}".split()) if error else "",
-        hint=f"Its entry point in {entry.group} is {entry.value}; update or remove it.",
-    )
-
-
-def _owner(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else "an unnamed distribution"

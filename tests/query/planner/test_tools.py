@@ -121,7 +121,7 @@ class TestPlugIns:
         tools, failures = plugin_tools(CATALOGUE)
         assert tools == []
         assert failures == [
-            "the plug-in 'bad' of fancy cannot be made",
-            "the plug-in 'gone' of fancy cannot be imported",
+            "the plug-in 'bad' of fancy cannot be used",
+            "the plug-in 'gone' of fancy cannot be used",
             "the plug-in 'none' of rag.tools made no tool",
         ]
