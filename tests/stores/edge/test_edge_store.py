@@ -319,15 +319,11 @@ def test_a_store_may_be_used_from_any_thread(store: Store) -> None:
 
 
 def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
-    store = Store(path, similarity="dot_product", is_quantized=True)
+    store = Store(path, is_quantized=True)
     data = store.to_dict()
     assert data == {
         "type": "rag.stores.edge.document_store.QdrantEdgeDocumentStore",
-        "init_parameters": {
-            "path": path,
-            "similarity": "dot_product",
-            "is_quantized": True,
-        },
+        "init_parameters": {"path": path, "is_quantized": True},
     }
     assert Store.from_dict(data).to_dict() == data
 

@@ -75,7 +75,7 @@ def own_store(store: object) -> BaseDocumentStore:
 
 
 # The components of a pipeline that were written with one store are read with one store.
-_stores: WeakValueDictionary[tuple[str, str], BaseDocumentStore] = WeakValueDictionary()
+_stores: WeakValueDictionary[str, BaseDocumentStore] = WeakValueDictionary()
 
 
 def with_store(data: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
     is_on_server = saved["type"].endswith(".QdrantServerDocumentStore")
     kind = QdrantServerDocumentStore if is_on_server else QdrantEdgeDocumentStore
     store: BaseDocumentStore = kind.from_dict(saved)
-    store = _stores.setdefault((store.path, store.similarity), store)
+    store = _stores.setdefault(store.path, store)
     return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
@@ -102,14 +102,14 @@ class BaseDocumentStore(NotCopied, ABC):
     was ever written there are no documents.
 
     :param directory: the folder of the index's files.
-    :param similarity: how embeddings are compared.
     """
 
     collection_name: str
+    similarity = "cosine"  # how embeddings are compared
 
-    def __init__(self, directory: IndexDirectory, similarity: str) -> None:
+    def __init__(self, directory: IndexDirectory) -> None:
         self.directory = directory
-        self.path, self.similarity = str(directory.path), similarity
+        self.path = str(directory.path)
         self.counts = ChunkCounts(self)
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None

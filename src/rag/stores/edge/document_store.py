@@ -40,11 +40,6 @@ from rag.text.bm25 import SparseVector
 _BATCH = 1000
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 _Change = qe.UpdateOperation
-_DISTANCES = {
-    "cosine": qe.Distance.Cosine,
-    "dot_product": qe.Distance.Dot,
-    "l2": qe.Distance.Euclid,
-}
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
 # reopening as points come keeps the writer's memory low.
@@ -69,7 +64,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     ```
 
     :param path: the folder of the index.
-    :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
     :param is_quantized: keep embeddings in 8 bits a number: a quarter of the disk.
     :param directory: the folder, where the caller holds its lock already.
     """
@@ -77,15 +71,9 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     collection_name = StoreConfig.collection
 
     def __init__(
-        self,
-        path: str,
-        similarity: str = "cosine",
-        is_quantized: bool = False,
-        directory: IndexDirectory | None = None,
+        self, path: str, is_quantized: bool = False, directory: IndexDirectory | None = None
     ) -> None:
-        if similarity not in _DISTANCES:
-            raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
-        super().__init__(directory or IndexDirectory(path), similarity)
+        super().__init__(directory or IndexDirectory(path))
         self.is_quantized = is_quantized
         self._work: qe.EdgeShard | None = None
         self._unmerged = 0
@@ -97,9 +85,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def to_dict(self) -> dict[str, Any]:
         from haystack import default_to_dict
 
-        return default_to_dict(
-            self, path=self.path, similarity=self.similarity, is_quantized=self.is_quantized
-        )
+        return default_to_dict(self, path=self.path, is_quantized=self.is_quantized)
 
     # -- the staging shard -------------------------------------------------------------
 
@@ -306,8 +292,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def add_dense_space(self, size: int) -> None:
         kind = qe.VectorStorageDatatype.Turbo8 if self.is_quantized else None  # .001 off at most
         nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
-        distance = _DISTANCES[self.similarity]
-        space = _Change.create_dense_vector(DENSE, size, distance, nearest, kind)
+        space = _Change.create_dense_vector(DENSE, size, qe.Distance.Cosine, nearest, kind)
         self._change("add the embedding space", space)
 
     def drop_dense_space(self) -> None:

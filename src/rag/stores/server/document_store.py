@@ -83,7 +83,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         settings: StoreConfig | dict[str, Any],
         directory: IndexDirectory | None = None,
     ) -> None:
-        super().__init__(directory or IndexDirectory(path), "cosine")
+        super().__init__(directory or IndexDirectory(path))
         settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
         self.settings, self.collection_name = settings, settings.collection
         self._rest = RestClient(settings)
