@@ -39,7 +39,7 @@ def transformer_name(name: str) -> str:
     wanted = canonical(name)
     wanted = _ALIASES.get(wanted, wanted)
     # What is installed takes its time to read.
-    if not needs_model(wanted) and wanted not in (names := transformer_names()):
+    if wanted not in _BUILT_IN and wanted not in (names := transformer_names()):
         raise unknown_name("transform", name, names)
     return wanted
 

@@ -1,7 +1,5 @@
-"""Components whose arguments may be callables, in serialised form.
-
-A function goes by its name; an object that can be called goes by its own `to_dict`.
-"""
+"""Components whose arguments may be callables, in serialised form: a function goes by its name, an
+object that can be called by its own `to_dict`."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ for _room in ("query", "context"):
 
 class QueryComponent:
     """A component that keeps the arguments of `__init__` under their names, with or without an
-    underscore in front; those in `_callables` are callables, or lists or dicts of them.
+    underscore in front; those in `_callables` are callables, or lists of them.
 
     Its signature can be looked up, which Haystack's metaclass hides.
     """
@@ -43,8 +41,7 @@ class QueryComponent:
         """
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         held = {name: vars(self).get(name, vars(self).get(f"_{name}")) for name in names}
-        callables = {name: _each(held[name], to_serialised) for name in self._callables}
-        return default_to_dict(self, **held | callables)
+        return default_to_dict(self, **held | _converted(held, self._callables, _to_serialised))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -52,7 +49,9 @@ class QueryComponent:
 
         :raises haystack.core.errors.DeserializationError: for a module that is not trusted.
         """
-        return default_from_dict(cls, with_callables(data, *cls._callables))
+        given = data["init_parameters"]
+        made = given | _converted(given, cls._callables, _from_serialised)
+        return default_from_dict(cls, {**data, "init_parameters": made})
 
 
 def check_callable(function: object, name: str) -> None:
@@ -64,32 +63,23 @@ def check_callable(function: object, name: str) -> None:
         raise TypeError(f"{name} must be callable, not {type(function).__name__}")
 
 
-def to_serialised(function: Any) -> str | dict[str, Any]:
-    """Return the serialised form of a callable, transformer or component.
+def _converted(
+    held: dict[str, Any], names: tuple[str, ...], convert: Callable[[Any], Any]
+) -> dict[str, Any]:
+    values = {name: held[name] for name in names if held.get(name) is not None}
+    return {
+        name: [*map(convert, value)] if isinstance(value, list) else convert(value)
+        for name, value in values.items()
+    }
 
-    :raises haystack.core.errors.SerializationError: see `QueryComponent.to_dict`.
-    """
+
+def _to_serialised(function: Any) -> str | dict[str, Any]:
     kind = type(function).__name__
     if hasattr(function, "to_dict") or isinstance(function, Component):
         return component_to_dict(function, kind)
     if not hasattr(function, "__qualname__"):
         raise SerializationError(f"{kind} cannot be serialised: it has no to_dict and from_dict.")
     return serialize_callable(function)
-
-
-def with_callables(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Make the callables among a component's serialised arguments."""
-    given = data["init_parameters"]
-    made = {name: _each(given[name], _from_serialised) for name in names if name in given}
-    return {**data, "init_parameters": {**given, **made}}
-
-
-def _each(given: Any, convert: Callable[[Any], Any]) -> Any:
-    if isinstance(given, list):
-        return [convert(item) for item in given]
-    if isinstance(given, dict) and "init_parameters" not in given:
-        return {key: convert(item) for key, item in given.items()}
-    return None if given is None else convert(given)
 
 
 def _from_serialised(data: str | dict[str, Any]) -> Any:

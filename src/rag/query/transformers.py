@@ -17,10 +17,10 @@ Haystack component too: `run(query)` gives `queries`.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, ClassVar
 
 from haystack import component
 
@@ -76,11 +76,6 @@ class _Transformer(QueryComponent):
         """Return the transformed `queries`."""
         return {"queries": self.transform(as_bundle(query))}
 
-    @component.output_types(queries=list[QueryBundle])
-    async def run_async(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
-        """`run`, off the event loop."""
-        return {"queries": await _awaited(self, as_bundle(query))}
-
 
 async def _awaited(transformer: QueryTransformer, query: QueryBundle) -> list[QueryBundle]:
     if isinstance(transformer, AsyncQueryTransformer):
@@ -88,52 +83,51 @@ async def _awaited(transformer: QueryTransformer, query: QueryBundle) -> list[Qu
     return await asyncio.to_thread(transformer.transform, query)
 
 
-class _WithCallback(_Transformer):
-    _callables = ("generate_fn",)
-
-    def __init__(self, generate_fn: Callable[[str], Any]) -> None:
-        check_callable(generate_fn, "generate_fn")
-        self._generate_fn = generate_fn
-
-
 def _check_transformer(given: object) -> None:
     if not isinstance(given, (QueryTransformer, AsyncQueryTransformer)):
         raise TypeError(f"{type(given).__name__} is no query transformer")
 
 
-def _fallback_of(generated: object) -> dict[str, Any]:
+def _with_fallback(query: QueryBundle, generated: object) -> QueryBundle:
     reason = getattr(generated, "fallback", "")
-    return {"fallback": reason} if reason else {}
+    metadata = {**query.metadata, "fallback": reason} if reason else query.metadata
+    return query.model_copy(update={"metadata": metadata})
 
 
-def _with_metadata(query: QueryBundle, metadata: dict[str, Any], **update: Any) -> QueryBundle:
-    return query.model_copy(update={"metadata": {**query.metadata, **metadata}, **update})
+class _WithCallback(_Transformer):
+    """A transformer with one callback. `_kind` is the `transform` of the metadata of what it makes,
+    `_origin` the key of the query that this was made of."""
 
+    _callables = ("generate_fn",)
+    _kind: ClassVar[str]
+    _origin: ClassVar[str] = "original_query"
 
-def _query(query: QueryBundle, generated: Any, **origin: Any) -> QueryBundle:
-    """Return `query` with a text from a callback; its vector belonged to the old one.
+    def __init__(self, generate_fn: Callable[[str], Any]) -> None:
+        check_callable(generate_fn, "generate_fn")
+        self._generate_fn = generate_fn
 
-    :raises TypeError: when the callback returned something else.
-    """
-    if inspect.iscoroutine(generated):
-        generated.close()
-    if not isinstance(generated, str):
-        raise TypeError(f"the callback must return a text, not {type(generated).__name__}")
-    metadata = {**origin, **_fallback_of(generated)}
-    return _with_metadata(query, metadata, query_str=str(generated), embedding=None)
+    def _query(self, query: QueryBundle, text: Any, **position: int) -> QueryBundle:
+        """Return `query` with a text from the callback; its vector belonged to the old one.
 
+        :raises TypeError: when the callback returned something else.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"the callback must return a text, not {type(text).__name__}")
+        origin = {self._origin: query.query_str, "transform": self._kind, **position}
+        update = {"query_str": str(text), "embedding": None, "metadata": query.metadata | origin}
+        return _with_fallback(query.model_copy(update=update), text)
 
-def _queries(query: QueryBundle, generated: Any, index_key: str, **origin: Any) -> Any:
-    """Return a query for each text from a callback.
+    def _queries(self, query: QueryBundle, texts: Any, index_key: str) -> list[QueryBundle]:
+        """Return a query for each text from the callback.
 
-    :raises TypeError: when the callback returned one text, which is no list of its letters, or
-        something else.
-    """
-    if isinstance(generated, str) or not isinstance(generated, Iterable):
-        kind = type(generated).__name__
-        raise TypeError(f"the callback must return a list of texts, not {kind}")
-    origin |= _fallback_of(generated)
-    return [_query(query, text, **origin, **{index_key: at}) for at, text in enumerate(generated)]
+        :raises TypeError: when it returned one text, which is no list of its letters, or
+            something else.
+        """
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            kind = type(texts).__name__
+            raise TypeError(f"the callback must return a list of texts, not {kind}")
+        made = [self._query(query, text, **{index_key: at}) for at, text in enumerate(texts)]
+        return [_with_fallback(one, texts) for one in made]
 
 
 @with_settings_repr
@@ -146,15 +140,16 @@ class HyDETransformer(_WithCallback):
     :param generate_fn: takes the query, returns a hypothetical document.
     """
 
+    _kind = "hyde"
+
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return one query, the document, with `original_query` in its metadata."""
-        text = query.query_str
-        return [_query(query, self._generate_fn(text), original_query=text, transform="hyde")]
+        return [self._query(query, self._generate_fn(query.query_str))]
 
 
 @with_settings_repr
 @component
-class MultiQueryTransformer(_Transformer):
+class MultiQueryTransformer(_WithCallback):
     """Search with the query and other ways to put it.
 
     :param generate_fn: takes the query and how many, returns variations.
@@ -162,7 +157,7 @@ class MultiQueryTransformer(_Transformer):
     :raises ValueError: when `num_queries` is below 1.
     """
 
-    _callables = ("generate_fn",)
+    _kind = "multi_query"
 
     def __init__(self, generate_fn: Callable[[str, int], list[str]], num_queries: int = 3) -> None:
         check_callable(generate_fn, "generate_fn")
@@ -173,13 +168,9 @@ class MultiQueryTransformer(_Transformer):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and then its variations, with `original_query` and
         `variation_index` (from 0) in their metadata."""
-        generated = self._generate_fn(query.query_str, self._num_queries)
-        origin = {"original_query": query.query_str, "transform": "multi_query"}
-        variations = _queries(query, generated, "variation_index", **origin)[: self._num_queries]
-        return [
-            query if variations else _with_metadata(query, _fallback_of(generated)),
-            *variations,
-        ]
+        texts = self._generate_fn(query.query_str, self._num_queries)
+        variations = self._queries(query, texts, "variation_index")[: self._num_queries]
+        return [query if variations else _with_fallback(query, texts), *variations]
 
 
 @with_settings_repr
@@ -190,12 +181,12 @@ class DecompositionTransformer(_WithCallback):
     :param generate_fn: takes the query, returns sub-questions.
     """
 
+    _kind, _origin = "decomposition", "parent_query"
+
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the sub-questions, with `parent_query` and `sub_question_index` (from 0) in
         their metadata."""
-        generated = self._generate_fn(query.query_str)
-        origin = {"parent_query": query.query_str, "transform": "decomposition"}
-        return list(_queries(query, generated, "sub_question_index", **origin))
+        return self._queries(query, self._generate_fn(query.query_str), "sub_question_index")
 
 
 @with_settings_repr
@@ -206,22 +197,23 @@ class StepBackTransformer(_WithCallback):
     :param generate_fn: takes the query, returns a more abstract one.
     """
 
+    _kind = "step_back"
+
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and the general one, with `original_query` in its metadata."""
-        generated = self._generate_fn(query.query_str)
-        origin = {"original_query": query.query_str, "transform": "step_back"}
-        return [query, _query(query, generated, **origin)]
+        return [query, self._query(query, self._generate_fn(query.query_str))]
 
 
 @with_settings_repr
 @component
-class ConversationRewriter(_Transformer):
+class ConversationRewriter(_WithCallback):
     """Rewrite a query so that it stands by itself, out of what was said before.
 
     :param rewrite_fn: takes the query and its `chat_history`, returns the rewritten query.
     """
 
     _callables = ("rewrite_fn",)
+    _kind = "conversation_rewrite"
 
     def __init__(self, rewrite_fn: Callable[[str, list[ConversationTurn]], str]) -> None:
         check_callable(rewrite_fn, "rewrite_fn")
@@ -232,10 +224,8 @@ class ConversationRewriter(_Transformer):
         embedding and history kept; without a history the query itself."""
         if not query.chat_history:
             return [query]
-        rewritten = self._rewrite_fn(query.query_str, query.chat_history)
-        origin = {"original_query": query.query_str, "transform": "conversation_rewrite"}
-        made = _query(query, rewritten, **origin)
-        return [made.model_copy(update={"embedding": query.embedding})]
+        rewritten = self._query(query, self._rewrite_fn(query.query_str, query.chat_history))
+        return [rewritten.model_copy(update={"embedding": query.embedding})]
 
 
 @with_settings_repr
@@ -298,26 +288,22 @@ class QueryTransformPipeline(_Transformer):
         return queries
 
     async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
-        """`transform`; transformers that can wait are waited for, for all queries at once, and the
-        others work off the event loop, one query after the other."""
+        """`transform`; transformers that can wait are waited for, and the others work off the event
+        loop, for all queries at once."""
         queries = [query]
-        for transformer in self._transformers:
-            if isinstance(transformer, AsyncQueryTransformer):
-                queries = _unique(await asyncio.gather(*map(transformer.atransform, queries)))
-            else:
-                queries = _unique([await _awaited(transformer, query) for query in queries])
+        for step in self._transformers:
+            queries = _unique(await asyncio.gather(*(_awaited(step, query) for query in queries)))
         return queries
 
 
 def _unique(lists: Iterable[Iterable[QueryBundle]]) -> list[QueryBundle]:
     """Leave out queries of a text that was there before, but for a `fallback` of theirs."""
     kept: dict[str, QueryBundle] = {}
-    for queries in lists:
-        for query in queries:
-            first = kept.setdefault(query.query_str, query)
-            if "fallback" in query.metadata and "fallback" not in first.metadata:
-                fallback = {"fallback": query.metadata["fallback"]}
-                kept[query.query_str] = _with_metadata(first, fallback)
+    for query in chain.from_iterable(lists):
+        first = kept.setdefault(query.query_str, query)
+        if "fallback" in query.metadata and "fallback" not in first.metadata:
+            metadata = {**first.metadata, "fallback": query.metadata["fallback"]}
+            kept[query.query_str] = first.model_copy(update={"metadata": metadata})
     return list(kept.values())
 
 
@@ -366,20 +352,25 @@ class _FromModel(QueryComponent):
             raise ValueError(f"timeout must be positive, not {timeout}")
         self.generator, self.timeout = generator, timeout
 
-    def _reply(self, prompt: Prompt, query: str, schema: dict[str, Any]) -> Asked:
+    def _ask(self, prompt: Prompt, query: str, key: str, most: int = 0) -> Asked:
+        """Return the model's reply: a text under a key, or at most so many."""
         if not has_words(query):
             return Asked("", "", "the query holds no word")
-        return ask(self.generator, prompt, schema, self.timeout)
+        return ask(self.generator, prompt, schema_of(key, most), self.timeout)
 
     def _texts(
         self, prompt: Prompt, query: str, key: str, most: int, lacking: str
     ) -> tuple[list[str], str]:
         """Return the texts of the model's reply, one more than the most if the query is among them,
         and what to say where none of them is usable."""
-        asked = self._reply(prompt, query, schema_of(key, most))
+        asked = self._ask(prompt, query, key, most)
         longest = max(LONGEST_QUERY, 2 * len(query))
         texts = texts_in(asked.reply, (most or 1) + 1, without=prompt.code, longest=longest)
-        return texts, asked.failure or f"{asked.model} gave {lacking}"
+        return texts, asked.failure or f"{asked.model} {lacking}"
+
+
+def _others(texts: list[str], query: str) -> list[str]:
+    return [text for text in texts if not same_text(text, query)]
 
 
 class HypotheticalDocuments(_FromModel):
@@ -387,7 +378,7 @@ class HypotheticalDocuments(_FromModel):
 
     def __call__(self, query: str) -> GeneratedText:
         prompt = build_prompt("document", query)
-        asked = self._reply(prompt, query, schema_of("document"))
+        asked = self._ask(prompt, query, "document")
         text = document_in(asked.reply, without=prompt.code)
         if text and not same_text(text, query):
             return GeneratedText(text)
@@ -395,16 +386,13 @@ class HypotheticalDocuments(_FromModel):
 
 
 class QueryVariations(_FromModel):
-    """For `MultiQueryTransformer`: other ways to put the query."""
+    """For `MultiQueryTransformer`: other ways to put the query, at most so many."""
 
     def __call__(self, query: str, num_queries: int) -> GeneratedTexts:
-        """Return at most `num_queries` variations, none of them the query."""
-        if num_queries < 1:
-            return GeneratedTexts([])
         prompt = build_prompt("variations", query, {"count": str(num_queries)})
-        texts, reason = self._texts(prompt, query, "queries", num_queries, "no variation")
-        texts = [text for text in texts if not same_text(text, query)][:num_queries]
-        return GeneratedTexts(texts, "" if texts else reason)
+        texts, reason = self._texts(prompt, query, "queries", num_queries, "gave no variation")
+        others = _others(texts, query)[:num_queries]
+        return GeneratedTexts(others, "" if others else reason)
 
 
 class SubQuestions(_FromModel):
@@ -413,8 +401,8 @@ class SubQuestions(_FromModel):
 
     def __call__(self, query: str) -> GeneratedTexts:
         prompt = build_prompt("sub_questions", query, {"count": str(_MOST_PARTS)})
-        texts, reason = self._texts(prompt, query, "questions", _MOST_PARTS, "no sub-question")
-        parts = [text for text in texts if not same_text(text, query)][:_MOST_PARTS]
+        texts, reason = self._texts(prompt, query, "questions", _MOST_PARTS, "gave no sub-question")
+        parts = _others(texts, query)[:_MOST_PARTS]
         return GeneratedTexts(parts or [query], "" if texts else reason)
 
 
@@ -423,9 +411,9 @@ class StepBackQuestions(_FromModel):
 
     def __call__(self, query: str) -> GeneratedText:
         prompt = build_prompt("step_back", query)
-        texts, reason = self._texts(prompt, query, "question", 0, "no general question")
-        others = [GeneratedText(text) for text in texts if not same_text(text, query)]
-        return others[0] if others else GeneratedText(query, reason)
+        texts, reason = self._texts(prompt, query, "question", 0, "gave no general question")
+        others = _others(texts, query)
+        return GeneratedText(others[0]) if others else GeneratedText(query, reason)
 
 
 class RewrittenQuestions(_FromModel):
@@ -436,7 +424,7 @@ class RewrittenQuestions(_FromModel):
 
     def __call__(self, query: str, turns: Sequence[ConversationTurn]) -> GeneratedText:
         prompt = rewriting_prompt(query, turns)
-        texts, reason = self._texts(prompt, query, "question", 0, "no question")
+        texts, reason = self._texts(prompt, query, "question", 0, "gave no question")
         if not texts:
             return GeneratedText(query, reason)
         terms = {*content_terms(texts[0])}
