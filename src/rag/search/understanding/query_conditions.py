@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain
@@ -24,6 +25,9 @@ from rag.text.bm25 import pieces
 from rag.text.messages import brief, plural
 from rag.text.scripts import is_japanese
 from rag.text.tokenizer import cleaned, fold_accents, name_key
+
+
+_SECONDS = 5.0  # that the patterns of paths of a query may take
 
 
 class Places:
@@ -51,11 +55,11 @@ class Places:
 
         :raises QueryError: when one of them is no pattern.
         """
-        patterns = _patterns(globs)
+        is_wanted = _path_patterns(globs)
         return [
             identity
             for vault, path, _, _, identity in self._notes
-            if _matches(patterns, path) or _matches(patterns, f"{vault}/{path}")
+            if is_wanted(path) or is_wanted(f"{vault}/{path}")
         ]
 
     @cached_property
@@ -80,80 +84,39 @@ def _folded(name: str) -> str:
     return fold_accents(name_key(name))
 
 
-_Pattern = tuple[bool, re.Pattern[str]]
+def _path_patterns(globs: Iterable[str]) -> Callable[[str], bool]:
+    """Return the function that tells whether a path is wanted by patterns such as .gitignore has:
+    the last pattern that matches it decides.
 
-
-def _patterns(globs: Iterable[str]) -> list[_Pattern]:
-    """Return the expressions of patterns such as .gitignore has, and whether what they match is
-    wanted.
-
-    :raises QueryError: when one of them is no pattern.
+    :raises QueryError: when one of them is no pattern; the function raises it when they take longer
+        to match than anybody waits.
     """
+    import regex  # `re` has no timeout, and tries all ways to share a name among many stars
     from pathspec import PathSpec
 
     lines = [normalize("NFC", glob if "/" in glob else f"/**/{glob}") for glob in globs]
+    hint, until = "Try 'folder/**' or '*.md'.", time.monotonic() + _SECONDS
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of `[[`, which may mean something else one day
-            return [
-                (pattern.include, re.compile(_without_choice(_in_names(pattern.regex.pattern))))
-                for pattern in PathSpec.from_lines("gitignore", lines).patterns
+            patterns = [
+                (pattern.include, regex.compile(pattern.regex.pattern))
+                for pattern in reversed(list(PathSpec.from_lines("gitignore", lines).patterns))
                 if pattern.include is not None and pattern.regex is not None
             ]
-    except (ValueError, re.error) as error:
-        raise QueryError(
-            "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
-        ) from error
+    except (ValueError, re.error, regex.error) as error:
+        raise QueryError("not a path pattern", str(error), hint=hint) from error
 
+    def is_wanted(path: str) -> bool:
+        try:
+            for wanted, pattern in patterns:
+                if pattern.search(path, timeout=max(0.0, until - time.monotonic())):
+                    return wanted
+        except TimeoutError as error:
+            raise QueryError("the path pattern takes too long to match", hint=hint) from error
+        return False
 
-_CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)  # and what is escaped
-
-
-def _in_names(expression: str) -> str:
-    """Return the expression of a path pattern so that no class of characters holds the slash, as in
-    git: `a[!b]c` is one name."""
-
-    def kept(found: re.Match[str]) -> str:
-        is_class = not found[0].startswith("\\") and found[0] != "[^/]"
-        return f"(?!/){found[0]}" if is_class else found[0]
-
-    return _CLASS.sub(kept, expression)
-
-
-_STAR, _FOLDERS, _ROOT = "[^/]*", "(?:/.+)?", "^(?:.+/)?"  # as pathspec writes them
-
-
-def _without_choice(expression: str) -> str:
-    """Return the expression of a path pattern so that it is matched in one way at most.
-
-    As it is, all ways are tried of sharing a name among its stars: with a dozen of them, for hours.
-    What stands between two stars may be taken where it is found first, for that leaves the most to
-    match the rest; and so may the names between two `**`.
-    """
-    *firsts, last = [_starred(part) for part in expression.split(_FOLDERS)]
-    if not firsts:
-        return last
-    head, *inner = firsts
-    if head.startswith(_ROOT):
-        head = f"^(?>(?:[^/]+/)*?{head.removeprefix(_ROOT)}(?=/))"
-    between = "".join(f"(?>(?:/[^/]+)*?{part}(?=/))" for part in inner)
-    return f"{head}{between}{_FOLDERS}{last}"
-
-
-def _starred(part: str) -> str:
-    first, *others = part.split(_STAR)
-    if not others:
-        return part
-    *inner, last = others
-    return f"{first}{''.join(f'(?>[^/]*?{text})' for text in inner)}{_STAR}{last}"
-
-
-def _matches(patterns: Sequence[_Pattern], path: str) -> bool:
-    """Return whether a path is wanted: the last pattern that matches it decides."""
-    for wanted, expression in reversed(patterns):
-        if expression.search(path):
-            return wanted
-    return False
+    return is_wanted
 
 
 def find_conditions(
