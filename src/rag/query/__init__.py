@@ -16,10 +16,9 @@ _HOMES = {
     "rag.query.planner.stages": "LiveAsker ReplayAsker Trace",
     "rag.query.planner.names": "Catalogue StaticCatalogue",
     "rag.query.planner.llm_planner": "QueryPurpose QueryTransformationResult"
-    " QueryTransformationUnit QueryTransformerFactory QueryType",
+    " QueryTransformationUnit QueryTransformerFactory QueryType similarity_tool",
     "rag.query.planner.plan": "Extraction FullTransformationResult HyDEGeneration"
     " MetadataExtraction Named QueryIntent Route TimeWindow WindowName",
-    "rag.query.planner.tools": "similarity_tool",
     "rag.query.registry": "classifier_names create_classifier create_transformer transformer_name"
     " transformer_names",
     "rag.query.router": "IntentRouter",

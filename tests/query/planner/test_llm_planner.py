@@ -130,7 +130,7 @@ class TestLoop:
         assert (len(prompts), made.metadata["iterations"]) == (uses + 1, uses)
         assert (made.transformed_query, made.confidence) == (QUERY, 0)
         assert made.fallback == "mock gave no answer, but asked for tools"
-        assert "only a final answer counts now" in prompts[-1][1]
+        assert "tools left: 0." in prompts[-1][1]
 
     def test_the_model_is_told_of_its_mistakes(self):
         wrong = {"action": "tool", "tool": "rm", "arguments": {}}

@@ -8,7 +8,7 @@ from typing import Any
 from haystack.tools import Tool
 
 from rag.query import StaticCatalogue, similarity_tool
-from rag.query.planner.tools import ToolBox, plugin_tools
+from rag.query.planner.llm_planner import ToolBox, plugin_tools
 from tables import rows
 
 Install = Callable[..., None]

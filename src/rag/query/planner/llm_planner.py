@@ -5,14 +5,16 @@
 
 It works with any Haystack chat generator: a tool is asked for, and an answer given, as a JSON
 object in the text of a reply. Whatever the model does, there is a result; the worst is the query
-as it was, with confidence 0.
+as it was, with confidence 0. Tools are Haystack tools; a plug-in of the group `rag.tools` is called
+with the catalogue of the index and returns one.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from functools import partial
@@ -22,14 +24,21 @@ from haystack.tools.tool import Tool
 from pydantic import BaseModel, BeforeValidator, Field
 
 from rag.config import PLANNER_MODES, PlannerConfig
-from rag.query.llm import build_prompt, line_in, object_in
+from rag.exceptions import RAGError
+from rag.query.llm import TimeoutExpired, build_prompt, line_in, object_in, within
 from rag.query.models import QueryBundle, as_bundle
-from rag.query.planner.names import Catalogue, StaticCatalogue, best_matches, names_by_kind
+from rag.query.planner.names import (
+    ENGINE,
+    SCORERS,
+    Catalogue,
+    StaticCatalogue,
+    best_matches,
+    names_by_kind,
+)
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
-from rag.query.planner.stages import NO_MODEL, LiveAsker
-from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
+from rag.query.planner.stages import NO_MODEL, LiveAsker, Outcome, ToolCall
+from rag.support.plugins import TOOLS, make_plugin, plugin_names
 from rag.text.messages import brief, plural, without_halves
-from rag.text.scripts import is_japanese
 from rag.text.tokenizer import has_words
 
 _log = logging.getLogger(__name__)
@@ -37,20 +46,10 @@ _MOST_UNITS = 5
 _MOST_MATCHES = _MOST_OPEN = 20
 _LONGEST_TEXT = 500  # characters
 _LONGEST_NAME = 100
-_LONGEST_COMPARED = 200  # characters of a query that names are compared with
+_LONGEST_COMPARED = 200  # characters of words that are compared
 
 
 class _Label(StrEnum):
-    """What a model may call something; each has a meaning in English and Japanese."""
-
-    english: str
-    japanese: str
-
-    def __new__(cls, value: str, english: str, japanese: str) -> Self:
-        label = str.__new__(cls, value)
-        label._value_, label.english, label.japanese = value, english, japanese
-        return label
-
     @classmethod
     def of(cls, reply: Any) -> Self:
         """Return the label that a model wrote, in any spelling; `unknown` for what is none."""
@@ -59,26 +58,26 @@ class _Label(StrEnum):
 
 
 class QueryType(_Label):
-    """What kind of answer a query wants."""
+    """What kind of answer a query wants; the prompt says what each means."""
 
-    LOOKUP = "lookup", "one fact or one note", "一つの事実、または一つのノート"
-    LISTING = "listing", "all notes of a kind", "ある種類のノートすべて"
-    HOW_TO = "how_to", "how something is done", "やり方"
-    OVERVIEW = "overview", "a subject as a whole", "ある主題の全体"
-    COMPARISON = "comparison", "things set against each other", "比べること"
-    TIMELINE = "timeline", "what happened when", "いつ何が起きたか"
-    SIMILAR = "similar", "notes like something", "何かに似たノート"
-    UNKNOWN = "unknown", "anything else", "それ以外"
+    LOOKUP = "lookup"
+    LISTING = "listing"
+    HOW_TO = "how_to"
+    OVERVIEW = "overview"
+    COMPARISON = "comparison"
+    TIMELINE = "timeline"
+    SIMILAR = "similar"
+    UNKNOWN = "unknown"
 
 
 class QueryPurpose(_Label):
-    """What the notes are wanted for."""
+    """What the notes are wanted for; the prompt says what each means."""
 
-    FIND = "find", "the notes are to be opened", "ノートを開きたい"
-    ANSWER = "answer", "a question is to be answered from them", "質問の答えがほしい"
-    EXPLORE = "explore", "a look around in a subject", "ある主題を見て回りたい"
-    REVIEW = "review", "a look back at a time", "ある時期を振り返りたい"
-    UNKNOWN = "unknown", "anything else", "それ以外"
+    FIND = "find"
+    ANSWER = "answer"
+    EXPLORE = "explore"
+    REVIEW = "review"
+    UNKNOWN = "unknown"
 
 
 def confidence_of(reply: Any) -> float:
@@ -238,6 +237,168 @@ def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
     )
 
 
+_LONGEST_RESULT = 4000  # characters that a model is told
+_MOST_CHOICES = 1000
+
+_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "the words to compare"},
+        "choices": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "what to compare them with; left out: all names of the index",
+        },
+        "limit": {"type": "integer", "description": "how many matches"},
+        "scorer": {"type": "string", "enum": list(SCORERS) or ["WRatio"]},
+    },
+    "required": ["query"],
+}
+
+
+def similarity_tool(catalogue: Catalogue, max_candidates: int = 8) -> Tool:
+    """Return the tool `rapidfuzz_similarity(query, choices?, limit?, scorer?)`.
+
+    It gives `{"engine", "matches": [{"value", "score"}]}`, scores from 0 to 100, the best first;
+    without choices the names of the index, each with its `kind`: vault, tag, title (aliases and
+    file names too) or field.
+
+    :param max_candidates: the most matches.
+    """
+
+    def rapidfuzz_similarity(
+        query: str, choices: Any = None, limit: Any = None, scorer: Any = None
+    ) -> dict[str, Any]:
+        if not isinstance(query, str):
+            raise TypeError("query must be a text")
+        kinds: dict[str, str] = {}
+        if not choices:
+            for kind, names in reversed(names_by_kind(catalogue).items()):
+                kinds |= {name[:_LONGEST_COMPARED]: kind for name in names}
+        elif not isinstance(choices, list):
+            raise TypeError("choices must be a list of texts")
+        texts = list(kinds) or [
+            str(choice)[:_LONGEST_COMPARED] for choice in choices[:_MOST_CHOICES]
+        ]
+        is_limit = isinstance(limit, int) and 0 < limit < max_candidates
+        most = limit if is_limit else max_candidates
+        found = best_matches(query[:_LONGEST_COMPARED], texts, most, str(scorer or "WRatio"))
+        matches = [
+            {"value": value, "score": score} | ({"kind": kinds[value]} if value in kinds else {})
+            for value, score in found
+        ]
+        return {"engine": ENGINE, "matches": matches}
+
+    return Tool(
+        "rapidfuzz_similarity",
+        "Compares words with the names of the index, or with given choices, and tells the most "
+        "alike: slips of the pen, other spellings, parts of names.",
+        _PARAMETERS,
+        rapidfuzz_similarity,
+    )
+
+
+class ToolBox:
+    """Tools by name, of two of the same name the first; what fails is reported to the model, and
+    nothing is raised."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in reversed([*tools])}
+        self.names = list(self._tools)[::-1]
+
+    def described(self) -> str:
+        """Return the tools as a model is told of them, one a line."""
+        tools = (self._tools[name] for name in self.names)
+        return "\n".join(
+            f"- {tool.name}: {tool.description} Arguments: "
+            f"{json.dumps(tool.parameters.get('properties', {}), ensure_ascii=False)}"
+            for tool in tools
+        )
+
+    def redacted(self, name: str, arguments: Any) -> ToolCall:
+        """Return what a trace may keep of the use of a tool: how long texts are, how many a list
+        holds. Names of arguments are the model's, so only those of the tool are kept."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return ToolCall(tool="unknown", failure="unknown tool")
+        if not isinstance(arguments, dict):
+            return ToolCall(tool=name, arguments={"arguments": _size(arguments)})
+        own = tool.parameters.get("properties", {})
+        kept = {key: _size(value) for key, value in arguments.items() if key in own}
+        others = len(arguments) - len(kept)
+        return ToolCall(tool=name, arguments=kept | ({"others": others} if others else {}))
+
+    def use(self, name: str, arguments: Any, seconds: float = 30.0) -> Outcome:
+        """Use a tool, for so many seconds at most."""
+        tool, call = self._tools.get(name), self.redacted(name, arguments)
+        result: Any = None
+        why = ""
+        if tool is None or tool.function is None:
+            why = f"there is no such tool; there are: {', '.join(self.names)}"
+        elif why := _misfit(tool, arguments):
+            call.failure = "bad arguments"
+        else:
+            try:
+                result = within(seconds, partial(tool.invoke, **arguments))
+            except TimeoutExpired:
+                call.failure, why = "timeout", f"it took longer than {seconds:g} s"
+            except Exception as error:  # of a plug-in, which may raise anything
+                cause = error.__cause__ or error
+                call.failure = type(cause).__name__
+                why = brief(f"it failed: {cause or call.failure}")
+        if isinstance(result, dict):
+            call.engine = str(result.get("engine", ""))[:40]
+            matches = result.get("matches")
+            call.matches = len(matches) if isinstance(matches, Sequence) else 0
+        outcome = {"error": why} if why else {"result": result}
+        shown = json.dumps(arguments, ensure_ascii=False, default=str)[:_LONGEST_COMPARED]
+        told = json.dumps({"tool": brief(name, 60), **outcome}, ensure_ascii=False, default=str)
+        return Outcome(without_halves(f"{shown} -> {told[:_LONGEST_RESULT]}"), call)
+
+
+def _size(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"characters": len(value)}
+    is_size = isinstance(value, dict) and [*value] in (["characters"], ["items"])
+    if is_size and all(type(size) is int for size in value.values()):
+        return value  # redacted before, as in a replay
+    if isinstance(value, (list, dict)):
+        return {"items": len(value)}
+    return value if isinstance(value, int) else None
+
+
+def _misfit(tool: Tool, arguments: Any) -> str:
+    """Return why arguments are none for a tool, empty when they are some."""
+    if not isinstance(arguments, dict):
+        return "arguments must be a JSON object"
+    assert tool.function is not None
+    try:
+        inspect.signature(tool.function).bind(**arguments)
+    except TypeError as error:
+        return brief(f"bad arguments: {error}")
+    return ""
+
+
+def plugin_tools(catalogue: Catalogue) -> tuple[list[Tool], list[str]]:
+    """Return the tools that plug-ins bring, and of those that cannot be made, why."""
+    tools, failures = [], []
+    try:
+        names = plugin_names(TOOLS)
+    except RAGError as error:
+        return [], [brief(error.message)]
+    for name in names:
+        try:
+            tool = make_plugin(TOOLS, name, catalogue)
+        except RAGError as error:
+            failures.append(brief(error.message))
+            continue
+        if isinstance(tool, Tool):
+            tools.append(tool)
+        else:
+            failures.append(f"the plug-in {name!r} of {TOOLS} made no tool")
+    return tools, failures
+
+
 class Mode(NamedTuple):
     """How far a model is trusted: what it must be sure of, and how often it may use a tool."""
 
@@ -343,7 +504,7 @@ class QueryTransformer:
         box = ToolBox([similarity_tool(catalogue, self.max_candidates), *self.tools, *plugged])
         if failures:
             record["unusable_tools"] = failures
-        names, japanese = names_by_kind(catalogue), is_japanese(query)
+        names = names_by_kind(catalogue)
         words = " ".join([query[:_LONGEST_COMPARED], *(slot["words"] for slot in wanted)])
         most = self.max_candidates
         best = {kind: best_matches(words, of, most, "WRatio") for kind, of in names.items()}
@@ -351,8 +512,6 @@ class QueryTransformer:
         as_json = partial(json.dumps, ensure_ascii=False)
         rules = {
             "threshold": f"{self.confidence_threshold:g}",
-            "types": _listed(QueryType, japanese),
-            "intents": _listed(QueryPurpose, japanese),
             "tools": box.described(),
             "today": today.isoformat(),
             "counts": ", ".join(plural(len(of_kind), kind) for kind, of_kind in names.items()),
@@ -360,7 +519,7 @@ class QueryTransformer:
         data = {"names": without_halves(as_json(shown)), "open": without_halves(as_json(wanted))}
         history: list[str] = []
         for left in range(self.max_tool_iterations, -1, -1):
-            rules["left"] = _uses_left(left, japanese)
+            rules["left"] = str(left)
             told = "\n".join(history) or "-"
             prompt = build_prompt("query_transformation", query, rules, **data, history=told)
             asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
@@ -386,19 +545,6 @@ class QueryTransformer:
                 record["tool_calls"].append(outcome.call.model_dump())
                 record["iterations"] += 1
         return None, f"{record['model']} gave no answer, but asked for tools"
-
-
-def _listed(labels: type[_Label], japanese: bool) -> str:
-    lines = ((label, label.japanese if japanese else label.english) for label in labels)
-    return "\n".join(f"- {label.value}: {meaning}" for label, meaning in lines)
-
-
-def _uses_left(left: int, japanese: bool) -> str:
-    if japanese:
-        more = f"道具はあと {left} 回使えます。そのあとは最終の答えだけが有効です。"
-        return more if left else "道具はもう使えません。最終の答えだけが有効です。"
-    more = f"Uses of tools left: {left}. After that only a final answer counts."
-    return more if left else "You have used up your tools: only a final answer counts now."
 
 
 class QueryTransformerFactory:

@@ -26,7 +26,6 @@ from rag.text.messages import brief, plural
 from rag.text.scripts import is_japanese
 from rag.text.tokenizer import cleaned, fold_accents, name_key
 
-
 _SECONDS = 5.0  # that the patterns of paths of a query may take
 
 
