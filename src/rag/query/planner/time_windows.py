@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rag.query.planner.plan import TimeWindow, window_name
 from rag.query.planner.query_text import negation
@@ -80,7 +80,7 @@ _DATE_ENDS = re.compile(
     rf"|{NOTE}|journals?|of|i|we){E})"
 )
 _BEFORE = re.compile(
-    rf"(?:{B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *"
+    rf"(?:{B}(?:(?P<edit>{_EDITS})|(?P<write>{_WRITES}))(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *"
     rf"|(?:(?<=notes )|(?<=memos )|(?<=entries ))did (?:i|we) (?P<own>{_EDIT}) +)?"
     rf"(?:{B}(?P<word>since|starting(?: +from)?|as of|after|later than|newer than"
     r"|more than|less than|before|earlier than|older than|prior to|until|till"
@@ -88,25 +88,25 @@ _BEFORE = re.compile(
     rf"(?:(?:the|early|late) +)?$"
 )
 _AFTER_EN = re.compile(
-    rf" +(?P<verb>{_EDITS}|{_WRITES}){E}|'s{E}"
+    rf" +(?:(?P<edit>{_EDITS})|(?P<write>{_WRITES})){E}|'s{E}"
     rf"|(?P<on> +(?:onwards?|to (?:now|date|the present)|(?:un)?till? now)){E}"
 )
 _AFTER_JA = re.compile(
     "(?:頃|ごろ|分)?(?:の(?:間|あいだ)|中|以内)?"
     "(?P<word>以降|以来|以後|から(?:今|現在)まで|から|より後|の後|以前|より前|の前|まで|以上前|より古い)?"
-    rf"(?P<tail>、?[にはで]?(?:最後に|最終)?(?:(?P<edit>{_JA_EDITS})|(?P<made>{_JA_WRITES}))"
+    rf"(?P<tail>、?[にはで]?(?:最後に|最終)?(?:(?P<edit>{_JA_EDITS})|(?P<write>{_JA_WRITES}))"
     "(?:した|しました|された|されている|している|たれ|れた|いた|た|て(?!い?な)(?:いた|おいた)?|済みの?)?)?"
     "(?:[には、]|の(?!ない)|で(?![はな])|を(?!除|のぞ)|に?かけて(?:の|に)?)?"
 )
 _NOTES_FOLLOW = re.compile(rf" +(?:{_NOTE}){E}")
 _LINK = re.compile(" *(?:to|and|until|till|through|thru|から|〜|~|-|–|—) *")
-_SINCE = {"since", "starting", "starting from", "as of"}
-_SINCE |= {"以降", "以来", "以後", "から", "から今まで", "から現在まで"}
-_AFTER = {"after", "less than", "later than", "newer than", "より後", "の後"}
-_UNTIL = {"until", "till", "up to", "以前", "まで"}
-_EARLIER = {"before", "earlier than", "older than", "more than", "prior to"}
-_EARLIER |= {"より前", "の前", "以上前", "より古い"}
-_SPANS = _SINCE | _AFTER | _UNTIL | _EARLIER
+_BOUNDS = {  # from the first day on, after the last, until the last, before the first
+    "since": "since|starting|starting from|as of|以降|以来|以後|から|から今まで|から現在まで",
+    "after": "after|less than|later than|newer than|より後|の後",
+    "until": "until|till|up to|以前|まで",
+    "before": "before|earlier than|older than|more than|prior to|より前|の前|以上前|より古い",
+}
+_SPANS = {word: bound for bound, words in _BOUNDS.items() for word in words.split("|")}
 _MONTH_CUES = {*_SPANS, "in", "from", "of", "during", "between", "dated", "back in", "throughout"}
 _BLURRED = re.compile(
     rf"{B}(?:the +)?(?:(?:very +)?(?:end|beginning|start|middle|(?:first|second) half)"
@@ -244,24 +244,18 @@ def _found(
 
 def _around(text: str, mention: TimeMention) -> _Context:
     """Return what stands around a time mention: words such as "since", and of writing."""
-    start, end, word, verbs = mention.start, mention.end, "", list[str | None]()
-    edited = written = False
+    start, end, word, groups = mention.start, mention.end, "", dict[str, str | None]()
     if before := _BEFORE.search(text[max(0, start - 50) : start]):
-        start -= len(before[0])
+        start, groups = start - len(before[0]), before.groupdict()
         word = " ".join((before["word"] or "").split())
-        edited = bool(before["own"])
-        verbs.append(before["verb"])
     if after := _AFTER_EN.match(text, end):
-        end = after.end()
-        verbs.append(after["verb"])
         word = "since" if after["on"] else word
     elif after := _AFTER_JA.match(text, end):
-        end = after.end()
         word = after["word"] or word
-        edited, written = edited or bool(after["edit"]), bool(after["made"])
-    edited = edited or not {*_EDITS.split("|")}.isdisjoint(verbs)
-    written = written or not {*_WRITES.split("|")}.isdisjoint(verbs)
-    return _Context(start, end, word, edited, written)
+    edited, written = groups.get("edit") or groups.get("own"), groups.get("write")
+    if after:
+        end, edited, written = after.end(), edited or after["edit"], written or after["write"]
+    return _Context(start, end, word, bool(edited), bool(written))
 
 
 def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
@@ -269,36 +263,37 @@ def _counts(read: _Text, mention: TimeMention, around: _Context) -> bool:
     text, about_notes, strength = read.text, read.about_notes, mention.strength
     if strength == "future":
         return False
-    if mention.kind == "age":
+    if strength == "age":
         return about_notes
     if not about_notes and _TOPIC.search(text, 0, mention.start):
         return False
-    if strength == "sure" or (mention.kind == "week_day" and around.word == "since"):
+    if strength == "sure" or (strength == "day" and around.word == "since"):
         return True
     if read.asks:
         assert mention.days
         return mention.days.first == mention.days.last and _EVENTS.search(text) is not None
-    if mention.kind in ("month", "year") and not _DATE_ENDS.match(text, mention.end):
+    if strength in ("month", "year") and not _DATE_ENDS.match(text, mention.end):
         return False
     if around.word in _SPANS:
         return True
     notes_follow = _NOTES_FOLLOW.match(text, mention.end) is not None
+    is_cued = around.word in _MONTH_CUES
     if strength == "year":
-        beside = around.word in _MONTH_CUES or around.written or around.edited
-        return about_notes and (beside or notes_follow or text[mention.end - 1] == "年")
-    if mention.kind in ("weak", "week_day"):  # "standup on Monday", but not "today" alone
+        beside = is_cued or around.written or around.edited or notes_follow
+        return about_notes and (beside or text[mention.end - 1] == "年")
+    if strength == "day":  # "standup on Monday", but not "today" alone
         ends = text[: mention.start].strip() and not text[mention.end :].strip(" ?!.")
         if ends or _EVENTS.search(text):
             return True
-    if strength == "vague":
+    if strength in ("day", "vague"):
         return about_notes or around.word == "from"
-    if strength == "pair":
-        if text.endswith("the ", 0, mention.start):
-            return False
-        alone = text[mention.start : mention.end] not in ("may", "march")
-        return around.word in _MONTH_CUES - {"of"} or (notes_follow and alone)
-    cued = around.word in _MONTH_CUES or around.word in ("on", "over", "within")
-    return about_notes or cued or mention.kind == "japanese"
+    if strength == "month":
+        alone = notes_follow and text[mention.start : mention.end] not in ("may", "march")
+        is_name = text.endswith("the ", 0, mention.start)
+        return not is_name and (alone or (is_cued and around.word != "of"))
+    return (
+        about_notes or is_cued or around.word in ("on", "over", "within") or strength == "japanese"
+    )
 
 
 def _is_linked(text: str, first: TimeMention, last: TimeMention, around: _Context) -> bool:
@@ -307,7 +302,7 @@ def _is_linked(text: str, first: TimeMention, last: TimeMention, around: _Contex
     joint = link[0].strip() if link else ""
     if joint in ("and", "to", "until", "till"):
         return around.word in ("between", "from", "since")
-    return link is not None and (joint != "-" or first.strength != "pair" or bool(around.word))
+    return link is not None and (joint != "-" or first.strength != "month" or bool(around.word))
 
 
 def _span(read: _Text, first: TimeMention, last: TimeMention, around: _Context) -> FoundTime | None:
@@ -349,20 +344,20 @@ def _alone(read: _Text, mention: TimeMention, around: _Context) -> FoundTime | N
     if around.word == "between" or not _counts(read, mention, around):
         return None
     assert mention.days is not None
-    word, (first, last) = around.word, mention.days
-    if mention.exact and word in _SPANS:
+    (first, last), bound = mention.days, _SPANS.get(around.word, "")
+    if mention.exact and bound:
         first = last = mention.exact
-    elif not mention.exact and word in ("more than", "less than"):
-        word = ""
+    elif around.word in ("more than", "less than"):
+        bound = ""
     days: tuple[date | None, date | None] = first, last
     try:
-        if word in _SINCE:
+        if bound == "since":
             days = first, None
-        elif word in _AFTER:
+        elif bound == "after":
             days = last + timedelta(1), None
-        elif word in _UNTIL:
+        elif bound == "until":
             days = None, last
-        elif word in _EARLIER:
+        elif bound == "before":
             days = None, first - timedelta(1)
     except OverflowError:
         return None
@@ -376,21 +371,25 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _SEASONS |= {"春": 3, "夏": 6, "秋": 9, "冬": 12}
 
-Strength = Literal["sure", "dated", "year", "vague", "pair", "future"]
-
 
 class TimeMention(NamedTuple):
-    """A time that words name."""
+    """A time that words name.
 
-    # `sure` by itself, `dated` beside other words of time, `year` and `vague` beside words of
-    # writing, `pair` as the end of a span only, `future` never.
-    strength: Strength
-    days: DateRange | None = None  # `None` where it lies ahead
-    exact: date | None = None  # the day itself of something "a month ago"
-    month: tuple[int, int | None] | None = None  # month and day of a date without a year
+    :ivar strength: `sure` counts by itself, `japanese` nearly so, `dated` beside other words of
+        time, a `day` (today, Monday) at the end of a query or beside what happens, a `year`, an
+        `age` and what is `vague` beside words of writing, a `month` as the end of a span or before
+        notes only, the `future` never.
+    :ivar days: `None` where it lies ahead.
+    :ivar exact: the day itself of something "a month ago".
+    :ivar month: month and day of a date without a year.
+    """
+
+    strength: str
+    days: DateRange | None = None
+    exact: date | None = None
+    month: tuple[int, int | None] | None = None
     start: int = 0
     end: int = 0
-    kind: str = ""
 
     def in_year(self, year: int) -> TimeMention:
         """Return the same month or day of another year."""
@@ -399,7 +398,7 @@ class TimeMention(NamedTuple):
 
 
 _Groups = dict[str, str]  # those of a match that hold something; the whole match is `all`
-_Reader = Callable[[_Groups, date], "TimeMention | None"]
+_Reader = Callable[[_Groups, date], TimeMention]
 _READERS: list[tuple[str, _Reader]] = []  # of each pattern; of two at one place the first counts
 
 
@@ -497,8 +496,8 @@ def _age(found: _Groups, today: date) -> TimeMention:
     """Read the day before or after which notes of an age are from: 3か月以上前, 3日以内."""
     exact = days_ago(today, _number(found["n"]), _unit(found["unit"])).first
     if "within" in found:
-        return TimeMention("vague", DateRange(exact, today))
-    return TimeMention("vague", _one_day(exact), exact)
+        return TimeMention("age", DateRange(exact, today))
+    return TimeMention("age", _one_day(exact), exact)
 
 
 @_reads(
@@ -518,7 +517,7 @@ def _week_day(found: _Groups, today: date) -> TimeMention:
         back %= 7
     if relation in ("last", "past"):
         back = back or 7
-    return TimeMention("sure" if relation else "vague", _one_day(today - timedelta(back)))
+    return TimeMention("sure" if relation else "day", _one_day(today - timedelta(back)))
 
 
 @_reads(
@@ -543,18 +542,6 @@ def _iso(found: _Groups, today: date) -> TimeMention:
 
 
 @_reads(
-    rf"{_DIGITS}(?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/{_Y}{_NO_MORE}",
-)
-def _slashed(found: _Groups, today: date) -> TimeMention | None:
-    """Read 14/03/2025 and 03/14/2025, where there is no doubt which is the day."""
-    first, second = int(found["a"]), int(found["b"])
-    if first <= 12 and second <= 12 and first != second:
-        return None
-    day, month = (second, first) if second > 12 else (first, second)
-    return TimeMention("dated", _days_of(int(found["y"]), month, day))
-
-
-@_reads(
     rf"{B}(?P<d>\d{{1,2}}){_TH}(?:{_TO}(?P<d2>\d{{1,2}}){_TH})?{_S}(?:of{_S})?(?P<m>{MONTH})"
     rf"(?:,?{_S}{_Y})?{E}",
     rf"{B}(?P<m>{MONTH}),?{_S}(?:of{_S})?{_Y}{E}",
@@ -562,7 +549,7 @@ def _slashed(found: _Groups, today: date) -> TimeMention | None:
     rf"(?:{_TO}(?P<d2>\d{{1,2}}){_TH}(?![\d:/.-])(?!{_S}(?:of{_S})?{MONTH}))?"
     rf"(?:,?{_S}{_Y})?{E}",
 )
-def _date(found: _Groups, today: date) -> TimeMention | None:
+def _date(found: _Groups, today: date) -> TimeMention:
     """Read 3rd of May 2024, May 3–5, last May, 去年の8月, 5月3日〜5日; without a year the latest
     that has begun is meant."""
     text, relation = found["m"], found.get("relation", "")
@@ -633,9 +620,9 @@ def _quarter(found: _Groups, today: date) -> TimeMention:
 @_reads(
     rf"{B}(?:(?P<relation>last|this|past){_S})?(?P<m>{FULL_MONTH}){E}",
 )
-def _month(found: _Groups, today: date) -> TimeMention | None:
-    time = _date(found, today)
-    return time if "relation" in found or not time else time._replace(strength="pair")
+def _month(found: _Groups, today: date) -> TimeMention:
+    mention = _date(found, today)
+    return mention if "relation" in found else mention._replace(strength="month")
 
 
 @_reads(
@@ -645,32 +632,25 @@ def _month(found: _Groups, today: date) -> TimeMention | None:
     rf"{_JA_ALONE}(?P<m>{_JA_NUMBER})月(?!曜)(?![号期間])"
     "(?=[のに中かまよ以、ごは分頃〜~ \x1e\x1f-]|$)",
 )
-def _japanese(found: _Groups, today: date) -> TimeMention | None:
-    return _date(found, today)
+def _japanese(found: _Groups, today: date) -> TimeMention:
+    mention = _date(found, today)
+    return mention if mention.strength == "sure" else mention._replace(strength="japanese")
 
 
 @_reads(
-    rf"{B}(?:the{_S}day{_S}before{_S}yesterday|yesterday"
+    rf"{B}(?:the{_S}day{_S}before{_S}yesterday|yesterday|today"
     rf"|the{_S}(?:week|month|year){_S}before{_S}last"
     rf"|(?:this|last|previous|current){_S}(?:week|month|year)"
     rf"(?!{_S}of{_S}(?:the{_S}|last{_S}|this{_S}|\d|{MONTH}{E}))){E}",
-    f"一昨日|おととい|昨日|きのう|先々週|先々月|先週|今週|先月|今月|(?:{_JA_YEAR})(?!度)",
+    f"今日(?!的)|本日|一昨日|おととい|昨日|きのう|先々週|先々月|先週|今週|先月|今月|(?:{_JA_YEAR})(?!度)",
 )
 def _named(found: _Groups, today: date) -> TimeMention:
     words = " ".join(found["all"].split()).replace("previous", "last").replace("current", "this")
-    return TimeMention("sure", shifted(today, *NAMED[words]))
+    strength = "day" if words in ("today", "今日", "本日") else "sure"
+    return TimeMention(strength, shifted(today, *NAMED[words]))
 
 
-@_reads(
-    rf"{B}today{E}|今日(?!的)|本日",
-)
-def _weak(found: _Groups, today: date) -> TimeMention:
-    return TimeMention("vague", _one_day(today))
-
-
-@_reads(
-    rf"{B}(?:recently|recent|lately){E}|最近|この頃|このごろ|近頃",
-)
+@_reads(rf"{B}(?:recently|recent|lately){E}|最近|この頃|このごろ|近頃")
 def _recent(found: _Groups, today: date) -> TimeMention:
     return TimeMention("vague", DateRange(today - timedelta(RECENT - 1), today))
 
@@ -698,11 +678,10 @@ def find_mentions(text: str, today: date) -> Iterator[TimeMention]:
             time = read({**groups, "all": first[0]}, today)
         except (ValueError, OverflowError):
             time = None
-        kind = read.__name__.strip("_")
         if time and (time.days or time.strength == "future"):
             is_ahead = time.days and (time.days.first > today or time.days.last.year < EARLIEST)
-            time = time._replace(strength="future") if is_ahead else time
-            yield time._replace(start=first.start(), end=first.end(), kind=kind)
+            strength = "future" if is_ahead else time.strength
+            yield time._replace(strength=strength, start=first.start(), end=first.end())
         end = first.end()
         ahead = [
             (match if match.start() >= end else pattern.search(text, end), pattern, reader)
