@@ -21,39 +21,34 @@ from rag.text.scripts import HAN, HIRAGANA, KATAKANA
 from rag.text.tokenizer import TOKEN, cleaned, stem
 
 
-class Passage:
+class _Passage:
     """A chunk in which phrases are looked for."""
 
     def __init__(self, document: Document) -> None:
-        self.note, self._document = note_of(document), document
-        meta, content = document.meta, document.content or ""
+        self.note, meta, content = note_of(document), document.meta, document.content or ""
         stated = meta.get("properties") or ()
-        raw = cleaned("\n".join([file_name(meta), *names_of(meta), content, *stated]))
+        self._parts = [file_name(meta), *lexical_parts(meta, content), *stated]
         # Markup may hold words that a reader does not see.
-        self._raw = None if "[" in content or "^" in content else raw
+        raw = "\n".join([file_name(meta), *names_of(meta), content, *stated])
+        self._raw = None if "[" in content or "^" in content else cleaned(raw)
 
     def holds(self, tokens: list[tuple[str, str]]) -> bool:
         """Return whether tokens stand in a row in one of its texts: whole words, but any part of an
         unsegmented run at the ends."""
-        if self._raw is not None:  # a tenth of the work
-            words = (re.escape(run or word) for run, word in tokens)
-            if not re.search(r"[\W_]*".join(words), self._raw):
-                return False
-        row = re.escape(" ".join(run or word for run, word in tokens))
+        words = [run or word for run, word in tokens]
+        # The rest takes ten times as long.
+        if self._raw is not None and not re.search(
+            r"[\W_]*".join(map(re.escape, words)), self._raw
+        ):
+            return False
         head, tail = r"(?<!\S)" if tokens[0][1] else "", r"(?!\S)" if tokens[-1][1] else ""
-        return any(re.search(head + row + tail, text) for text in self._texts)
+        row = re.compile(head + re.escape(" ".join(words)) + tail)
+        return any(row.search(text) for text in self._texts)
 
     @cached_property
     def _texts(self) -> list[str]:
-        meta, content = self._document.meta, self._document.content
-        parts = [file_name(meta), *lexical_parts(meta, content), *(meta.get("properties") or ())]
-        return [_in_a_row(cleaned(part)) for part in parts]
-
-
-def _in_a_row(text: str) -> str:
-    if text.isascii():  # several times as fast, and most English notes are
-        return " ".join(pieces(text)[0])
-    return " ".join(run or word for run, word in TOKEN.findall(text))
+        tokens = (TOKEN.findall(cleaned(part)) for part in self._parts)
+        return [" ".join(run or word for run, word in part) for part in tokens]
 
 
 def note_of(document: Document) -> str:
@@ -117,14 +112,12 @@ class Occurrences:
         unwanted_words = {stem(cleaned(word)) for word in words}
         self._words = sorted({d for word in unwanted_words for d in _of_word(word)})
         self._spent = 0  # entries of the index
-        self._passages: dict[str, Passage] = {}  # by the ids of their chunks
-        self._all: list[str] | None = None  # ids of chunks, of the first by id
+        self._passages: dict[str, _Passage] = {}  # by the ids of their chunks
 
     @property
     def dimensions(self) -> set[int]:
         """Those of the lexical space that will be asked for."""
-        phrases = [*self._wanted, *self._unwanted]
-        parts = (part for phrase in phrases for part in phrase.parts)
+        parts = (part for phrase in (*self._wanted, *self._unwanted) for part in phrase.parts)
         return {*self._words, *chain.from_iterable(parts)}
 
     def wanted(self) -> list[Found]:
@@ -145,20 +138,13 @@ class Occurrences:
 
     def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
         """Look up phrases, those of the fewest chunks first."""
-        rare: dict[str, dict[str, float] | None] = {}
+        rare: list[dict[str, float] | None] = []  # the chunks that hold a part that is rare
         for phrase in phrases:
             of_parts = (self._store.points_with(part, RARE) for part in phrase.parts)
-            rare[phrase.text] = next((chunks for chunks in of_parts if chunks is not None), None)
-
-        def frequency(phrase: _Phrase) -> tuple[bool, int]:
-            chunks = rare[phrase.text]
-            return chunks is None, len(chunks or ())
-
-        notes = {}
-        for phrase in sorted(phrases, key=frequency):
-            look_up = self._found if phrase.parts else self._everywhere
-            notes[phrase.text] = look_up(phrase, rare[phrase.text], unwanted)
-        return [notes[phrase.text] for phrase in phrases]
+            rare.append(next((chunks for chunks in of_parts if chunks is not None), None))
+        order = sorted(range(len(rare)), key=lambda at: (rare[at] is None, len(rare[at] or ())))
+        found = {at: self._find(phrases[at], rare[at], unwanted) for at in order}
+        return [found[at] for at in range(len(phrases))]
 
     def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
         """Return the chunks that have one of some dimensions; `None` when they are more than a
@@ -169,34 +155,23 @@ class Occurrences:
         self._spent += room if chunks is None else len(chunks)
         return chunks
 
-    def _everywhere(self, phrase: _Phrase, _: object, unwanted: bool) -> Found:
-        """Return the notes that hold a lone character, which the index has only where it stands
-        alone: as many chunks are read as may be."""
-        if self._all is None:
-            documents = self._store.all_documents(TEXTS + 1)
-            self._all = [document.id for document in documents]
-            self._passages |= {document.id: Passage(document) for document in documents[:TEXTS]}
-        name, notice = _quoted(phrase), ""
-        if len(self._all) > TEXTS:
-            if unwanted:
-                return Found([], f"{name} does not count: it may be in any note", False)
-            notice = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
-        return Found(self._reading(phrase, self._all[:TEXTS]), notice)
+    def _narrowed(self, phrase: _Phrase) -> dict[str, float] | None:
+        """Return the chunks that may hold a phrase of frequent parts; `None` of too many."""
+        if not phrase.parts:  # a lone character, which the index has only where it stands alone
+            every = self._store.all_documents(TEXTS + 1)
+            return {document.id: 0.0 for document in every} if len(every) <= TEXTS else None
+        first, *others = phrase.parts
+        chunks = self._read(first)
+        for part in others:
+            more = self._read(part) if chunks and len(chunks) > RARE else None
+            if more is None:
+                break
+            chunks = {key: score for key, score in (chunks or {}).items() if key in more}
+        return chunks
 
-    def _found(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
-        """Return the notes that hold a phrase.
-
-        :param chunks: those that hold a part of it that is rare, if one is.
-        """
-        name = _quoted(phrase)
-        if chunks is None:
-            first, *others = phrase.parts
-            chunks = self._read(first)
-            for part in others if chunks is not None else ():
-                more = self._read(part) if chunks and len(chunks) > RARE else None
-                if more is None:
-                    break
-                chunks = {key: score for key, score in (chunks or {}).items() if key in more}
+    def _find(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
+        name = f'"{brief(phrase.text, _QUOTED)}"'
+        chunks = self._narrowed(phrase) if chunks is None else chunks
         if chunks is None:
             return Found([], f"{name} does not count: it is in too many notes to look it up", False)
         if phrase.exact:
@@ -205,20 +180,17 @@ class Occurrences:
         new = [chunk for chunk in ordered if chunk not in self._passages]
         room = max(0, TEXTS - len(self._passages))
         for document in self._store.get_documents(new[:room]):
-            self._passages[document.id] = Passage(document)
-        unseen, notes = new[room:], self._reading(phrase, ordered)
-        if not unseen:
-            return Found(notes)
+            self._passages[document.id] = _Passage(document)
+        read = (self._passages[chunk] for chunk in ordered if chunk in self._passages)
+        notes = {passage.note for passage in read if passage.holds(phrase.tokens)}
+        if not (unseen := new[room:]):
+            return Found(sorted(notes))
         if unwanted:
-            notes = sorted({*notes, *self._notes_of(unseen)})
-            return Found(notes, f"notes that may hold {name} are left out unread")
+            notice = f"notes that may hold {name} are left out unread"
+            return Found(sorted(notes.union(self._notes_of(unseen))), notice)
         seen, most = len(ordered) - len(unseen), len(ordered)
-        return Found(notes, f"only {seen:,} of {most:,} passages that may hold {name} were read")
-
-    def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
-        """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
-        read = (self._passages[chunk] for chunk in chunks if chunk in self._passages)
-        return sorted({passage.note for passage in read if passage.holds(phrase.tokens)})
+        notice = f"only {seen:,} of {most:,} passages that may hold {name} were read"
+        return Found(sorted(notes), notice)
 
     def _notes_of(self, chunks: Iterable[str]) -> list[str]:
         if self._manifest is None:
@@ -260,10 +232,6 @@ def _of_gram(gram: str) -> _Either:
 
 def _first(parts: Iterable[_Either], most: int = _PIECES) -> list[_Either]:
     return list(dict.fromkeys(parts))[:most]
-
-
-def _quoted(phrase: _Phrase) -> str:
-    return f'"{brief(phrase.text, _QUOTED)}"'
 
 
 _FIRM = f"[^{HIRAGANA}]"  # ideographs and katakana, which particles join
