@@ -54,9 +54,9 @@ class Resolver:
         if not key or self.catalogue.has_tag(key):
             return key
         others = filter(None, (self._also["tag"].get(key, ""), *self.catalogue.titled(key)))
+        bare = map(_bare, (key, *map(name_key, others)))
         return (
-            self._by_letters(key)
-            or next(filter(None, (self._by_letters(name_key(name)) for name in others)), "")
+            next((self._tags[name] for name in bare if name in self._tags), "")
             or self._by_number(key)
             or self._leaves.get(_bare(key), "")
             or (_alike(key, self.catalogue.tags()) if alike else "")
@@ -99,20 +99,10 @@ class Resolver:
         return [title.lower() if title.isascii() else name_key(title) for title in titles]
 
     @cached_property
-    def _letters(self) -> dict[str, str]:
-        """Tags by their letters alone; of several the shortest."""
+    def _tags(self) -> dict[str, str]:
+        """Tags without what sets words apart and a plural's end; of several the shortest."""
         tags = sorted(sorted(self.catalogue.tags()), key=len, reverse=True)
-        return {tag if tag.isalnum() else _letters(tag): tag for tag in tags}
-
-    def _by_letters(self, key: str) -> str:
-        """Return the tag of these letters, in the singular or the plural.
-
-        All tags are read for it, so nothing is worked out about each of them.
-        """
-        one = _bare(key)
-        forms = (one, f"{one}s", f"{one[:-1]}ies")
-        named = (self._letters[form] for form in forms if form in self._letters)
-        return next((tag for tag in named if _bare(tag) == one), "")
+        return {_bare(tag): tag for tag in tags}
 
     @cached_property
     def _leaves(self) -> dict[str, str]:
@@ -132,14 +122,9 @@ class Resolver:
         return tags[0] if len(tags) == 1 else ""
 
 
-def _letters(key: str) -> str:
-    """Return a name without what sets words apart."""
-    return key.translate(_SEPARATORS) or key
-
-
 def _bare(key: str) -> str:
     """Return a name without what sets words apart, and without a plural's end."""
-    text = _letters(key)
+    text = key.translate(_SEPARATORS) or key
     if len(text) > 4 and text.endswith("ies"):
         return text[:-3] + "y"
     if len(text) > 3 and text.endswith("s") and not text.endswith(("ss", "us", "is")):
@@ -430,36 +415,22 @@ else:
 class Catalogue(Protocol):
     """The allowlist of a plan. Names are returned as the index writes them.
 
-    An index may have 10,000 notes: only `tags` and `titles` may read all of them.
+    An index may have 10,000 notes: only `tags` (in lower case, parents of nested ones too) and
+    `titles` (aliases and file names too) may read all of them. `titled` gives the titles of the
+    notes that have a name as title, alias or file name, in any case and width; `values` what a
+    field holds, the most frequent first, at most 1,000; `neighbours` the tags that stand beside one
+    most often; `digest` a hash of all names, to detect a changed index.
     """
 
-    def vaults(self) -> Sequence[str]:
-        """Return the names of the vaults."""
-
-    def tags(self) -> Sequence[str]:
-        """Return all tags, lower case, parents of nested ones too."""
-
-    def has_tag(self, tag: str) -> bool:
-        """Return whether a note has exactly this tag."""
-
-    def titles(self) -> Sequence[str]:
-        """Return titles, aliases and file names of all notes."""
-
-    def titled(self, name: str) -> Sequence[str]:
-        """Return the titles of the notes that have a name as title, alias or file name, in any
-        case and width."""
-
-    def fields(self) -> Sequence[str]:
-        """Return the names of the front matter fields."""
-
-    def values(self, field: str) -> Sequence[str]:
-        """Return what a field holds, the most frequent first, at most 1,000."""
-
-    def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
-        """Return the tags that stand beside a tag most often."""
-
-    def digest(self) -> str:
-        """Return a hash of all names, to detect a changed index."""
+    def vaults(self) -> Sequence[str]: ...
+    def tags(self) -> Sequence[str]: ...
+    def has_tag(self, tag: str) -> bool: ...
+    def titles(self) -> Sequence[str]: ...
+    def titled(self, name: str) -> Sequence[str]: ...
+    def fields(self) -> Sequence[str]: ...
+    def values(self, field: str) -> Sequence[str]: ...
+    def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]: ...
+    def digest(self) -> str: ...
 
 
 def names_by_kind(catalogue: Catalogue) -> dict[str, Sequence[str]]:
@@ -547,25 +518,15 @@ def best_matches(
     """
     if limit < 1 or not choices:
         return []
-    if not SCORERS:
-        return _by_difflib(query, choices, limit, cutoff)
-    chosen = SCORERS.get(scorer, SCORERS["WRatio"])
-    found = process.extract(
-        query if keyed else name_key(query),
-        choices,
-        scorer=chosen,
-        processor=None if keyed else name_key,
-        limit=limit,
-        score_cutoff=cutoff,
-    )
-    return [Match(value, round(score, 2)) for value, score, _ in found]
-
-
-def _by_difflib(query: str, choices: Sequence[str], limit: int, cutoff: float) -> list[Match]:
-    wanted = name_key(query)
-    matches = [
-        Match(choice, round(100 * SequenceMatcher(None, name_key(choice), wanted).ratio(), 2))
-        for choice in choices
-    ]
-    likely = sorted((m for m in matches if m.score >= cutoff), key=lambda match: -match.score)
-    return likely[:limit]
+    wanted = query if keyed else name_key(query)
+    if SCORERS:
+        scorer = scorer if scorer in SCORERS else "WRatio"
+        normal, compare = None if keyed else name_key, SCORERS[scorer]
+        matches = process.extract(
+            wanted, choices, scorer=compare, processor=normal, limit=limit, score_cutoff=cutoff
+        )
+        return [Match(value, round(score, 2)) for value, score, _ in matches]
+    ratios = (SequenceMatcher(None, name_key(choice), wanted).ratio() for choice in choices)
+    alike = [Match(c, round(100 * ratio, 2)) for c, ratio in zip(choices, ratios, strict=True)]
+    likely = (match for match in alike if match.score >= cutoff)
+    return sorted(likely, key=lambda match: -match.score)[:limit]
