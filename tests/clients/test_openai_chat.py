@@ -11,7 +11,7 @@ from ollama_server import Model, Reply
 from openai_server import CHAT, OpenAIServer
 from rag.clients.chat_model import ChatModel
 from rag.clients.factory import chat_provider
-from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE
+from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, Response
 from rag.clients.providers import OllamaChat, OpenAIChat
 from rag.clients.servers import endpoints
 from rag.config import ChatConfig, ModelsConfig, OllamaConfig
@@ -190,11 +190,12 @@ def test_a_stream_that_is_cut_keeps_what_came_and_says_so(
 ) -> None:
     server.say(Reply(chunks=["one ", "two ", "three", " four"]))
     server.fail(CHAT, kind, lines=4)
-    answering = chat.stream([{"role": "user", "content": "?"}])
+    response = Response()
+    answering = chat.stream([{"role": "user", "content": "?"}], response)
     with pytest.raises(UnfinishedError, match="broke off") as caught:
         list(answering)
-    assert caught.value.partial == answering.response.text == "one two three"
-    assert answering.response.finish_reason == ""
+    assert caught.value.partial == response.text == "one two three"
+    assert response.finish_reason == ""
 
 
 def test_an_error_in_the_stream_is_told(server: OpenAIServer, chat: ChatModel) -> None:

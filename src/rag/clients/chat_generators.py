@@ -6,7 +6,7 @@ redirections, read the environment's keys, and do not say when a prompt was cut.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -20,8 +20,9 @@ from haystack.dataclasses import (
     StreamingChunk,
 )
 
-from rag.clients.chat_model import Answering, ChatModel
+from rag.clients.chat_model import ChatModel
 from rag.clients.factory import with_config
+from rag.clients.http_client import Delta
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.clients.servers import OLLAMA, OPENAI, endpoints
 from rag.config import AUTO, ModelsConfig, OllamaConfig, load_config, models_config
@@ -98,19 +99,20 @@ class _ChatGenerator:
         options = {**self.generation_kwargs, **(generation_kwargs or {})}
         most = int(options.get("num_predict") or 0)
         texts = [("user", messages)] if isinstance(messages, str) else [*map(_plain, messages)]
-        think, answering, meta = bool(self.think), None, dict[str, Any]()
+        think, response, meta = self.think, Response(), dict[str, Any]()
         try:
             think = think and "thinking" in (self.chat.info.capabilities or ("thinking",))
             if most:
                 options["num_predict"] = self._answer_length(most, texts, think)
             answering = self.chat.stream(
                 [{"role": role, "content": text} for role, text in texts],
+                response,
                 format=response_format or self.response_format,
                 think=think,
                 options=options,
                 seconds=self.timeout,
             )
-            self._receive(answering, streaming_callback, _CHARACTERS_PER_TOKEN * most)
+            self._receive(answering, response, streaming_callback, _CHARACTERS_PER_TOKEN * most)
         except RAGError as error:
             if not self.keeps_failures:
                 raise
@@ -120,16 +122,16 @@ class _ChatGenerator:
                 raise
             meta[INTERRUPTED] = True
         if self.keeps_failures:
-            meta[RESPONSE] = answering and answering.response
-            meta[NO_REASONING] = bool(self.think) and not think
-        if answering:
-            response = answering.response
-        else:  # the model that was to answer, as far as it is known
-            name = self._chat.client.endpoint.model if self._chat else self.model
-            response = Response(model="" if name == AUTO else name)
-        usage = {"prompt_tokens": response.prompt_tokens, "completion_tokens": response.tokens}
-        meta |= {"model": response.model, "finish_reason": response.finish_reason}
-        meta |= {"num_ctx": response.num_ctx, "usage": usage}
+            meta[RESPONSE] = response if response.model else None
+            meta[NO_REASONING] = self.think and not think
+        # The model that was to answer, as far as it is known.
+        name = self._chat.client.endpoint.model if self._chat else self.model
+        meta["model"] = response.model or ("" if name == AUTO else name)
+        meta |= {"finish_reason": response.finish_reason, "num_ctx": response.num_ctx}
+        meta["usage"] = {
+            "prompt_tokens": response.prompt_tokens,
+            "completion_tokens": response.tokens,
+        }
         thinking = response.thinking or None
         return {"replies": [ChatMessage.from_assistant(response.text, meta, reasoning=thinking)]}
 
@@ -145,21 +147,24 @@ class _ChatGenerator:
         return self.chat.respond(messages, format=schema, options=options, seconds=seconds).text
 
     def _receive(
-        self, answering: Answering, callback: StreamingCallbackT | None, most: int
+        self,
+        answering: Generator[Delta, None, None],
+        response: Response,
+        callback: StreamingCallbackT | None,
+        most: int,
     ) -> None:
         """Hand the pieces of an answer on, and end one with more than so many characters; the
         server stops to write when the stream is closed."""
-        info, meta = ComponentInfo.from_component(self), {"model": answering.response.model}
-        size = 0
-        with closing(iter(answering)) as deltas:
+        info = ComponentInfo.from_component(self)
+        with closing(answering) as deltas:
             for delta in deltas:
+                meta = {"model": response.model}
                 if callback and delta.thinking:  # a chunk holds one kind of content
                     thought = ReasoningContent(delta.thinking)
                     callback(StreamingChunk("", meta, info, 0, reasoning=thought))
                 if callback and delta.text:
                     callback(StreamingChunk(delta.text, meta, info, 0))
-                size += len(delta.text)
-                if 0 < most < size:
+                if 0 < most < len(response.text):
                     return
 
     def _answer_length(self, most: int, texts: Sequence[tuple[str, str]], think: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -19,7 +18,6 @@ from rag.exceptions import TooLongError, UnfinishedError
 
 Messages = str | Sequence[Mapping[str, Any]]
 _OPEN, _CLOSE = "<think>", "</think>"
-_BEGUN_CLOSE = re.compile("<(?:/(?:t(?:h(?:i(?:n(?:k)?)?)?)?)?)?$")
 
 
 class ThinkSplitter:
@@ -31,33 +29,25 @@ class ThinkSplitter:
     """
 
     def __init__(self) -> None:
-        self._held = ""
-        self._state = "start"
+        self._held, self._given, self._is_answer = "", 0, False
 
     def feed(self, text: str, is_end: bool = False) -> tuple[str, str]:
         """Return what is now certain to be answer, and what is certain to be reasoning."""
-        held, self._held, thought = self._held + text, "", ""
-        if self._state == "start":
-            begun = held.lstrip()
-            if begun.startswith(_OPEN):
-                self._state, held = "thinking", begun[len(_OPEN) :]
-            elif is_end or not _OPEN.startswith(begun):
-                self._state = "answer"
-            else:
-                self._held = held
-                return "", ""
-        if self._state == "thinking":
-            thought, mark, held = held.partition(_CLOSE)
-            if not mark:
-                part = None if is_end else _BEGUN_CLOSE.search(thought)
-                cut = part.start() if part else len(thought)
-                self._held = thought[cut:]
-                return "", thought[:cut]
-            self._state = "gap"
-        if self._state == "gap":  # the blank lines between reasoning and answer are left out
-            held = held.lstrip()
-            self._state = "answer" if held else "gap"
-        return held, thought
+        if self._is_answer:
+            return text, ""
+        self._held += text
+        begun = self._held.lstrip()
+        if not begun.startswith(_OPEN):
+            self._is_answer = is_end or not _OPEN.startswith(begun)
+            return self._held if self._is_answer else "", ""
+        thought, mark, answer = begun[len(_OPEN) :].partition(_CLOSE)
+        if not (mark or is_end):  # a mark may have begun
+            begun_mark = max(n for n in range(len(_CLOSE)) if thought.endswith(_CLOSE[:n]))
+            thought = thought[: len(thought) - begun_mark]
+        new, self._given = thought[self._given :], len(thought)
+        answer = answer.lstrip()  # blank lines between reasoning and answer are left out
+        self._is_answer = bool(answer)
+        return answer, new
 
 
 class ChatModel:
@@ -89,131 +79,119 @@ class ChatModel:
     def stream(
         self,
         messages: Messages,
+        response: Response,
         *,
         format: str | Mapping[str, Any] | None = None,
         think: bool = False,
         options: Mapping[str, Any] | None = None,
         seconds: float | None = None,
-    ) -> Answering:
-        """Return the answer to `messages`, to iterate over.
+    ) -> Generator[Delta, None, None]:
+        """Yield the pieces of the answer to `messages`.
 
         What fails before its first word is sent again, as configured; what fails later is not.
 
         :param messages: a prompt, or messages of `role` and `content`.
+        :param response: is filled: it holds what has arrived so far at any time, after an error or
+            Ctrl-C too. Without a `model` the server was not asked, without a `finish_reason` the
+            answer is not whole.
         :param format: `json`, or the JSON schema that the answer must fit.
         :param think: let the model reason first.
         :param options: such as `temperature`; `num_predict` is the longest answer, in tokens.
         :param seconds: longest duration of the whole; without it `ollama.request_timeout`.
-        :raises TooLongError: while iterating, when the prompt does not fit.
-        :raises UnfinishedError: while iterating, with the text so far.
-        :raises ConnectionError: while iterating, and when the server does not have the model.
+        :raises TooLongError: when the prompt does not fit.
+        :raises UnfinishedError: when the answer breaks off.
+        :raises ConnectionError: when the server cannot be asked, or does not have the model.
         """
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
-        window = self.window if self.client.sends_window else 0
+        client, window = self.client, self.window if self.client.sends_window else 0
         name = self.info.name
-        body = self.client.chat_body(name, messages, format, think, options or {}, window)
-        response = Response(num_ctx=window, model=name, server=self.client.url)
-        return Answering(self, body, response, seconds or self.limits.request_timeout)
-
-    def respond(
-        self, messages: Messages, on_delta: Callable[[Delta], Any] | None = None, **arguments: Any
-    ) -> Response:
-        """Return the whole answer; the arguments and errors are those of `stream`."""
-        answering = self.stream(messages, **arguments)
-        for delta in answering:
-            if on_delta:
-                on_delta(delta)
-        return answering.response
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.client.close()
-
-
-class Answering:
-    """One answer on its way: iterate over its `Delta`s, then read `response`.
-
-    `response` holds what has arrived so far at any time, after an error or Ctrl-C too; without
-    a `finish_reason` it is not whole.
-    """
-
-    def __init__(
-        self, chat: ChatModel, body: Mapping[str, Any], response: Response, seconds: float
-    ) -> None:
-        self.response = response
-        self._chat, self._client, self._body = chat, chat.client, body
-        self._until = time.monotonic() + seconds
-
-    def __iter__(self) -> Generator[Delta, None, None]:
-        response, started = self.response, time.monotonic()
+        body = client.chat_body(name, messages, format, think, options or {}, window)
+        response.num_ctx, response.model, response.server = window, name, client.url
+        started = time.monotonic()
+        until = started + (seconds or self.limits.request_timeout)
         try:
-            with closing(self._deltas()) as deltas:
+            with closing(self._deltas(body, until, response)) as deltas:
                 for delta in deltas:
                     response.text += delta.text
                     response.thinking += delta.thinking
                     if any(delta):
                         yield delta
         except FAILURES as error:
-            trouble = self._client.explain(error, response.model)
+            trouble = client.explain(error, name)
             if trouble.blame is Blame.LENGTH:
-                window = f"the {response.num_ctx} tokens of " if response.num_ctx else ""
+                longest = f"the {window} tokens of " if window else ""
                 raise TooLongError(
-                    f"the prompt is longer than {window}{response.model} at {response.server}",
-                    response.server,
+                    f"the prompt is longer than {longest}{name} at {client.url}",
+                    client.url,
                     details=trouble.error.details,
-                    hint=f"Lower ask.top_k, or {self._client.longer}.",
+                    hint=f"Lower ask.top_k, or {client.longer}.",
                 ) from error
             if not (response.text or response.thinking):
                 raise trouble.error  # noqa: B904 - it has its cause
-            raise self._broken(str(trouble.error), trouble.error.hint) from error
+            raise _unfinished(response, str(trouble.error), trouble.error.hint) from error
         finally:
             response.seconds = time.monotonic() - started
         if not response.finish_reason:
-            log = self._client.endpoint.log
-            hint = f"Ask again. {log} if it happens again."
-            raise self._broken("ended without saying that it is complete", hint)
+            hint = f"Ask again. {client.endpoint.log} if it happens again."
+            raise _unfinished(response, "ended without saying that it is complete", hint)
 
-    def _deltas(self) -> Generator[Delta, None, None]:
+    def _deltas(
+        self, body: Mapping[str, Any], until: float, response: Response
+    ) -> Generator[Delta, None, None]:
         """Yield the pieces of the answer; what the server says at its end goes into `response`."""
         splitter = ThinkSplitter()
-        with closing(self._events()) as events, closing(self._client.pieces(events)) as pieces:
+        with (
+            closing(self._events(body, until)) as events,
+            closing(self.client.pieces(events)) as pieces,
+        ):
             for piece in pieces:
                 if isinstance(piece, End):
-                    vars(self.response).update(piece._asdict())
+                    vars(response).update(piece._asdict())
                     break
                 text, thinking = splitter.feed(piece.text)
                 yield Delta(text, piece.thinking + thinking)
             yield Delta(*splitter.feed("", is_end=True))
 
-    def _events(self) -> Generator[dict[str, Any], None, None]:
+    def _events(
+        self, body: Mapping[str, Any], until: float
+    ) -> Generator[dict[str, Any], None, None]:
         """Yield what the server streams; a request that fails before that is sent again."""
-        client, retries = self._client, self._chat.limits.retries
+        client, retries = self.client, self.limits.retries
         for attempt in range(retries + 1):
             is_begun = False
             try:
-                left = self._until - time.monotonic()
-                for event in client.stream(client.chat_path, self._body, left):
+                for event in client.stream(client.chat_path, body, until - time.monotonic()):
                     is_begun = True
                     yield event
                 return
             except FAILURES as error:
                 trouble = client.explain(error)
-                pause = max(self._chat.backoff * 2**attempt, trouble.wait)
-                is_late = pause > min(LONGEST_WAIT, self._until - time.monotonic())
+                pause = max(self.backoff * 2**attempt, trouble.wait)
+                is_late = pause > min(LONGEST_WAIT, until - time.monotonic())
                 may_pass = trouble.blame in (Blame.BUSY, Blame.UNCLEAR)
                 if is_begun or is_late or attempt == retries or not may_pass:
                     raise
             time.sleep(pause)
 
-    def _broken(self, why: str, hint: str) -> UnfinishedError:
-        return UnfinishedError(
-            f"the answer of {self.response.model} broke off",
-            self.response.server,
-            details=why,
-            hint=hint,
-            partial=self.response.text,
-        )
+    def respond(
+        self, messages: Messages, on_delta: Callable[[Delta], Any] | None = None, **arguments: Any
+    ) -> Response:
+        """Return the whole answer; the arguments and errors are those of `stream`."""
+        response = Response()
+        for delta in self.stream(messages, response, **arguments):
+            if on_delta:
+                on_delta(delta)
+        return response
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.client.close()
+
+
+def _unfinished(response: Response, why: str, hint: str) -> UnfinishedError:
+    what = f"the answer of {response.model} broke off"
+    return UnfinishedError(what, response.server, details=why, hint=hint, partial=response.text)
 
 
 def generate_response(
