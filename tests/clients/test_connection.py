@@ -12,8 +12,8 @@ import pytest
 from embedding_calls import embed
 from ollama_server import OllamaServer, refused
 from rag.clients import generate_response, get_embedding
-from rag.clients.connections import check_connection, check_servers
 from rag.clients.protocols import ServerView
+from rag.clients.providers import check_connection, check_servers
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
 from rag.support.http_transport import is_loopback, proxy_for

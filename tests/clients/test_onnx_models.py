@@ -10,7 +10,7 @@ import pytest
 
 from onnx_models import DIMENSION, WORDS, cross_encoder, embedder, say
 from rag.clients.factory import embedding_provider, rank
-from rag.clients.local.onnx_provider import OnnxEmbeddings
+from rag.clients.local.onnx_model import OnnxEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError

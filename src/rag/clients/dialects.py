@@ -11,16 +11,23 @@ import sys
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from rag.clients.errors import FAILURES, BadVectors, NothingWritten, Refusal, missing
 from rag.clients.http_client import DONE, Delta, End, HttpClient, Pieces
 from rag.clients.models import can_write, full_name
-from rag.clients.protocols import ModelInfo
-from rag.config import AUTO
-from rag.exceptions import ConnectionError, ModelError, ModelMissingError
+from rag.clients.protocols import ModelInfo, ServerView
+from rag.clients.servers import OLLAMA, Endpoint, forget
+from rag.config import AUTO, OllamaConfig
+from rag.exceptions import (
+    ConfigError,
+    ConnectionError,
+    ModelError,
+    ModelMissingError,
+    RAGError,
+)
 
 
 class OllamaClient(HttpClient):
@@ -348,3 +355,39 @@ def _numbers(given: Any) -> Any:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tolist()
+
+
+# -- connections -----------------------------------------------------------------------
+
+
+Client: TypeAlias = OllamaClient | OpenAIClient
+
+
+def connect(server: Endpoint, limits: OllamaConfig, read_timeout: float | None = None) -> Client:
+    """Return a client of a server, as `HttpClient` describes it; nothing is asked yet.
+
+    :raises ConfigError: also when Ollama is switched off.
+    """
+    if server.api != OLLAMA:
+        return OpenAIClient(server, limits, read_timeout)
+    if not limits.enabled:
+        raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
+    return OllamaClient(server, limits, read_timeout)
+
+
+def look_at(server: Endpoint, limits: OllamaConfig, seconds: float) -> ServerView:
+    """Ask a server for its version and its models, though it may have said nothing a moment ago.
+
+    :param seconds: longest duration of each of two requests.
+    """
+    view, started = ServerView(server.api, server.url), time.monotonic()
+    forget(server)
+    try:
+        if not server.url:
+            server.check()
+        with closing(connect(server, limits, limits.query_timeout)) as client:
+            view.version, view.models = client.look(seconds)
+    except RAGError as error:
+        view.error = error
+    view.milliseconds = (time.monotonic() - started) * 1000
+    return view

@@ -101,7 +101,7 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     :raises ConfigError: when there is none.
     :raises ConnectionError: when it fails, or takes longer than `seconds`.
     """
-    from rag.clients.local.onnx_provider import rank
+    from rag.clients.local.onnx_model import rank
 
     return rank(config, query, passages, seconds)
 

@@ -93,25 +93,17 @@ def reads_script(model: str, config: OllamaConfig, text: str, mostly: bool = Fal
     return is_latin(text) if mostly else not has_other_letters(text)
 
 
-# Names of models that only embed, for servers that do not tell.
-_EMBEDS = re.compile(r"embed|bert|\b(?:bge|e5|gte|minilm)\b|all-minilm|paraphrase|rerank")
-
-
-def is_embedder_name(name: str) -> bool:
-    """Tell whether a name is that of a model, or a family of models, that only embeds."""
-    return known_traits(name) is not None or bool(_EMBEDS.search(name.casefold()))
-
-
 def full_name(model: str) -> str:
     """Return a name as servers list it: `bge-m3` is `bge-m3:latest`; case does not count."""
     name = model.casefold()
     return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
 
 
-# Names of models that do other work. Servers tell of some of them that they complete texts,
-# because they are built like models that do.
-_OTHER_WORK = re.compile(
-    r"embed|rerank|colbert|whisper|transcri|speech|dall-e|gpt-image|diffusion|moderation"
+# Names of models that embed, or do other work. Servers tell of some of them that they complete
+# texts, because they are built like models that do.
+_EMBEDS = r"embed|(?<!al)bert|paraphrase|\b(?:bge|e5|gte|minilm)\b"
+_OTHER_WORK = (
+    rf"{_EMBEDS}|rerank|whisper|transcri|speech|dall-e|gpt-image|diffusion|moderation"
     r"|\b(?:tts|asr|clip|siglip|flux|sora)\b"
 )
 
@@ -125,20 +117,19 @@ def can_write(model: ModelInfo) -> bool:
     """
     capabilities = model.capabilities
     if not capabilities:
-        by_name = is_embedder_name(model.name) or is_embedder_name(model.family)
-        return not (by_name or does_other_work(model.name))
+        return not (does_other_work(model.name) or does_other_work(model.family))
     if "completion" not in capabilities:
         return False
     return "embedding" in capabilities or not does_other_work(model.name)
 
 
-def does_other_work(name: str) -> bool:
+def does_other_work(name: str, pattern: str = _OTHER_WORK) -> bool:
     """Return whether a name is that of a model that embeds, ranks, draws, speaks or listens.
 
     >>> does_other_work("Qwen3-Reranker-0.6B"), does_other_work("qwen2.5-vl")
     (True, False)
     """
-    return known_traits(name) is not None or bool(_OTHER_WORK.search(name.casefold()))
+    return known_traits(name) is not None or bool(re.search(pattern, name.casefold()))
 
 
 def choose_embedding(models: Sequence[str], preferred: str) -> str:
@@ -150,5 +141,6 @@ def choose_embedding(models: Sequence[str], preferred: str) -> str:
         is_multilingual = known is not None and known.multilingual
         return full_name(name) != full_name(preferred), not is_multilingual, known is None
 
-    best = min(filter(is_embedder_name, models), key=rank, default="")
+    embedders = (name for name in models if does_other_work(name, _EMBEDS))
+    best = min(embedders, key=rank, default="")
     return best.removesuffix(":latest")

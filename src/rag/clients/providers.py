@@ -10,7 +10,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from rag.clients.connections import connect, look_at, ollama_settings
 from rag.clients.models import can_write, chosen_traits, full_name, reads_script
 from rag.clients.protocols import (
     Batches,
@@ -29,6 +28,7 @@ from rag.clients.servers import (
     Endpoint,
     check_listening,
     endpoints,
+    ollama_settings,
 )
 from rag.config import AUTO, ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError, RAGError
@@ -37,7 +37,7 @@ from rag.support.vector_digest import TEXTS, digest_of
 if TYPE_CHECKING:
     from rag.clients.batch_embedder import BatchEmbedder
     from rag.clients.chat_model import ChatModel
-    from rag.clients.connections import Client
+    from rag.clients.dialects import Client
 
 Answer = TypeVar("Answer")
 
@@ -99,6 +99,8 @@ class _Servers(ModelProvider):
         # Without a model answers are quotations, which the settings say.
         if self.config.chat.asked == self.api:
             wanted += [s for s in endpoints(self.api, "chat", self.config) if s.model]
+        from rag.clients.dialects import look_at
+
         limits, views = self.config.ollama, dict[str, ServerView]()
         for server in wanted:
             if server.url not in views:
@@ -110,6 +112,9 @@ class _Servers(ModelProvider):
 
     def _examined(self, server: Endpoint, models: Sequence[str]) -> ModelInfo | RAGError:
         """Return what a server says of the model that is wanted of it, or why there is none."""
+        from rag.clients.dialects import connect
+        from rag.clients.errors import missing
+
         limits, is_named = self.config.ollama, server.model != AUTO
         seconds = limits.query_timeout / 2
         try:
@@ -129,8 +134,6 @@ class _Servers(ModelProvider):
                     embeds = "embedding" in (info.capabilities or ("embedding",))
                     lacks = "" if embeds else "gives no vectors"
         except ModelMissingError as error:
-            from rag.clients.errors import missing
-
             return missing(server, server.model, tuple(models)) if models and is_named else error
         except RAGError as error:
             return error
@@ -200,6 +203,8 @@ class _Embeddings(_Servers, EmbeddingProvider):
 
         :raises ConnectionError: when none does; above all that one has not the model.
         """
+        from rag.clients.dialects import connect
+
         failure: ConnectionError | None = None
         for server in self.endpoints:
             try:
@@ -259,6 +264,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         :param seconds: the longest that a request may take; without it `ollama.request_timeout`.
         """
         from rag.clients.batch_embedder import BatchEmbedder
+        from rag.clients.dialects import connect
 
         self.endpoints[0].check()
         return [
@@ -320,26 +326,25 @@ class _Chat(_Servers, ChatProvider):
 
 
 class OllamaEmbeddings(_Embeddings):
-    """The embedding model of the configured servers of Ollama."""
+    """See `EmbeddingProvider`."""
 
     api = OLLAMA
 
 
 class OpenAIEmbeddings(_Embeddings):
-    """The embedding model of the configured server of OpenAI's API. That has no digests: models are
-    told apart by vectors of fixed texts."""
+    """OpenAI's API has no digests: models are told apart by vectors of fixed texts."""
 
     api = OPENAI
 
 
 class OllamaChat(_Chat):
-    """The chat models of the configured server of Ollama."""
+    """See `ChatProvider`."""
 
     api = OLLAMA
 
 
 class OpenAIChat(_Chat):
-    """The chat models of the configured server of OpenAI's API."""
+    """See `ChatProvider`."""
 
     api = OPENAI
 
@@ -354,3 +359,40 @@ def get_embedding(text: str, config: OllamaConfig | RAGConfig | None = None) -> 
         [vector] = embeddings.embed_query([text])
         assert vector
         return vector
+
+
+def check_connection(
+    server: str | OllamaConfig | RAGConfig | None = None, wanted: Sequence[str] = ()
+) -> ServerView:
+    """Ask a server of Ollama for its version and its models; what is wrong is its `error`.
+
+    :param server: an address; or the settings, whose servers are all asked, and of which the
+        first that is not `ok` is returned, else the first. Without it the settings in force.
+    :param wanted: the names of models that it should have; with settings those configured.
+    """
+    if isinstance(server, str):
+        return _check_server(server, OllamaConfig(), wanted)
+    views = check_servers(ollama_settings(server))
+    return next((each for each in views if not each.ok), views[0])
+
+
+def check_servers(config: OllamaConfig) -> list[ServerView]:
+    """Ask every configured server of Ollama; each should have the model it is to run."""
+    models: dict[str, list[str]] = {}
+    for url in config.embedding_urls:
+        models.setdefault(url, []).append(config.embedding_model)
+    models.setdefault(config.local_url, []).append(config.chat_model.removeprefix(AUTO))
+    return [_check_server(url, config, [*filter(None, names)]) for url, names in models.items()]
+
+
+def _check_server(url: str, config: OllamaConfig, wanted: Sequence[str]) -> ServerView:
+    from rag.clients.dialects import look_at
+    from rag.clients.errors import missing
+
+    server = Endpoint(OLLAMA, "embedding", url)
+    view = look_at(server, config, config.query_timeout)
+    if view.ok:
+        present = {*map(full_name, view.models)}
+        view.missing = tuple(name for name in wanted if full_name(name) not in present)
+        view.error = missing(server, view.missing[0]) if view.missing else None
+    return view

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from rag.config import ModelsConfig
+from rag.config import ModelsConfig, OllamaConfig, RAGConfig, load_config
 from rag.config.servers import read_key
 from rag.exceptions import ConfigError, ConnectionError
 
@@ -117,6 +117,11 @@ def endpoints(api: str, section: str, config: ModelsConfig, model: str = "") -> 
     return [Endpoint(api, section, ollama.local_url, model or ollama.chat_model)]
 
 
+def ollama_settings(config: OllamaConfig | RAGConfig | None) -> OllamaConfig:
+    """Return the `[ollama]` section of what was given, or of the settings in force."""
+    return config if isinstance(config, OllamaConfig) else (config or load_config()).ollama
+
+
 # -- whether anybody answers -----------------------------------------------------------
 
 _LEFT_ALONE = 60.0  # seconds
@@ -139,7 +144,6 @@ def check_listening(servers: Sequence[Endpoint]) -> None:
 
 
 def _failure(server: Endpoint) -> ConnectionError | None:
-    """Return why a server is not to be asked, if so."""
     if silence := _silence(server):
         return silence
     parts = urlsplit(server.base)
@@ -170,10 +174,14 @@ def _silence(server: Endpoint) -> ConnectionError | None:
     )
 
 
-def check_answers(server: Endpoint, longest: float) -> None:
-    """Ask a server, once in a process, for what it knows without a model; any answer will do.
+def forget(server: Endpoint) -> None:
+    """Ask a server again, though it said nothing a moment ago."""
+    _silent.pop(server.base, None)
 
-    No key is sent.
+
+def check_answers(server: Endpoint, longest: float) -> None:
+    """Ask a server, once in a process, for what it knows without a model; any answer will do. No
+    key is sent.
 
     :param longest: seconds that it may take.
     :raises ConnectionError: when it says nothing, or said nothing less than a minute ago.
@@ -190,11 +198,6 @@ def check_answers(server: Endpoint, longest: float) -> None:
                 _silent[url] = time.monotonic()
     if url not in _answered and (silence := _silence(server)):
         raise silence
-
-
-def forget(server: Endpoint) -> None:
-    """Ask a server again, though it said nothing a moment ago."""
-    _silent.pop(server.base, None)
 
 
 def _ask(url: str, path: str, seconds: float) -> None:

