@@ -115,7 +115,6 @@ def test_a_sentence_of_the_source_is_borne_out_as_it_is(sentence: str) -> None:
     [
         ("The date was moved from 15 April to 2 May.", "The date is 15 April.", "outdated"),
         ("The date was moved from 15 April to 2 May.", "The date is 2 May.", ""),
-        ("The date was moved from 15 April to 2 May.", "It was moved from 15 April.", ""),
         ("締め切りは4月15日から5月2日に変わった。", "締め切りは4月15日です。", "outdated"),
         ("締め切りは4月15日から5月2日に変わった。", "締め切りは5月2日です。", ""),
     ],

@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from operator import eq
 from typing import Literal, NamedTuple
 
@@ -35,7 +34,6 @@ from rag.answers.claims import (
     is_superlative,
     names,
     said_clauses,
-    says_formerly,
     stance,
     weight,
     without_stance,
@@ -60,7 +58,6 @@ _PRONOUN = re.compile(
     r"\W*(?:it|they|this|these|that|those|he|she)\b|\W*(?:それ|これ)", re.IGNORECASE
 )
 _MEASURES = claims("much many long often far old big soon")
-_YES_NO = re.compile(r"\A\s*(?:yes|no|はい|ええ|いいえ)\s*[,.、。!:—-]+\s*", re.IGNORECASE)
 # With these an answer speaks of itself and of the notes.
 FRAME = claims(
     "according accordingly based note source document information context mention state say said "
@@ -106,12 +103,10 @@ def doubt(said: str, sources: Sequence[Sequence[Clause]], context: Context) -> D
     :param said: the sentence, without citations.
     :param sources: the clauses of each source that it names.
     """
-    clauses = said_clauses(_YES_NO.sub("", said, count=1))
+    clauses = said_clauses(said)
     whole = frozenset().union(*(clause.terms for clause in clauses))
     called = frozenset().union(*(claims(name) for name in names(said)))
     spoken_of = whole
-    if clauses and _stands_in(clauses[0].whole, sources):
-        clauses = []  # what is said word for word needs no comparing
     for clause in clauses:
         comparison = _Comparison(clause, whole, called, sources, context)
         if found := comparison.doubt():
@@ -138,17 +133,6 @@ def _is_beside_the_question(
         ):
             return False
     return True
-
-
-def _stands_in(sentence: str, sources: Sequence[Sequence[Clause]]) -> bool:
-    """Return whether a sentence in normal form is one of the sources', word for word."""
-    letters = _letters(sentence)
-    return any(letters == _letters(clause.whole) for source in sources for clause in source)
-
-
-@lru_cache(maxsize=4096)
-def _letters(sentence: str) -> str:
-    return "".join(filter(str.isalnum, sentence))
 
 
 class _Comparison:
@@ -248,7 +232,7 @@ class _Comparison:
     def _is_outdated(self, clause: Clause) -> bool:
         """Return whether a number is said that the clause says was changed to another."""
         former = former_quantities(clause.whole)
-        if not former or says_formerly(self._said.whole):
+        if not former:
             return False
         current = [q for q in clause.quantities if not any(q.agrees(f) for f in former)]
         mine = self._numbers

@@ -13,7 +13,6 @@ from itertools import pairwise
 
 from rag.answers.notices import tongue
 from rag.answers.quantities import Quantity, quantities, read_quantities, without_quantities
-from rag.text.ngrams import is_seam
 from rag.text.tokenizer import STOP_TERMS, TOKEN, cleaned, stem
 from rag.vault.markdown import plain
 from rag.vault.sentences import sentence_spans
@@ -85,35 +84,19 @@ PERIODS = {
 }
 # What looks like a negation and is none, or says in several words what one word says.
 READ_AS = (
-    (r"\b(?:no|not) (?:more|less|fewer|later|earlier) than\b|\bnot only\b", " "),
     (
         r"\b(?:free of charge|without (?:paying|payment|charge|cost|a fee)|no (?:charge|fee|cost)"
         r"|costs? nothing)\b",
         " gratis ",
     ),
-    (r"\b(?:must|may|should|shall) (?:not|never)\b|\bmustn't\b", " prohibited "),
-    (r"\b(?:can|could) ?(?:not|n't|never)\b|\bcan't\b", " prohibited "),
-    (
-        r"\b(?:do|does|did)(?: not|n't) (?:have|need) to\b|\b(?:need not|needn't)\b",
-        " optional ",
-    ),
-    (r"(?:^|[.;:,]\s*)(?:please )?(?:do not|don't|never)\b(?! \w+ to\b)", " prohibited "),
     (
         r"(?:ねば|なければ|なくては)(?:なら(?:ない|ず|ぬ)|なりません|いけない|いけません)"
         r"|ないと(?:いけない|いけません)",
         "必須",
     ),
-    (
-        r"(?:なく|ない)(?:て)?も?(?:よい|良い|いい|かまわない|構わない|かまいません|構いません)",
-        "不要",
-    ),
     (r"(?:ても|でも)(?:かまわない|構わない|かまいません|構いません|よい|良い|いい)", "許可"),
-    (r"(?:ては|では)(?:いけない|いけません|ならない|なりません|だめ)", "禁止"),
-    (r"ないこと|ないでください", "禁止"),
     (r"かもしれ(?:ない|ません)|だけで(?:は)?なく|のみならず", ""),
-    (r"しか(?P<only>[^。]{0,30}?)(?:ない|ません)", r" \g<only> "),
     (r"(?:少|すく|危|もったい|つまら|切|幼)な(?:い|く)", "少"),
-    (r"で(?:は)?なく(?!な|て)|じゃなく", " "),
 )
 NEGATION = (
     r"\b(?:not|never|nobody|none|nothing|nowhere|neither|nor|cannot|hardly)\b|n't\b"
@@ -134,9 +117,6 @@ SUPERLATIVE = (
 
 
 _READ_AS = tuple((re.compile(pattern), instead) for pattern, instead in READ_AS)
-_MAY_BE_READ = re.compile(
-    r"\b(?:no|not|never|free|without|need|costs?)\b|n't\b|な[いくけ]|ねば|[てで][はも]|のみな|かもし|しか"
-)
 _NEGATION, _WITHOUT, _SUPERLATIVE = map(re.compile, (NEGATION, WITHOUT, SUPERLATIVE))
 _AXIS_WORDS, _POLE_WORDS = (
     {name: re.compile(f"(?P<plus>{plus})|(?:{minus})") for name, (plus, minus) in table.items()}
@@ -238,9 +218,8 @@ def without_stance(text: str) -> str:
 
 def _read(text: str) -> str:
     """Return a text with what is said in several words said in one."""
-    if _MAY_BE_READ.search(text):
-        for pattern, instead in _READ_AS:
-            text = pattern.sub(instead, text)
+    for pattern, instead in _READ_AS:
+        text = pattern.sub(instead, text)
     return text
 
 
@@ -440,9 +419,6 @@ _CHANGED = re.compile(
     r"|postponed|shifted|switched|went|rose|fell|grew)\b.{0,60}?\bfrom (?P<old>.{1,60}?) to "
     r"|(?P<before>[^、。はが]{1,30}?)から[^、。]{1,30}?[にへ](?:変|移|延|増|減|上|下|引き|改|切り替)"
 )
-_FORMERLY = re.compile(
-    r"\b(?:from|was|were|original\w*|previous\w*|former\w*|old|first)\b|から|元[のは]|以前|当初|旧"
-)
 
 
 def count_swapped(said: str, stands: str) -> int:
@@ -462,11 +438,6 @@ def former_quantities(sentence: str) -> tuple[Quantity, ...]:
     """Return the quantities that a sentence in normal form says were changed to others."""
     changed = _CHANGED.search(sentence)
     return quantities(changed["old"] or changed["before"]) if changed else ()
-
-
-def says_formerly(sentence: str) -> bool:
-    """Return whether a sentence in normal form speaks of what was before."""
-    return _FORMERLY.search(sentence) is not None
 
 
 def _are_swapped(mine: re.Match[str], theirs: re.Match[str], said: str, stands: str) -> bool:
@@ -493,26 +464,17 @@ _IDENTIFIER = re.compile(
 )
 _NAME = re.compile(rf"{_IDENTIFIER.pattern}|(?<=[a-z0-9,;] )[A-Z][\w-]*[a-z][\w-]*")
 _WIDE_NAME = re.compile(rf"{_IDENTIFIER.pattern}|(?<![\w.,])[A-Za-z]{{3,}}(?!\w)", re.ASCII)
-_HIRAGANA = re.compile("[\u3041-\u309f]+")
 
 
 def claims(text: str) -> frozenset[str]:
     """Return the terms with which a text says something: stems of words, and in scripts without
-    spaces pairs of characters of one script.
-
-    Hiragana, which are endings and particles, count only where there is nothing else.
-    """
-    found, endings = set(), set()
-    for run, word in TOKEN.findall(cleaned(text)):
-        if word:
-            term = stem(word)
-            if term not in STOP_TERMS and not word.isdigit():
-                found.add(term)
-            continue
-        endings |= _pairs(run)
-        for part in _HIRAGANA.split(run):
-            found |= {pair for pair in _pairs(part) if not is_seam(pair)}
-    return frozenset(found or endings)
+    spaces pairs of characters of one script; hiragana, which are endings and particles, count only
+    where there is nothing else."""
+    text = cleaned(text)
+    if words := words_of(text):
+        return _terms(words)
+    runs = [run for run, _ in TOKEN.findall(text)]
+    return frozenset(pair for run in runs for pair in _pairs(run))
 
 
 def names(text: str) -> list[str]:

@@ -1,8 +1,7 @@
 """Text that is no UTF-8: which encoding its bytes are in.
 
-For Japanese and Western text that is decided here, by what a reading gives: of the
-beginnings of Japanese lines, 2 to 200 characters long, less than one in 500 is misread, and by
-`charset_normalizer` one in 20. It is asked about all other text, and imported for that alone.
+Japanese and Western text is told by what its readings give; `charset_normalizer`, which misreads
+one short line of Japanese in 20, is asked about all other text, and imported for that alone.
 """
 
 from __future__ import annotations
@@ -13,30 +12,29 @@ import re
 _SAMPLE = 100_000  # bytes that are looked at
 _GUESSED = 20_000  # bytes that the library is given, which takes its time
 _LONG_ASCII = re.compile(rb"([\x00-\x7f])[\x00-\x7f]{200,}")
-_FEWEST = 8  # bytes above ASCII by which it can tell anything
-_WESTERN = "cp1252"
-_NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", _WESTERN: "Windows-1252"}
-_PLAUSIBLE = 0.3
-_SHORT = 20  # characters above ASCII; longer Japanese text has kana
+_FEWEST = 8  # bytes above ASCII by which the library can tell anything
+_NAMES = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP", "cp1252": "Windows-1252"}
+_PLAUSIBLE = 0.4
 # Where ISO-2022-JP, which has no byte above ASCII, begins and ends a run of Japanese.
 _ESCAPES = re.compile(rb"\x1b\$[@B][^\x1b]*\x1b\([BJ]")
 _HIGH = re.compile(r"[^\x00-\x7f]+")
-_APART = re.compile(r"(?<![A-Za-z])[^\x00-\x7f]+(?![A-Za-z])")
-_KANA = re.compile("[\u3040-\u30ff]")
 _LETTERS = "À-ÖØ-öø-þŠšŽžŒœ"
-# What stands in Western text above ASCII: one or two letters beside others, one alone, or a mark.
-_WORD_PART = re.compile(
-    rf"(?<=[A-Za-z])[{_LETTERS}]{{1,2}}(?![{_LETTERS}])"
-    rf"|(?<![{_LETTERS}])[{_LETTERS}]{{1,2}}(?=[A-Za-z])"
-    rf"|(?<![^\x00-\x7f])[{_LETTERS}](?![^\x00-\x7f])"
-    "|[“”„‘’–—…•€«»°§´¿¡\xa0©®™²³µ·]"
-)
-# How much characters are like Japanese: kana and full-width marks, ideographs; half-width kana are
-# not, since any byte from A1 to DF reads so; other marks are a little, and other letters are not.
+# How much runs of characters above ASCII tell of a right reading: kana and full-width marks;
+# ideographs; in Western text one or two letters beside others, one alone, or a mark; half-width
+# kana tell against it, since any byte from A1 to DF reads so; other marks tell a little.
 _WEIGHTS = (
     (re.compile("[\u3000-\u30ff\uff01-\uff5e]"), 1.0),
-    (re.compile("[\u4e00-\u9fff]"), 0.5),
+    (re.compile("[\u4e00-\u9fff]"), 0.45),
     (re.compile("[\uff61-\uff9f]"), -1.0),
+    (
+        re.compile(
+            rf"(?<=[A-Za-z])[{_LETTERS}]{{1,2}}(?![{_LETTERS}])"
+            rf"|(?<![{_LETTERS}])[{_LETTERS}]{{1,2}}(?=[A-Za-z])"
+            rf"|(?<![^\x00-\x7f])[{_LETTERS}](?![^\x00-\x7f])"
+        ),
+        0.9,
+    ),
+    (re.compile("[“”„‘’–—…•€«»°§´¿¡\xa0©®™²³µ·]"), 0.5),
     (re.compile("[\u2000-\u2fff]"), 0.3),
 )
 _OTHER = -0.2
@@ -54,44 +52,30 @@ def decode_other(raw: bytes) -> tuple[str, str] | None:
 
 
 def _encoding(sample: bytes) -> str:
-    readings = {name: _strictly(sample, name) for name in ("cp932", "euc_jp")}
-    best = max(readings, key=lambda name: _likeness(readings[name]))
-    reading = readings[best] if _likeness(readings[best]) >= _PLAUSIBLE else ""
-    if _KANA.search(reading):
-        return best
-    is_short = 0 < _count(_HIGH, reading) <= _SHORT
-    # A curly quote and the letter behind it make a kanji, which stands within a word.
-    if is_short and _APART.search(reading):
+    scores = {name: _plausibility(sample, name) for name in _NAMES}
+    best = max(scores, key=lambda name: scores[name])
+    if scores[best] >= _PLAUSIBLE:
         return best
     text = sample.decode("utf-8", "replace")
-    wrong = text.count("\ufffd")
-    if _count(_HIGH, text) > 2 * wrong:  # damaged UTF-8
-        return ""
-    western = sample.decode(_WESTERN, "replace")
-    if 2 * _count(_WORD_PART, western) > _count(_HIGH, western):
-        return _WESTERN
-    return best if is_short else _guess(sample)
+    is_damaged_utf8 = sum(map(len, _HIGH.findall(text))) > 2 * text.count("\ufffd")
+    return "" if is_damaged_utf8 else _guess(sample)
 
 
-def _count(pattern: re.Pattern[str], text: str) -> int:
-    """Return how many characters of a text are in what a pattern matches."""
-    return sum(map(len, pattern.findall(text)))
-
-
-def _strictly(sample: bytes, encoding: str) -> str:
+def _plausibility(sample: bytes, encoding: str) -> float:
+    """Return how much what is above ASCII is like text in a reading of it, from -1 to 1."""
     is_cut = len(sample) >= _SAMPLE  # within a character perhaps
     try:
-        return codecs.getincrementaldecoder(encoding)().decode(sample, final=not is_cut)
+        text = codecs.getincrementaldecoder(encoding)().decode(sample, final=not is_cut)
     except UnicodeDecodeError:
-        return ""
-
-
-def _likeness(text: str) -> float:
-    """Return how much what is above ASCII in a text is like Japanese, from -1 to 1."""
-    high = "".join(_HIGH.findall(text))
-    counts = [(len(pattern.findall(high)), weight) for pattern, weight in _WEIGHTS]
-    others = len(high) - sum(count for count, _ in counts)
-    return (sum(count * weight for count, weight in counts) + _OTHER * others) / max(len(high), 1)
+        return -1.0
+    left = "".join(_HIGH.findall(text))
+    size, score = len(left), 0.0
+    for pattern, weight in _WEIGHTS:
+        count = sum(map(len, pattern.findall(text)))
+        score += weight * count
+        text = pattern.sub(" ", text)
+    rest = sum(map(len, _HIGH.findall(text)))
+    return (score + _OTHER * rest) / max(size, 1)
 
 
 def _guess(sample: bytes) -> str:
