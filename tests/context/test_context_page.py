@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from context_parts import contents, item
-from rag.context import ContextPipeline, find_formatter, find_step
+from rag.context import ContextPipeline, find_step
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "context.md"
 
@@ -29,8 +29,6 @@ def test_the_plug_in_of_the_context_page_is_found_by_name(
     monkeypatch.syspath_prepend(info.parent)
 
     pipeline = ContextPipeline().add_step(find_step("no-drafts"))
-    pipeline.with_formatter(find_formatter("bullets"))
     items = [item("a"), item("b", metadata={"tags": ["draft"]}), item("c")]
     result = pipeline.build("q", items)
     assert contents(result.window.items) == ["a", "c"]
-    assert (result.formatted_output, result.format_type) == ("- a\n- c", "bullets")

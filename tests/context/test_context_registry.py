@@ -1,30 +1,12 @@
-"""Steps and formatters by name, and those that plug-ins bring."""
+"""Steps that plug-ins bring."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from context_parts import contents
-from rag.context import (
-    ContextWindow,
-    OpenAIFormatter,
-    find_formatter,
-    find_step,
-)
-from rag.exceptions import RAGError, UsageError
-from tables import rows
-
-BUILT_IN = ["anthropic", "chat_messages", "generic", "openai"]
-
-
-class Shouting:
-    """A formatter that a plug-in could bring."""
-
-    format_type = "shouting"
-
-    def format(self, window: ContextWindow) -> str:
-        return " ".join(contents(window.items)).upper()
+from rag.context import find_step
+from rag.exceptions import RAGError
 
 
 @pytest.fixture
@@ -40,22 +22,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         monkeypatch.syspath_prepend(info.parent)
 
     return write
-
-
-@rows("name", BUILT_IN)
-def test_a_built_in_formatter_is_found_by_its_name(name: str):
-    assert find_formatter(name).format_type == name
-
-
-def test_an_unknown_formatter_is_a_usage_error_with_the_nearest_names():
-    with pytest.raises(UsageError, match="no format is named 'anthropics'") as caught:
-        find_formatter("anthropics")
-    assert caught.value.hint.startswith("Did you mean anthropic?")
-
-
-def test_a_plugin_cannot_take_the_name_of_a_built_in_formatter(install):
-    install("rag.formatters", openai="Shouting", chat_messages="Shouting")
-    assert isinstance(find_formatter("openai"), OpenAIFormatter)
 
 
 def make_nothing() -> None:

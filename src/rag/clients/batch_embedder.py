@@ -36,8 +36,7 @@ _RESERVE = 8  # tokens that a model puts around a text, and what a count is wron
 _BUSY_TRIES = 7  # with pauses of 0.5, 1, 2, 4, 8 and 8 s
 _LONGEST_PAUSE = 8.0
 _LONGEST_WAIT_OF_QUERY = 2.0  # of what a server asks for
-# Better places to cut come first: paragraphs, lines, sentences, words.
-_CUTS = (r"\n\s*\n", r"\n", r"[.!?]\s+|[。！？]", r"[\s、，,;]+")
+_SPACE = re.compile(r"\s+|[。、！？]")
 
 
 class Batch(NamedTuple):
@@ -63,14 +62,11 @@ def pack(texts: Iterable[str], measure: Measure, batch_tokens: int) -> Iterator[
 
 
 def halves(text: str) -> list[str]:
-    """Cut a text in two, at the best place near its middle; what is white space is left out."""
+    """Cut a text in two, near its middle and behind white space where there is some; what is white
+    space is left out."""
     middle, reach = len(text) // 2, max(1, len(text) // 8)
-    places = (
-        [match.end() for match in re.compile(cut).finditer(text, middle - reach, middle + reach)]
-        for cut in _CUTS
-    )
-    ends = next(filter(None, places), [middle])
-    at = min(ends, key=lambda end: abs(end - middle))
+    spaces = (match.end() for match in _SPACE.finditer(text, middle - reach, middle + reach))
+    at = min(spaces, key=lambda end: abs(end - middle), default=middle)
     return [part for part in (text[:at], text[at:]) if part.strip()]
 
 

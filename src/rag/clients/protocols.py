@@ -1,6 +1,7 @@
 """What search, indexing and answers ask of whoever runs models.
 
-A provider derives from `EmbeddingProvider` or `ChatProvider`, or has all that they have.
+A provider derives from `EmbeddingProvider` or `ChatProvider`, or has all that they have. As they
+are here they are the provider `none`, which refuses. No server is asked before that is wanted.
 """
 
 from __future__ import annotations
@@ -18,11 +19,8 @@ Vector = list[float]
 
 @dataclass(frozen=True)
 class EmbeddedTexts:
-    """What became of a few texts; positions count from 0 in the order they were given.
-
-    :param vectors: position and vector of each that has one.
-    :param failures: position and reason of each that has none.
-    """
+    """What became of a few texts: `vectors` are pairs of position (from 0) and vector, `failures`
+    of position and reason."""
 
     vectors: list[tuple[int, Vector]] = field(default_factory=list)
     failures: list[tuple[int, str]] = field(default_factory=list)
@@ -36,7 +34,6 @@ class EmbeddingIdentity:
     """What makes vectors: those of two models cannot be compared.
 
     :param digest: changes when the model does under the same name; empty if not told.
-    :param document_prefix: what is put before a text of a note.
     :param dimension: the length of vectors; 0 when nobody asked the model for one.
     :param limit: the most tokens of a text; 0 if not told.
     """
@@ -51,15 +48,13 @@ class EmbeddingIdentity:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a server says of one of its models.
+    """What a server says of one of its models; numbers are 0 and texts empty where it does not.
 
-    :param digest: changes when the model does; empty if not told.
-    :param context: the most tokens it reads; 0 if not told.
+    :param digest: changes when the model does.
+    :param context: the most tokens it reads; `num_ctx` those it is loaded with by itself.
     :param dimension: the length of its vectors.
-    :param num_ctx: the tokens it is loaded with unless a request asks for others; 0 if not told.
-    :param capabilities: `embedding`, `completion`, `thinking`, …; empty if not told.
+    :param capabilities: `embedding`, `completion`, `thinking`, …
     :param family: its architecture.
-    :param aliases: its other names.
     :param unfit: why it cannot do what the settings want it for, if so.
     :param is_named: whether the settings name it; else it was picked.
     """
@@ -87,7 +82,6 @@ class ServerView:
     `ok, error = view` unpacks the essence.
 
     :param provider: the name of the section that configures it.
-    :param models: the names of all its models.
     :param error: why it does not answer, or lacks a model, with what mends it.
     :param is_off: the settings forbid to ask it.
     :param embedding: the embedding model, or why there is none; `None` where none is wanted.
@@ -116,8 +110,7 @@ class ServerView:
 
 @dataclass
 class ModelProvider:
-    """What every provider of models does. Its two kinds are classes of their own: as they are here
-    they are what the provider `none` is, and refuse."""
+    """What every provider of models does."""
 
     config: ModelsConfig
 
@@ -145,19 +138,13 @@ class ModelProvider:
         raise self.refusal()
 
     def check_listening(self) -> None:
-        """Raise an error when it is plain that nobody answers.
-
-        :raises ConfigError: when the settings forbid to ask.
-        :raises ConnectionError: when nobody answers.
-        """
+        """Raise an error when it is plain that nobody answers: a `ConfigError` when the settings
+        forbid to ask, else a `ConnectionError`."""
         self.check_configured()
 
     def survey(self) -> list[ServerView]:
-        """Ask all servers of this provider, for `rag doctor`: about twice `ollama.query_timeout`.
-
-        Where the same provider is chosen for embeddings and for chat, one of its two classes is
-        asked: both report all servers.
-        """
+        """Ask all servers of this provider, for embeddings and for chat, in about twice
+        `ollama.query_timeout`."""
         return []
 
     def close(self) -> None:
@@ -165,7 +152,7 @@ class ModelProvider:
 
 
 class EmbeddingProvider(ModelProvider):
-    """Makes vectors of queries and of documents. No server is asked before that is wanted.
+    """Makes vectors of queries and of documents; see the module for `none`.
 
     :param runtime: the program and version that computed the last vectors; "" for servers.
     """
@@ -198,9 +185,9 @@ class EmbeddingProvider(ModelProvider):
         raise self.refusal()
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
-        """Return the vectors of a query and of what else to search for, in one request.
+        """Return the vectors of a query and of what else to search for, in one request; `None` for
+        texts that have none, which the first never is.
 
-        :returns: `None` for texts that have none; the first always has one.
         :raises QueryError: when the first is empty.
         :raises ConnectionError: when there is no vector.
         """
@@ -232,7 +219,7 @@ class EmbeddingProvider(ModelProvider):
 
 
 class ChatProvider(ModelProvider):
-    """Finds chat models, and makes Haystack chat generators of them."""
+    """Finds chat models, and makes Haystack chat generators of them; see the module for `none`."""
 
     @property
     def lacking(self) -> str:
@@ -261,19 +248,16 @@ class ChatProvider(ModelProvider):
         return self.config.ollama.max_context
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        """Return a chat generator of the configured model or another; no server is asked before it
-        runs.
+        """Return a chat generator of the configured model or another, which waits so long at most.
 
         Its `run` takes `generation_kwargs` (`temperature`, `num_predict`) and `response_format`,
         a JSON schema; `close` closes its connection.
-
-        :param seconds: the longest that it may wait for anything, and the whole answer take.
         """
         raise self.refusal()
 
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
         """Return the chat generator that answers questions, with `tokens` at the most and, if it is
-        to `think`, after reasoning; no server is asked before it runs.
+        to `think`, after reasoning.
 
         Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
         reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
@@ -296,10 +280,9 @@ NO_REASONING = "no_reasoning"
 class Response:
     """An answer, as far as it has arrived, and what it took.
 
-    :param finish_reason: `stop`; `length` when it reached its limit and lacks its end; empty when
-        it broke off.
-    :param prompt_tokens: how many tokens of the prompt the model read; `None` if not told.
-    :param tokens: how many it wrote.
+    :param finish_reason: `stop`; `length` when it reached its limit; empty when it broke off.
+    :param prompt_tokens: how many tokens of the prompt the model read, and `tokens` how many it
+        wrote; `None` if not told.
     :param num_ctx: how many it was given for both together; 0 if not told.
     :param load_seconds: how many of the `seconds` the model took to load.
     """

@@ -1,7 +1,6 @@
 """What a model is shown: items of context, budgets, the window, and the pipeline that fills it.
 
-Names load on first use, since pydantic takes a tenth of a second to import and Haystack half of
-one; only what wraps Haystack needs it.
+Names load on first use, since pydantic takes a tenth of a second to import.
 """
 
 from __future__ import annotations
@@ -14,15 +13,13 @@ _HOMES = {
         ContextQueryEnricher ContextResult ContextWindow Formatter MemoryProvider PipelineCallback
         PipelineDiagnostics PostProcessor Reranker Retriever SourceType StepDiagnostic TextTokenizer
         TokenBudget Tokenizer default_chat_budget default_rag_budget""",
-    "rag.context.pipeline": "ContextBuilder ContextPipeline to_items",
+    "rag.context.pipeline": "ContextPipeline",
     "rag.context.steps": """
         MemoryContextEnricher PipelineStep async_postprocessor_step async_reranker_step
         async_retriever_step classified_retriever_step filter_step find_step postprocessor_step
         query_transform_step reciprocal_rank_fusion reranker_step retriever_step""",
     "rag.context.memory": "FactFile MemoryEntry MemoryManager SlidingWindowMemory",
-    "rag.context.formatters": """
-        AnthropicFormatter ChatMessageFormatter GenericTextFormatter OpenAIFormatter
-        find_formatter""",
+    "rag.context.formatters": "AnthropicFormatter GenericTextFormatter OpenAIFormatter",
     "rag.exceptions": """
         ContextError FormatterError PipelineExecutionError RAGError RetrieverError StorageError
         TokenBudgetExceededError""",

@@ -9,16 +9,12 @@ the metadata of retrieved or remembered text says.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rag.context.models import ContextItem, ContextWindow, Formatter, Items, SourceType
-from rag.support.plugins import FORMATTERS, canonical, find_plugin
-
-if TYPE_CHECKING:
-    from haystack.dataclasses import ChatMessage
+from rag.context.models import ContextItem, ContextWindow, Items, SourceType
 
 _APART = "\n\n"
 # A line of somebody's text that looks like one of ours in the plain text format.
@@ -118,38 +114,3 @@ class GenericTextFormatter:
         return _APART.join(
             f"=== {name} ===\n{_APART.join(lines)}" for name, lines in texts.items() if lines
         )
-
-
-class ChatMessageFormatter:
-    """Haystack's `ChatMessage`s, for its chat generators."""
-
-    format_type = "chat_messages"
-
-    def format(self, window: ContextWindow) -> list[ChatMessage]:
-        """Return messages of `system`, `user` and `assistant`; a tool's are the user's, since
-        there is no call that they answer."""
-        from haystack.dataclasses import ChatMessage
-
-        return [ChatMessage.from_dict(message) for message in _messages(*_parts(window))]
-
-
-_BUILT_IN: dict[str, Callable[[], Formatter]] = {
-    canonical(maker.format_type): maker
-    for maker in (AnthropicFormatter, ChatMessageFormatter, GenericTextFormatter, OpenAIFormatter)
-}
-
-
-def find_formatter(name: str) -> Formatter:
-    """Make a formatter by its `format_type`, or by the name of an entry point of `rag.formatters`:
-    a callable without arguments, such as a class. Built-in names come first.
-
-    :param name: with `-` or `_` and in any case.
-    :raises UsageError: for a name that nothing has, with the nearest ones.
-    :raises RAGError: when a plug-in fails, or makes something else.
-    """
-    if maker := _BUILT_IN.get(canonical(name)):
-        return maker()
-    formatter: Formatter = find_plugin(
-        FORMATTERS, name, "format", Formatter, "formatter", [*_BUILT_IN]
-    )
-    return formatter

@@ -13,12 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from haystack import component
-from haystack.dataclasses import ChatMessage, Document
-
-from rag.context.formatters import ChatMessageFormatter, GenericTextFormatter
+from rag.context.formatters import GenericTextFormatter
 from rag.context.models import (
     ContextItem,
     ContextQueryEnricher,
@@ -39,10 +36,9 @@ from rag.exceptions import (
     FormatterError,
     PipelineExecutionError,
     RAGError,
-    TokenBudgetExceededError,
 )
 from rag.query.models import QueryBundle, as_bundle
-from rag.query.serialization import QueryComponent, check_callable
+from rag.query.serialization import check_callable
 from rag.support.settings_repr import with_settings_repr
 
 _log = logging.getLogger(__name__)
@@ -338,80 +334,3 @@ class ContextPipeline:
         except Exception as error:
             name = self._formatter.format_type
             raise FormatterError(f"the formatter {name!r} failed", details=str(error)) from error
-
-
-def to_items(documents: Sequence[Document]) -> Items:
-    """Return documents, best first, as retrieved items: whatever their meta says, they are no
-    instructions.
-
-    Scores within [0, 1] stay. Where there are others, or none, or they say another order, the place
-    decides: n documents score 1, (n - 1)/n, …, 1/n.
-    """
-    scores: list[Any] = [document.score for document in documents]
-    are_fit = all(score is not None and 0 <= score <= 1 for score in scores)
-    if not are_fit or scores != sorted(scores, reverse=True):
-        scores = [1 - place / len(scores) for place in range(len(scores))]
-    return [
-        ContextItem(
-            id=document.id,
-            content=document.content or "",
-            source=SourceType.RETRIEVAL,
-            score=score,
-            metadata=document.meta,
-        )
-        for document, score in zip(documents, scores, strict=True)
-    ]
-
-
-@with_settings_repr
-@component
-class ContextBuilder(QueryComponent):
-    """Assemble what a generator is sent, out of a query and what was found for it.
-
-    :param make_pipeline: makes the context pipeline, once; it is serialised by its name.
-    :param with_question: let the query be the last thing that the user says; not for a pipeline
-        that sees to it itself.
-    """
-
-    _callables: ClassVar = ("make_pipeline",)
-
-    def __init__(
-        self, make_pipeline: Callable[[], ContextPipeline], with_question: bool = True
-    ) -> None:
-        check_callable(make_pipeline, "make_pipeline")
-        self.make_pipeline, self.with_question = make_pipeline, with_question
-        self._pipeline: ContextPipeline | None = None
-
-    @component.output_types(messages=list[ChatMessage], prompt=str, result=ContextResult)
-    def run(
-        self, query: QueryBundle | str, documents: list[Document] | None = None
-    ) -> dict[str, Any]:
-        """Return the context as chat `messages` and as one text, `prompt`; and the pipeline's own
-        `result`, whatever its formatter.
-
-        :param documents: what was found, best first; the pipeline's steps are given them.
-        :raises TokenBudgetExceededError: when the question or a system prompt does not fit.
-        :raises PipelineExecutionError: when a step leaves out the question.
-        :raises RAGError: and the other errors of `ContextPipeline.build`.
-        """
-        query, items = as_bundle(query), to_items(documents or [])
-        asked: Items = []
-        if self.with_question:
-            text, user = query.query_str, SourceType.USER
-            asked = [ContextItem(content=text, source=user, priority=10, score=1.0)]
-        self._pipeline = self._pipeline or self.make_pipeline()
-        result = self._pipeline.build(query, [*items, *asked])
-        window, ids = result.window, {item.id for item in asked}
-        # A model is not sent anything without its rules and its question.
-        if any(i.source == SourceType.SYSTEM or i.id in ids for i in result.overflow_items):
-            raise TokenBudgetExceededError(
-                f"the question and the system prompts do not fit into {window.max_tokens} tokens",
-                hint="Give the context pipeline more tokens, or ask a shorter question.",
-            )
-        if ids - {item.id for item in window.items}:
-            raise PipelineExecutionError("a step left out the question", result.diagnostics)
-        return {
-            "messages": ChatMessageFormatter().format(window),
-            "prompt": GenericTextFormatter().format(window),
-            "result": result,
-        }

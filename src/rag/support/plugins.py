@@ -18,7 +18,6 @@ from rag.exceptions import RAGError, UsageError
 TRANSFORMERS = "rag.transformers"
 CLASSIFIERS = "rag.classifiers"
 STEPS = "rag.steps"
-FORMATTERS = "rag.formatters"
 TOOLS = "rag.tools"
 
 
