@@ -109,7 +109,7 @@ _PATTERN = re.compile(
     rf"(?={_WIDE}|[個人冊枚回度台本件名つ階歳匹倍割時月]|以)"
     rf"|(?P<digits>(?<![a-z_])(?:{_DIGITS}))(?!\w*[a-z_]\d)"
     rf"|\b(?P<words>(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_SMALL[1:10])})"
-    rf"|(?:{'|'.join(_SMALL[1:])} )?(?:hundred|thousand|million)|{'|'.join(_WORDS)})\b){_UNIT}?",
+    rf"|(?:{'|'.join(_SMALL[1:])} )?(?:hundred|thousand|million)|{'|'.join(_WORDS)})\b){_UNIT}?"
 )
 _MIN = re.compile(
     r"(?:at least|no less than|not less than|minimum(?: of)?|more than|over|above|exceed(?:s|ing)?"

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -120,14 +121,8 @@ class Fabrications:
         return holders if holders or not is_long else None
 
 
-SENTENCE, QUOTE, ROW, HEADING, FENCE, BLANK = [
-    "sentence",
-    "quote",
-    "row",
-    "heading",
-    "fence",
-    "blank",
-]
+SENTENCE, QUOTE, ROW = "sentence", "quote", "row"
+HEADING, FENCE, BLANK = "heading", "fence", "blank"
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
 _WHOLE_LINE = re.compile(r"\s*(?:[>|#`~]|$)")
 _STOP = re.compile(r"[。．！？]+[」』）】”’\"]*|[.!?…]+[\"”’)*_]*")
@@ -281,15 +276,6 @@ _SPACED_CITATION = re.compile(rf"(?P<space>[ \t]*){CITATION.pattern}", re.IGNORE
 _ROW_RULE = re.compile(r"[\s|:\-]*$")
 
 
-class _Kept(NamedTuple):
-    """How much of what was found is shown: lengths of its parts."""
-
-    text: int = 0
-    claims: int = 0
-    order: int = 0
-    foreign: int = 0
-
-
 class Verifier:
     """Judge an answer as it streams: `feed` gives what may be shown now, `end` the rest.
 
@@ -307,7 +293,7 @@ class Verifier:
         self._fabrications = Fabrications(window, self._question, self._marks)
         self._splitter = UnitSplitter()
         self._found = Verification()
-        self._kept = _Kept()
+        self._kept = Verification()  # what of it is shown
         self._says_not_found, self._refusals = False, 0
         self._given = 0
         self._state, self._rows, self._before = "", 0, ""
@@ -325,17 +311,22 @@ class Verifier:
         # One refusal among much else that was said does not make an answer one.
         said = self._sentences
         self._found.refused = self._says_not_found or 0 < said <= 2 * self._refusals
-        found = self._found
+        found, kept = self._found, self._kept
         found.unverified = bool(found.claims) and not (found.refused or self._must_cite)
         if found.unverified:
             return found.text.rstrip(), found
-        self._cut_off()
+        if not kept.text:
+            found.text, found.order = "", []
+        elif not found.believed:  # what came after most of it had become unsupported is left out
+            found.removed += ["sentence"] * (len(found.claims) - len(kept.claims))
+            found.text, found.foreign = kept.text, kept.foreign
+            found.claims, found.order = kept.claims, kept.order
         return rest, found
 
     @property
     def progress(self) -> Progress:
         """How many sentences came, and what became of them so far."""
-        held_back = len(self._found.claims) - self._kept.claims
+        held_back = len(self._found.claims) - len(self._kept.claims)
         return Progress(self._sentences, held_back, self._found.removed.count("sentence"))
 
     @property
@@ -354,27 +345,15 @@ class Verifier:
     def _sentences(self) -> int:
         return len(self._found.claims) + self._found.removed.count("sentence")
 
-    def _cut_off(self) -> None:
-        """Leave out what came after most of the answer had become unsupported."""
-        found, kept = self._found, self._kept
-        if not kept.text:
-            found.text, found.order = "", []
-        if not kept.text or found.believed:
-            return
-        found.removed += ["sentence"] * (len(found.claims) - kept.claims)
-        found.text, found.foreign = found.text[: kept.text], kept.foreign
-        del found.claims[kept.claims :], found.order[kept.order :]
-
     def _take(self, units: list[Unit]) -> str:
         for unit in units:
             self._add(unit, self._judge(unit))
             found = self._found
             if found.believed:
-                self._kept = _Kept(
-                    len(found.text), len(found.claims), len(found.order), found.foreign
-                )
+                claims, order = [*found.claims], [*found.order]
+                self._kept = replace(found, claims=claims, order=order)
         # White space at the end waits for what it parts from.
-        shown = self._found.text[: self._kept.text].rstrip()
+        shown = self._kept.text.rstrip()
         new, self._given = shown[self._given :], max(self._given, len(shown))
         return new
 

@@ -21,13 +21,7 @@ from rag.clients.models import can_write, full_name
 from rag.clients.protocols import ModelInfo, ServerView
 from rag.clients.servers import OLLAMA, Endpoint, forget
 from rag.config import AUTO, OllamaConfig
-from rag.exceptions import (
-    ConfigError,
-    ConnectionError,
-    ModelError,
-    ModelMissingError,
-    RAGError,
-)
+from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError, RAGError
 
 
 class OllamaClient(HttpClient):

@@ -178,9 +178,7 @@ class _Embeddings(_Servers, EmbeddingProvider):
         limits = self.config.ollama
         traits, seconds = chosen_traits(self.model, limits), limits.query_timeout
         brief = EmbeddingIdentity(
-            self.model,
-            document_prefix=traits.document_prefix,
-            query_prefix=traits.query_prefix,
+            self.model, document_prefix=traits.document_prefix, query_prefix=traits.query_prefix
         )
         if not whole:
             return replace(brief, digest=self._ask(lambda client: client.digest(seconds)))

@@ -274,10 +274,7 @@ class MemoryManager:
         self.conversation.add_turn("tool", content)
 
     def add_fact(
-        self,
-        content: str,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
+        self, content: str, tags: list[str] | None = None, metadata: dict[str, Any] | None = None
     ) -> MemoryEntry:
         """Keep a fact, and none twice.
 

@@ -32,11 +32,7 @@ from rag.context.models import (
     by_priority,
 )
 from rag.context.steps import OnError, PipelineStep
-from rag.exceptions import (
-    FormatterError,
-    PipelineExecutionError,
-    RAGError,
-)
+from rag.exceptions import FormatterError, PipelineExecutionError, RAGError
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import check_callable
 from rag.support.settings_repr import with_settings_repr

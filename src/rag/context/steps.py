@@ -270,9 +270,7 @@ class MemoryContextEnricher:
     """
 
     def __init__(
-        self,
-        max_items: int = 5,
-        template: str = "{query}\n\nConversation context: {context}",
+        self, max_items: int = 5, template: str = "{query}\n\nConversation context: {context}"
     ) -> None:
         if max_items < 1:
             raise ValueError(f"max_items must be at least 1, not {max_items}")

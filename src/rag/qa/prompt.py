@@ -52,11 +52,7 @@ from rag.vault.chunking import chunk_lines, merged_text
 # A step that fails is told of in the answer's notices, and need not be printed as a log line too.
 logging.getLogger("rag.context").addHandler(logging.NullHandler())
 
-RETRIEVAL, MEMORY, CONVERSATION = (
-    SourceType.RETRIEVAL,
-    SourceType.MEMORY,
-    SourceType.CONVERSATION,
-)
+RETRIEVAL, MEMORY, CONVERSATION = (SourceType.RETRIEVAL, SourceType.MEMORY, SourceType.CONVERSATION)
 QUESTION_PRIORITY = 9
 # Of what rules and question leave; what is not used goes to the notes.
 SHARES = {MEMORY: 0.1, CONVERSATION: 0.2}

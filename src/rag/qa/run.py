@@ -192,11 +192,7 @@ def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
 def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
     """Add to an answer, and to the report of its prompt, what came before the model wrote."""
     transforms = response.timings.get("transforms", 0.0)
-    answer.timings = {
-        "retrieval": round(seconds * 1000, 1),
-        **response.timings,
-        **answer.timings,
-    }
+    answer.timings = {"retrieval": round(seconds * 1000, 1), **response.timings, **answer.timings}
     if report := answer.context:
         for item in (*report.window, *report.overflow):
             item.found_by = response.results[item.rank - 1].found_by if item.rank else []

@@ -252,11 +252,7 @@ def spans_of(matches: Iterable[Match]) -> list[Span]:
 
 
 def snippet(
-    text: str,
-    query: str,
-    width: int,
-    within: Span | None = None,
-    spans: list[Span] | None = None,
+    text: str, query: str, width: int, within: Span | None = None, spans: list[Span] | None = None
 ) -> tuple[str, list[Span]]:
     """Return the stretch of `text` that speaks most of `query`, on one line, and its matches.
 

@@ -119,11 +119,7 @@ def kind_by_content(stream: IO[bytes], named: str) -> str:
     return named
 
 
-_PARTS = {
-    "docx": "word/document.xml",
-    "pptx": "ppt/presentation.xml",
-    "xlsx": "xl/workbook.xml",
-}
+_PARTS = {"docx": "word/document.xml", "pptx": "ppt/presentation.xml", "xlsx": "xl/workbook.xml"}
 
 
 class _Deadline:

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
-from rag.clients.local.process import (
-    BATCH,
-    Load,
-    ModelProcess,
-    cleaned,
-    equal_lengths,
-    options_for,
-)
+from rag.clients.local.process import BATCH, Load, ModelProcess, cleaned, equal_lengths, options_for
 from rag.clients.models import Traits, known_traits
 from rag.clients.models import reads_script as reads
 from rag.clients.protocols import EmbeddingIdentity
