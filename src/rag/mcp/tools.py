@@ -116,7 +116,7 @@ def listed(blocks: list[str], total: int = 0) -> str:
 
 def listed_names(counts: Mapping[str, int]) -> str:
     """Return the names of vaults with how many notes each has, on a line."""
-    shown = [f"{name(vault)} ({plural(notes, 'note')})" for vault, notes in counts.items()]
+    shown = [f"{safe_name(vault)} ({plural(notes, 'note')})" for vault, notes in counts.items()]
     shown[_MOST_VAULTS:] = and_more(len(shown) - _MOST_VAULTS)
     return shortened(", ".join(shown), 1_000)
 
@@ -133,7 +133,7 @@ def joined(*texts: object) -> str:
 
 def noted(notices: Iterable[str]) -> str:
     """Return what there is to know, a line each; empty for nothing."""
-    lines = [f"Note: {name(_hint(one))}" for one in dict.fromkeys(notices) if one]
+    lines = [f"Note: {safe_name(_hint(one))}" for one in dict.fromkeys(notices) if one]
     return "\n".join(lines[:_MOST_NOTICES] + and_more(len(lines) - _MOST_NOTICES))
 
 
@@ -144,13 +144,13 @@ def clean(text: str) -> str:
 
 
 @lru_cache(_REMEMBERED)
-def name(text: str) -> str:
+def safe_name(text: str) -> str:
     """Return a name of notes, such as a title, as a line of the same kind that is not too long."""
     return brief(clean_name(text, LEFT_OUT)[0], 300)
 
 
 @lru_cache(_REMEMBERED)
-def place(vault: str, path: str) -> str:
+def safe_place(vault: str, path: str) -> str:
     """Return where a note is, on one line, by which a tool can read it, unless that instructs a
     model: vault and path."""
     return clean_name(f"{vault}/{path}", LEFT_OUT)[0]
@@ -172,8 +172,8 @@ def clean_lines(lines: list[str]) -> list[str]:
 
 def error_lines(error: Exception) -> str:
     """Return what went wrong, and what is near: names of notes are among it."""
-    near = [f"near: {place(*note.split('/', 1))}" for note in getattr(error, "suggestions", ())]
-    return joined(name(str(error)), *near)
+    near = (safe_place(*note.split("/", 1)) for note in getattr(error, "suggestions", ()))
+    return joined(safe_name(str(error)), *(f"near: {place}" for place in near))
 
 
 def error_result(error: RAGError) -> ToolResult:
@@ -257,15 +257,15 @@ def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[Result, st
 
 def _hit(number: int, result: Result, searched: str) -> str:
     """Return a result as text; a note that is only listed stands on one line."""
-    where, facts = place(result.vault, result.path), _facts(result.tags, result.created)
+    where, facts = safe_place(result.vault, result.path), _facts(result.tags, result.created)
     exactly = place_of(where, result.line, result.page)
     facts += ["its file is gone"] if result.gone else []
     if not any(result.scores.values()):
-        return " · ".join([f"{number}. {where}", name(result.title), *facts])
-    heading = " › ".join(name(part) for part in result.heading if part != result.title)
+        return " · ".join([f"{number}. {where}", safe_name(result.title), *facts])
+    heading = " › ".join(safe_name(part) for part in result.heading if part != result.title)
     cleaned = replace(result.hit, content=clean(result.content))
     snippet = clean(excerpt(cleaned, searched, _PASSAGE)[0])
-    lines = [f"{number}. {name(result.title)}{_score(result.score)}", exactly]
+    lines = [f"{number}. {safe_name(result.title)}{_score(result.score)}", exactly]
     more = " · ".join(filter(None, [heading, *facts]))
     return "\n   ".join(filter(None, [*lines, more, snippet]))
 
@@ -305,7 +305,7 @@ def _matching(number: int, match: MatchingLines) -> str:
     """Return a note's matching lines as text, as far as they do not instruct a model."""
     cleaned = clean_lines(match.lines)
     lines = [f"{at}: {brief(cleaned[at - 1].strip(), 300)}" for at in match.numbers[:_MOST_LINES]]
-    head = f"{number}. {place(match.row.vault, match.row.path)}"
+    head = f"{number}. {safe_place(match.row.vault, match.row.path)}"
     return "\n   ".join([head, *lines, *and_more(len(match.numbers) - len(lines))])
 
 
@@ -355,7 +355,7 @@ def get_many(library: Library, asked: GetMany, call: Call) -> ToolResult:
                 result = _shown(*read, max(100, share - 300))
                 text = joined(result.data, result.tail)
             except RAGError as error:
-                text = f"{brief(name(note))}: {error_lines(error)}"
+                text = f"{brief(safe_name(note))}: {error_lines(error)}"
             texts.append(shortened(text, share))
             left -= len(texts[-1]) + 2
     more = len(names) - len(texts)
@@ -409,30 +409,32 @@ def _outline(report: NoteReport) -> ToolResult:
     """Return the headings of a note with their lines, and what its front matter says."""
     row, lines = report.note.row, report.lines
     modified = [f"modified {row.modified[:10]}"] if row.modified else []
-    properties = [name(f"{key}: {', '.join(said)}") for key, said in [*row.fields.items()][:20]]
+    fields = [f"{key}: {', '.join(values)}" for key, values in [*row.fields.items()][:20]]
     headings = [
-        f"{one.line + 1}  {'#' * one.level} {name(one.text)}"
+        f"{one.line + 1}  {'#' * one.level} {safe_name(one.text)}"
         for one in outline(lines, split_front_matter(lines)).headings
         if one.level < PAGE_LEVEL
     ]
     head = _head(row, f"{len(lines)} lines", *modified)
-    return ToolResult("", joined(head, *properties, listed(headings) or "(no headings)"))
+    return ToolResult(
+        "", joined(head, *map(safe_name, fields), listed(headings) or "(no headings)")
+    )
 
 
 def _head(row: NoteRow, first: str, *more: str) -> str:
     """Return what stands above a note: title, place, facts."""
     facts = " · ".join([first, *_facts(row.tags, row.created), *more])
-    return joined(name(row.title), place(row.vault, row.path), facts)
+    return joined(safe_name(row.title), safe_place(row.vault, row.path), facts)
 
 
 def _facts(tags: list[str], created: str) -> list[str]:
-    shown = [*(f"#{brief(name(tag), 40)}" for tag in tags[:8]), *and_more(len(tags) - 8)]
+    shown = [*(f"#{brief(safe_name(tag), 40)}" for tag in tags[:8]), *and_more(len(tags) - 8)]
     return ([" ".join(shown)] if tags else []) + ([f"created {created[:10]}"] if created else [])
 
 
 def _title_and_place(result: SearchResult) -> str:
-    where = place(result.vault, result.file_path)
-    return f"{name(result.title)}  {place_of(where, result.line, result.page)}"
+    where = safe_place(result.vault, result.file_path)
+    return f"{safe_name(result.title)}  {place_of(where, result.line, result.page)}"
 
 
 def _score(score: float) -> str:
@@ -462,14 +464,12 @@ def related(library: Library, asked: Related, call: Call) -> ToolResult:
         from rag.app.related import related as find_related
 
         report = find_related(workspace, replace(asked, note=note))
-    notices = [*report.notices]
-    if report.left_out:
-        notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
+    linked = f"{plural(report.left_out, 'note')} that it is linked with left out"
+    notices = [*report.notices, *[linked] * bool(report.left_out)]
     notes = listed([_related(number, one) for number, one in enumerate(report.results, 1)])
-    head = f"Related notes, by {report.by}, best first."
-    if not notes:
-        head = "No note is clearly related to it."
-    return ToolResult(head, joined(f"of {name(report.note.title)}", notes, noted(notices)))
+    what = f"Related notes, by {report.by}, best first."
+    head = what if notes else "No note is clearly related to it."
+    return ToolResult(head, joined(f"of {safe_name(report.note.title)}", notes, noted(notices)))
 
 
 def _related(number: int, found: RelatedNote) -> str:
@@ -482,12 +482,11 @@ def _related(number: int, found: RelatedNote) -> str:
         "names": ", ".join(why.names),
         "linked by": plural(len(why.linked_by), "note") if why.linked_by else "",
     }
+    reason = safe_name(" · ".join(f"{kind} {text}" for kind, text in reasons.items() if text))
     lines = [
-        f"{number}. {name(found.title)}{_score(found.score)}",
-        f"{place(found.vault, found.path)}  {name(found.link)}",
-        brief(
-            name(" · ".join(f"{kind} {text}" for kind, text in reasons.items() if text)), _PASSAGE
-        ),
+        f"{number}. {safe_name(found.title)}{_score(found.score)}",
+        f"{safe_place(found.vault, found.path)}  {safe_name(found.link)}",
+        brief(reason, _PASSAGE),
         *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
     ]
     return "\n   ".join(filter(None, lines))
@@ -496,10 +495,12 @@ def _related(number: int, found: RelatedNote) -> str:
 def _link(step: Step) -> str:
     """Return a link as text: from where, and to what."""
     link = step.link
-    ends = ", ".join(place(one.vault, one.path) for one in link.notes) or name(link.target)
+    ends = ", ".join(safe_place(note.vault, note.path) for note in link.notes)
     state = "" if link.is_clear else " (ambiguous)" if link.notes else " (broken)"
-    source = f"{place(link.source.vault, link.source.path)}:{link.line}"
-    return brief(f"{step.depth}. {step.direction}: {source} → {ends}{state}", 600)
+    source = f"{safe_place(link.source.vault, link.source.path)}:{link.line}"
+    return brief(
+        f"{step.depth}. {step.direction}: {source} → {ends or safe_name(link.target)}{state}", 600
+    )
 
 
 # -- ask -------------------------------------------------------------------------------
@@ -563,7 +564,7 @@ def status(library: Library, asked: Status, call: Call) -> ToolResult:
     if not counts:
         return ToolResult(f"The notes have no {named}.")
     mark = "#" if asked.list == "tags" else ""
-    blocks = [f"{notes:>6,}  {mark}{name(key)}" for key, notes in counts.items()]
+    blocks = [f"{notes:>6,}  {mark}{safe_name(key)}" for key, notes in counts.items()]
     return ToolResult(f"{len(counts):,} {named}, with how many notes have each.", listed(blocks))
 
 
@@ -577,12 +578,12 @@ def _state(report: StatusReport) -> ToolResult:
         chunks = plural(made.readable, "chunk")
         meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
     vaults = [
-        f"vault {name(key)}: {plural(v.notes, 'note')}, {v.path}"
+        f"vault {safe_name(key)}: {plural(v.notes, 'note')}, {v.path}"
         for key, v in report.vaults.items()
     ]
-    vaults += [f"vault {name(vault)}: not indexed yet" for vault in report.not_indexed]
+    vaults += [f"vault {safe_name(vault)}: not indexed yet" for vault in report.not_indexed]
     wrong = [
-        f"  {place(one.vault, one.path)}: {name('; '.join(one.problems))}"
+        f"  {safe_place(one.vault, one.path)}: {safe_name('; '.join(one.problems))}"
         for one in report.problems
     ]
     others = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items())
