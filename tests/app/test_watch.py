@@ -29,6 +29,7 @@ from rag.vault import file_events
 from rag.vault.file_events import FileEvents, WatchLimitError, is_remote
 
 NOTHING = Outcome(0, {}, 0.0)
+SLOW = pytest.mark.slow
 Told = list[str] | Exception | Callable[[], object]
 
 
@@ -559,7 +560,7 @@ def start(config: RAGConfig) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("end", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=SLOW)])
 def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(notes, config, titles, start, end):
     (notes / "Before.md").write_text("# Before\n")
     process = start("watch")
@@ -574,7 +575,7 @@ def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(notes, config, t
     assert not (config.data_dir / "watcher.json").exists()
 
 
-@pytest.mark.parametrize("options", [(), ("--no-watch",)])
+@pytest.mark.parametrize("options", [(), pytest.param(("--no-watch",), marks=SLOW)])
 def test_the_http_server_watches_unless_told_otherwise(notes, config, titles, start, options):
     (notes / "Before.md").write_text("# Before\n")
     with listening(config.data_dir, apart=config.data_dir / "index") as until:

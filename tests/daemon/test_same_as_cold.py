@@ -76,6 +76,7 @@ def test_no_index(same):
     assert same("search", "x") == 3
 
 
+@pytest.mark.slow
 def test_what_writes(warm, tmp_path, shelf):
     """Each in a home of its own, once truly cold and once warm."""
     shown = []

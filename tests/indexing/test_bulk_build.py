@@ -93,7 +93,7 @@ def test_the_index_is_the_one_that_is_written_note_by_note(
 def test_what_is_changed_or_deleted_later_is_so_in_the_index(
     vault, config, refresh, points, tmp_path, cut
 ) -> None:
-    cut(1200, 2)
+    cut(1200, 1)
     refresh(v=vault)
     (vault / "03.md").write_text("rewritten")
     (vault / "04.md").unlink()
@@ -123,7 +123,7 @@ def test_an_index_that_lost_what_was_built_is_not_published(
 
 
 def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
-    cut(1200, 2)
+    cut(1200, 1)
     told = []
     with IndexRun(config) as run:
         run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
@@ -251,6 +251,3 @@ def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes: list[int
     runs = split(files)
     assert all(runs)
     assert [file for run in runs for file in run] == (files if sum(sizes) >= 1_000_000 else [])
-
-
-# -- where workers cannot be -----------------------------------------------------------

@@ -24,7 +24,7 @@ TOOLS = {
 }
 
 
-@pytest.fixture(params=["legacy", "auto"])
+@pytest.fixture(params=[pytest.param("legacy", marks=pytest.mark.slow), "auto"])
 def connected(
     request: pytest.FixtureRequest, bare_environment: dict[str, str]
 ) -> Callable[[Work], None]:

@@ -35,6 +35,7 @@ def test_a_process_that_imports_rag_first_sends_no_event_and_leaves_no_file(tmp_
     assert not (tmp_path / ".haystack").exists()
 
 
+@pytest.mark.slow
 def test_haystack_by_itself_sends_some(tmp_path: Path):
     """Else the test above would prove nothing."""
     assert events_of("haystack", tmp_path) > 0
