@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from haystack import Document
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from rag.index import background
 from rag.index.background import background_texts, read_background
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.manifest import UNEMBEDDED, published_manifest
+from rag.index.searchable_text import embedded_text
 from rag.index.snapshots import IndexDirectory
 from rag.index.vector_cache import VECTORS
 from rag.indexing.chunk_embedding import embed_chunks
@@ -67,39 +69,45 @@ def facts(config: RAGConfig) -> Embedded | None:
         return read_embedded(manifest)
 
 
+def snapshot(config: RAGConfig) -> str | None:
+    return IndexDirectory(config.index_dir).current()
+
+
+_read: dict[tuple[Path, str | None], list[Document]] = {}
+
+
+def documents(config: RAGConfig) -> list[Document]:
+    """The chunks that readers see; to open an index with vectors takes .1 s, so each once."""
+    if (key := (config.index_dir, snapshot(config))) not in _read:
+        with get_document_store(config) as store:
+            _read[key] = store.filter_documents()
+    return _read[key]
+
+
 def counts(config: RAGConfig) -> tuple[int, int, int, int]:
     """Chunks, embedded, unreadable and failed, as readers are told; true to the store."""
-    found = facts(config)
-    assert found
-    with get_document_store(config) as store:
-        assert (found.chunks, found.embedded) == (store.count_documents(), store.count_embedded())
-    return found.chunks, found.embedded, found.unreadable, found.failed
+    told = facts(config)
+    assert told
+    embedded = [document.embedding is not None for document in documents(config)]
+    assert (told.chunks, told.embedded) == (len(embedded), sum(embedded))
+    return told.chunks, told.embedded, told.unreadable, told.failed
 
 
 def vectors(config: RAGConfig) -> dict[str, list[float] | None]:
     """The embedding of every chunk that readers see, by its content."""
-    with get_document_store(config) as store:
-        return {str(d.content): d.embedding for d in store.filter_documents()}
+    return {str(d.content): d.embedding for d in documents(config)}
 
 
 def is_made_by(model: Model, config: RAGConfig) -> bool:
     """Tell whether all vectors that readers see are this model's, each of its own text."""
-    from rag.index.searchable_text import embedded_text
-
-    with get_document_store(config) as store:
-        documents = store.filter_documents()
     return all(
         document.embedding is not None
         and math.dist(
             document.embedding, model.vector(embedded_text(document.meta, document.content))
         )
         < 0.01
-        for document in documents
+        for document in documents(config)
     )
-
-
-def snapshot(config: RAGConfig) -> str | None:
-    return IndexDirectory(config.index_dir).current()
 
 
 def is_marked(config: RAGConfig) -> bool:
