@@ -114,6 +114,7 @@ class TestStrangeInput:
     def test_an_empty_filter_is_refused_not_dropped(self, rag, indexed, option):
         assert rag("search", "backups", *option).code == 2
 
+    @pytest.mark.sampled
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     @pytest.mark.parametrize(
         ("arguments", "unbuffered"),

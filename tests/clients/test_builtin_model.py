@@ -160,7 +160,10 @@ class TestAFaultOfTheEngine:
 
     @pytest.mark.parametrize(
         ("query", "why"),
-        [("CRASH", "SIGSEGV"), ("HANG", "did not answer"), ("RAISE", "no such text")],
+        [
+            *[("CRASH", "SIGSEGV"), ("RAISE", "no such text")],
+            pytest.param("HANG", "did not answer", marks=pytest.mark.slow),
+        ],
     )
     def test_ends_a_query_with_an_error_and_not_the_next_one(self, stand_in, query, why) -> None:
         with pytest.raises(ModelError, match=why):
@@ -251,6 +254,7 @@ def _parent(process: Path) -> int:
     return 0 if fields[0] == "Z" else int(fields[1])
 
 
+@pytest.mark.slow
 def test_commands_of_the_warm_process_use_the_model_that_it_has_read() -> None:
     # To read the model again takes as long as to embed a query.
     program = """

@@ -49,12 +49,14 @@ class TestStart:
         assert terminal(daemon, "search", "backups").end()[0] == 0
         assert daemon.commands() == 1
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize("stream", ["<", ">", "2>"])
     def test_never_when_a_stream_is_no_terminal(self, daemon, terminal, stream):
         line = f"{' '.join(RAG)} config {stream} /dev/null"
         assert terminal(daemon, command=["/bin/sh", "-c", line]).end()[0] == 0
         assert daemon.processes() == []
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize("off", [{"RAG_WARM": "0"}, {"RAG_WARM": "false"}, {}])
     def test_never_when_it_is_switched_off(self, daemon, terminal, off):
         if not off:
@@ -84,6 +86,7 @@ class TestEnd:
         assert serve("--status") == (1, {"schema": 1, "warm": None})
         assert serve("--stop") == (0, {"schema": 1, "stopped": []})
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
     def test_by_a_signal(self, daemon, number):
         process = daemon.launch()

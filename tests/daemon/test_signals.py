@@ -72,6 +72,7 @@ def reading(warm, library) -> Iterator[Callable[..., Reading]]:
 INTERRUPTED = (130, b"", b"\nrag: interrupted\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("way", "name"),
     [

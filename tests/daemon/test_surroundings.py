@@ -40,6 +40,7 @@ class TestStreams:
         assert warm[:3] == cold[:3]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "line",
     [

@@ -11,6 +11,7 @@ def cut(text: str) -> tuple[Note, list[Chunk]]:
     return note, cut_note(note, 512, 50)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("word", ["w{:x} ", "é{:x}ü{:x} ", "{:x}—", "Ж{:x} "])
 def test_chunks_are_kept_up_to_the_most_words(word: str) -> None:
     note, chunks = cut("".join(word.format(n, n) for n in range(limits.MOST_WORDS + 5_000)))

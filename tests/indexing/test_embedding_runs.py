@@ -270,7 +270,7 @@ class TestAnotherModel(_Embedded):
         found = facts(other)
         assert found and (found.space.model, found.space.dimension) == ("all-minilm", 48)
 
-    @pytest.mark.parametrize("done", [1, 3])
+    @pytest.mark.parametrize("done", [1, pytest.param(3, marks=pytest.mark.slow)])
     def test_interrupted_it_mixes_nothing_and_goes_on(self, work, embed, other, server, done, sent):
         def stop(at: int, total: int) -> None:
             if at == done:
@@ -304,7 +304,7 @@ class TestAnotherModel(_Embedded):
 
 
 class TestInterrupted:
-    @pytest.mark.parametrize("done", [1, 4])
+    @pytest.mark.parametrize("done", [pytest.param(1, marks=pytest.mark.slow), 4])
     def test_it_goes_on_where_it_stopped(self, work, embed, with_ollama, sent, done, server):
         def stop(at: int, total: int) -> None:
             if at == done:
@@ -318,7 +318,7 @@ class TestInterrupted:
         assert (report.embedding.made, len(set(sent()))) == (CHUNKS - done, CHUNKS - done)
         assert is_made_by(server.models["bge-m3"], with_ollama())
 
-    @pytest.mark.sampled
+    @pytest.mark.slow
     @pytest.mark.parametrize("done", [2, CHUNKS])
     def test_really_killed_it_has_lost_nothing(self, work, embed, with_ollama, server, sent, done):
         config = with_ollama()

@@ -324,4 +324,4 @@ def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
         chunk_note(note(part * (characters // len(part)) + "end"), 100, 20, measure)
         return total
 
-    assert 0 < measured(160_000) < 2.5 * measured(80_000)
+    assert 0 < measured(80_000) < 2.5 * measured(40_000)

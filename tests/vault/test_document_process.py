@@ -43,6 +43,7 @@ def test_a_file_that_takes_too_long_costs_only_itself(
     check_next(put)
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_much_memory_costs_only_itself(
     put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from rag.vault import limits, read_note
 from rag.vault.note import decode, split_lines
 from rag.vault.sentences import readable_lines
 
-SMALL, LARGE = 6_000, 24_000
+SMALL, LARGE = 4_000, 16_000
 LIMIT = 9  # times the cost for four times the text; where that is squared it is sixteen times
 # Before it a paragraph that must be cut: a note that is one chunk is not looked at so closely.
 LONG = "word " * 600

@@ -8,6 +8,7 @@ import pytest
 from test_edge_conformance import TestConformance as _EdgeConformance
 
 
+@pytest.mark.slow
 class TestServerConformance(_EdgeConformance):
     @pytest.fixture
     def document_store(
