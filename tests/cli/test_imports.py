@@ -136,8 +136,13 @@ def parts_of(modules: list[str]) -> set[str]:
     return {name for name in others if not name.startswith("_")}
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("command", TABLE)
+DAILY = {"search backups", "ask backups", "status"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(row, marks=() if row in DAILY else pytest.mark.slow) for row in TABLE],
+)
 def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Path) -> None:
     Path("questions.jsonl").write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')
     writes = {"RAG_DATA_DIR": str(tmp_path / "own")} if command.startswith("index") else {}
