@@ -18,20 +18,63 @@ Printed for each half and language:
 """
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
-from answer_set import HALVES, QUESTIONS, Question, folder_of, read_set
 from kept_vectors import indexed
 from rag.app.ask import ask as answer_question
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
 from rag.qa.answer import Answer
 
+QUESTIONS = Path(__file__).parent / "questions"
+SHARED_VAULTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "vaults"
+VAULTS = ("obsidian-help-en", "obsidian-help-ja", "wharf-notes", "kissa-notes")
+HALVES = ("tune", "report")
 BINS = 10
 COLUMNS = ("first", "in 3", "answered", "refused", "ece")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a note answers: its `path` as vault/path, the first and last of the `lines`, counted
+    from 1 in the file, and what a right quotation of them holds, all of it."""
+
+    path: str
+    lines: tuple[int, int]
+    must: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A line of the set; one without `answers` is answered by no note of its vault."""
+
+    id: str
+    query: str
+    language: str
+    vault: str
+    kind: str
+    half: str
+    answers: tuple[Place, ...]
+
+
+def read_set(file: Path = QUESTIONS / "answers.jsonl") -> list[Question]:
+    """Read the set, in the order of the file."""
+    lines = map(json.loads, file.read_text("utf-8").splitlines())
+    return [Question(**line | {"answers": tuple(map(_place, line["answers"]))}) for line in lines]
+
+
+def folder_of(vault: str) -> Path:
+    """Return the folder of a vault; a help vault's may not be there."""
+    return (SHARED_VAULTS if vault.startswith("obsidian-help") else QUESTIONS / "vaults") / vault
+
+
+def _place(answer: dict[str, Any]) -> Place:
+    return Place(answer["path"], tuple(answer["lines"]), tuple(answer["must"]))
 
 
 @dataclass(frozen=True)

@@ -100,10 +100,7 @@ def read_set(name: str) -> list[Query]:
 
 def ask(language: str, vaults: Sequence[Path]) -> Iterator[Answer]:
     """Index vaults together, and ask them the queries of a language."""
-    with (
-        indexed({vault.name: vault for vault in vaults}) as config,
-        Workspace(config) as workspace,
-    ):
+    with indexed({vault.name: vault for vault in vaults}) as config, Workspace(config) as workspace:
         for name in AIMS:
             for query in read_set(name):
                 if query.language == language:

@@ -116,11 +116,7 @@ class Trial:
             print(f"  {self.name}: {what}: {reason}", flush=True)
 
     def _run(
-        self,
-        command: Command,
-        limit: float,
-        codes: Sequence[int] = (0,),
-        watch: bool = False,
+        self, command: Command, limit: float, codes: Sequence[int] = (0,), watch: bool = False
     ) -> Measured:
         done = measure(command.line, command.environment, command.folder, limit, watch)
         if done.code not in codes:

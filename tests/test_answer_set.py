@@ -9,8 +9,20 @@ from tables import rows
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from answer_set import QUESTIONS, VAULTS, Place, Question, folder_of, read_set
-from answers import Asked, Quotation, ask, calibration_error, is_right, rates
+from answers import (
+    QUESTIONS,
+    VAULTS,
+    Asked,
+    Place,
+    Question,
+    Quotation,
+    ask,
+    calibration_error,
+    folder_of,
+    is_right,
+    rates,
+    read_set,
+)
 
 SET = read_set()
 FRONT_MATTER = QUESTIONS / "front-matter.jsonl"
