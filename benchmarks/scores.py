@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from answers import calibration_error
 from kept_vectors import indexed
 from quality import DATA
 from rag.pipelines import create_search_pipeline, search
@@ -54,12 +55,10 @@ def main() -> None:
     if not all(vault.is_dir() for vault in _HELP):
         print(f"skipped: the help vaults are not in {DATA.parent / 'vaults'}")
         return
-    help_sets = ("obsidian-help", "absent-needs")
-    own_sets = ("paraphrase-needs", "keyword-needs", "absent-needs")
     asked = [
-        *_ask("help", _HELP, help_sets, arguments),
+        *_ask("help", _HELP, ("obsidian-help", "absent-needs"), arguments),
         *_ask("help-en", _HELP[:1], ("other-languages",), arguments),
-        *_ask("own", _OWN, own_sets, arguments),
+        *_ask("own", _OWN, ("paraphrase-needs", "keyword-needs", "absent-needs"), arguments),
     ]
     _print(asked)
 
@@ -89,9 +88,7 @@ def _ask(
 
 def _print(asked: Sequence[Asked]) -> None:
     print(f"{'set':20}{'kind':13}{'queries':>8}{'first':>8}{'in ten':>8}{'silent':>8}{'named':>8}")
-    for name, kind in sorted(
-        {(one.name, one.kind) for one in asked} | {(o.name, "") for o in asked}
-    ):
+    for name, kind in sorted({(one.name, kind) for one in asked for kind in ("", one.kind)}):
         some = [one for one in asked if one.name == name and kind in ("", one.kind)]
         first = np.mean([bool(one.relevant & {*one.paths[:1]}) for one in some])
         ten = np.mean([bool(one.relevant & {*one.paths}) for one in some])
@@ -105,7 +102,7 @@ def _print(asked: Sequence[Asked]) -> None:
             for one in asked
             for path, score in [*zip(one.paths, one.scores, strict=True)][:depth]
         ]
-        print(f"expected calibration error, {what}: {_calibration(pairs):.3f} of {len(pairs)}")
+        print(f"expected calibration error, {what}: {calibration_error(pairs):.3f} of {len(pairs)}")
 
 
 def _named(asked: Sequence[Asked]) -> str:
@@ -113,17 +110,6 @@ def _named(asked: Sequence[Asked]) -> str:
     silent = [one for one in asked if one.relevant and not any(one.borne)]
     named = [bool(one.relevant & {*one.paths[:_NAMED]}) for one in silent]
     return f"{np.mean(named):8.3f} of {len(named)}" if named else ""
-
-
-def _calibration(pairs: Sequence[tuple[float, bool]]) -> float:
-    scores, right = (np.array(column, float) for column in zip(*pairs, strict=True))
-    tenths = np.minimum((10 * scores).astype(int), 9)
-    return float(
-        sum(
-            (tenths == at).mean() * abs(scores[tenths == at].mean() - right[tenths == at].mean())
-            for at in {*tenths.tolist()}
-        )
-    )
 
 
 if __name__ == "__main__":
