@@ -392,11 +392,10 @@ def read_facts(manifest: Manifest, vault: str) -> VaultFacts:
 
 
 def record_facts(manifest: Manifest, vault: str, facts: VaultFacts) -> None:
-    """Record what is known of a vault; where that is new, readers are to see it."""
+    """Record what is known of a vault."""
     if facts != read_facts(manifest, vault):
         held = {"copied": facts.copied, "notices": dict(facts.notices)}
         manifest.set(**{_facts_key(vault): json.dumps(held, ensure_ascii=False)})
-        manifest.raise_revision()
 
 
 def keep_copied(before: Manifest, manifest: Manifest) -> None:

@@ -11,7 +11,6 @@ import fcntl
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import chain
 from math import inf
 from time import monotonic
@@ -27,9 +26,8 @@ from rag.index.embedding_space import (
     may_lack_embeddings,
     other_model,
     read_embedded,
-    record_embedded,
 )
-from rag.index.manifest import UNEMBEDDED, Manifest
+from rag.index.manifest import Manifest
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.reports import EmbeddingReport, Progress, unseen
 from rag.text.token_estimate import count_tokens
@@ -97,29 +95,18 @@ class ChunkEmbedding:
         show(self._done, self._total)
 
     def record(self) -> None:
-        """Write down what was done; readers get to see it if it is news to them.
-
-        What a killed run did is news too, though this one made nothing.
-        """
-        run, report = self.visit, self.report
+        """Write down what was done."""
+        report, before = self.report, read_embedded(self.visit.manifest)
+        assert before
         report.runtime = self.embeddings.runtime
         report.rate = report.made / self._busy if self._busy else 0.0
-        before = read_embedded(run.manifest)
-        assert before
         runtimes = dict.fromkeys(filter(None, (*before.runtime.split(", "), report.runtime)))
-        now = replace(
-            before,
-            chunks=run.store.count_documents(),
-            embedded=run.store.count_embedded(),
+        self.visit.record_embedding(
             unreadable=max(report.unreadable, 0 if report.is_complete else before.unreadable),
             failed=len(report.failed),
             rate=round(report.rate, 2) or before.rate,
             runtime=", ".join(runtimes),
         )
-        run.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
-        if report.made or report.reused or now != before:
-            record_embedded(run.manifest, now)
-            run.manifest.raise_revision()
 
     @property
     def _done(self) -> int:
@@ -300,7 +287,6 @@ def _embed_background(
     if len(questions) == len(texts.questions) and len(passages) == len(texts.passages):
         rows = [vector for _, vector in sorted(passages.items())]
         record_background(run.manifest, space, Background.of(questions, rows))
-        run.manifest.raise_revision()
 
 
 def _agreed_space(

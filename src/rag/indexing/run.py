@@ -498,7 +498,7 @@ class IndexRun:
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         self.manifest.set(indexed_at=now, anew="")
         self.manifest.keep_totals()
-        self._count_embedded()
+        self.record_embedding()
         self.manifest.close()  # its file is copied
         try:
             self.store.publish(number)
@@ -563,18 +563,17 @@ class IndexRun:
             self.store.drop_embeddings()
             record_embedded(self.manifest, Embedded(space))
 
-    def _count_embedded(self) -> None:
-        """Bring what the manifest says of the embeddings in step with the store."""
-        embedded = read_embedded(self.manifest)
-        if embedded is None:
-            return
-        chunks, done = self.store.count_documents(), self.store.count_embedded()
-        # What was written now and has none is not known to be unreadable.
-        unreadable = min(embedded.unreadable, max(0, chunks - done - self._without_vector))
-        now = replace(embedded, chunks=chunks, embedded=done, unreadable=unreadable)
-        record_embedded(self.manifest, now)
-        if chunks == done:  # notes were only deleted, or their texts known: nothing to ask
-            self.manifest.set(**{UNEMBEDDED: ""})
+    def record_embedding(self, **facts: Any) -> None:
+        """Bring what the manifest says of the embeddings in step with the store; `facts` are what
+        else it is to say of them."""
+        if embedded := read_embedded(self.manifest):
+            chunks, done = self.store.count_documents(), self.store.count_embedded()
+            # What was written now and has none is not known to be unreadable.
+            unreadable = min(embedded.unreadable, max(0, chunks - done - self._without_vector))
+            facts = {"unreadable": unreadable, **facts}
+            now = replace(embedded, chunks=chunks, embedded=done, **facts)
+            record_embedded(self.manifest, now)
+            self.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
 
     @property
     def embedded(self) -> int:
