@@ -50,12 +50,10 @@ def test_it_does_not_while_another_thread_runs(is_program):
         other.join()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="priorities of I/O are Linux's")
-def test_a_process_of_low_priority_goes_after_others_at_processors_and_disk() -> None:
+def test_a_process_of_low_priority_goes_after_others() -> None:
     code = (
-        "import os, ctypes; from rag.support.processes import lower_priority, _IOPRIO_SET\n"
-        "lower_priority(); number = _IOPRIO_SET[os.uname().machine] + 1\n"  # ioprio_get
-        "print(os.nice(0), ctypes.CDLL(None).syscall(number, 1, 0) >> 13)"
+        "import os; from rag.support.processes import lower_priority\n"
+        "lower_priority(); print(os.nice(0))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == [str(min(19, os.nice(0) + 10)), "3"]
+    assert ran.stdout.split() == [str(min(19, os.nice(0) + 10))]

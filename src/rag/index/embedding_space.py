@@ -132,16 +132,6 @@ def may_lack_embeddings(
     )
 
 
-def of_an_older_program(space: Space) -> IndexUnavailableError | None:
-    """Return what is wrong with embeddings that an older program made, if one did."""
-    if space.version == TEXT_VERSION:
-        return None
-    return IndexUnavailableError(
-        f"the index's embeddings by {space.model} are those of an older version of rag",
-        hint=EMBED_ANEW,
-    )
-
-
 def other_model(space: Space, provider: EmbeddingProvider) -> IndexUnavailableError:
     """Say that the index's embeddings cannot be used, and what to do."""
     same = provider.is_model(space.model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from itertools import chain
@@ -24,7 +24,6 @@ from rag.text.token_estimate import count_tokens
 
 VECTORS = "sentence_embedder"
 Vectors = Mapping[str, list[float]]
-Lookup = Callable[[Sequence[str]], Vectors]  # gives those that there are
 
 # A failure is reported by the command; Haystack's log would add on stderr which of the inputs its
 # snapshot of the pipeline cannot hold.
@@ -79,29 +78,22 @@ class SentenceEmbedder:
         self,
         documents: list[Document],
         documents_written: int,
-        known: Lookup | None = None,
         makes: bool = True,
     ) -> dict[str, int]:
         """Return how many documents were `embedded`.
 
         :param documents_written: says that they are in the store.
-        :param known: returns the vectors that texts have already, where the others are not made
-            now.
         :param makes: whether vectors are made now.
         """
-        lookup = self._made if makes and self.config else known
-        if lookup is None:  # to cut documents into sentences takes time
+        if not makes or not self.config:
             return {"embedded": 0}
-        texts = texts_of(documents)
-        vectors = lookup([*dict.fromkeys(chain.from_iterable(texts.values()))])
-        return {"embedded": len(write_vectors(self.document_store, texts, vectors))}
-
-    def _made(self, texts: Sequence[str]) -> Vectors:
-        assert self.config
+        chunk_texts = texts_of(documents)
+        texts = [*dict.fromkeys(chain.from_iterable(chunk_texts.values()))]
         with closing(embedding_provider(self.config)) as provider:
             limit = provider.identity().limit
             batches = provider.embed_documents(texts, count_tokens, limit)
-            return {texts[at]: vector for batch in batches for at, vector in batch.vectors}
+            vectors = {texts[at]: vector for batch in batches for at, vector in batch.vectors}
+        return {"embedded": len(write_vectors(self.document_store, chunk_texts, vectors))}
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -420,21 +421,23 @@ class IndexRun:
         """Write chunks, with an embedding those whose text was embedded before."""
         from haystack import Document
 
+        from rag.indexing.pipeline import VECTORS as EMBEDDER
+        from rag.indexing.pipeline import texts_of, write_vectors
         from rag.stores.base.batch import DocumentBatch
         from rag.support.pipeline_parts import own_errors
 
         assert self._pipeline is not None
-        embedded = read_embedded(self.manifest)
-        key = embedded.space.key if embedded else ""
-        # Haystack copies all inputs but functions.
-        known = (lambda texts: self.vectors.get(key, texts)) if embedded else None
         documents = DocumentBatch(Document(id=c.id, content=c.text, meta=c.meta) for c in chunks)
-        embedder = "sentence_embedder"
-        inputs = {"embedder": {"documents": documents}, embedder: {"known": known, "makes": False}}
         with own_errors(IndexingError, "the indexing pipeline failed"):
+            inputs = {"embedder": {"documents": documents}, EMBEDDER: {"makes": False}}
             output = self._pipeline.run(inputs)
-        self._without_vector += len(chunks) - output[embedder]["embedded"]
         self.manifest.add_words(output["embedder"]["words"])
+        self._without_vector += len(chunks)
+        if embedded := read_embedded(self.manifest):
+            texts = texts_of(documents)
+            needed = dict.fromkeys(chain.from_iterable(texts.values()))
+            vectors = self.vectors.get(embedded.space.key, needed)
+            self._without_vector -= len(write_vectors(self.store, texts, vectors))
 
     def _record_failure(self, vault: str, file: NoteFile, why: str, report: VaultReport) -> None:
         """Record a note that cannot be read; its chunks stay. Without news the revision stays."""

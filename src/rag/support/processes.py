@@ -22,8 +22,6 @@ from rag.support.process_exit import is_program
 Say = Callable[[object], None]
 
 _NICE = 10
-_IDLE = 3 << 13  # the class of I/O that waits for all others (linux/ioprio.h)
-_IOPRIO_SET = {"x86_64": 251, "aarch64": 30}
 _PR_SET_PDEATHSIG = 1
 
 
@@ -35,14 +33,9 @@ def processors() -> int:
 
 @cache
 def lower_priority() -> None:
-    """Let all other programs go first, at the processors and at the disk, from now on."""
+    """Let all other programs go first from now on, at the disk too as far as the system knows."""
     with suppress(OSError):
         os.nice(_NICE)
-    number = _IOPRIO_SET.get(os.uname().machine)
-    if sys.platform == "linux" and number is not None:
-        import ctypes
-
-        ctypes.CDLL(None).syscall(number, 1, 0, _IDLE)  # of this process; a refusal changes nothing
 
 
 # -- a fork: it needs no start and no imports ------------------------------------------

@@ -28,7 +28,7 @@ from rag.app.requests import RelatedRequest
 from rag.app.results import copied
 from rag.exceptions import EMBED_REST
 from rag.index.background import read_background
-from rag.index.embedding_space import of_an_older_program, read_embedded
+from rag.index.embedding_space import read_embedded
 from rag.index.lookup import FoundNote
 from rag.search.components.note_ranker import first_chunks
 from rag.search.filters import all_of, none_of, one_of
@@ -231,14 +231,12 @@ class _Note:
         embedded = read_embedded(self._manifest)
         if embedded is None:
             return False
-        if wrong := of_an_older_program(embedded.space):
-            self.notices.append(wrong.as_notice("compared by words alone: "))
-        elif embedded.is_partial:
+        if embedded.is_partial:
             self.notices.append(
                 f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes"
                 f" without any are compared by words alone {EMBED_REST}"
             )
-        return wrong is None
+        return True
 
     def rows(self, candidates: Sequence[_Candidate]) -> dict[str, NoteRow]:
         """Return the rows of notes, by id, in their order."""
