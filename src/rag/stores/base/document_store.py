@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
@@ -202,15 +202,11 @@ class BaseDocumentStore(NotCopied, ABC):
                 self._snapshot = self.directory.open_current()
         return self._snapshot
 
-    def _published(self) -> IndexSnapshot | None:
-        """Return the snapshot to read; `None` too while the index is being written here."""
-        return None if self._writing is not None else self._hold()
-
     def manifest(self) -> Manifest | None:
         """Return the manifest of the snapshot being read; `None` when there is none: the index was
         made without one, or is being written here."""
         with self.mutex:
-            snapshot = self._published()
+            snapshot = self._hold() if self._writing is None else None
             if snapshot and self._manifest is None and (snapshot.path / MANIFEST).exists():
                 self._manifest = Manifest.open_snapshot(snapshot.path / MANIFEST)
             return self._manifest
@@ -218,7 +214,7 @@ class BaseDocumentStore(NotCopied, ABC):
     def snapshot_name(self) -> str | None:
         """Return the name of the snapshot being read; `None` when there is none."""
         with self.mutex:
-            snapshot = self._published()
+            snapshot = self._hold() if self._writing is None else None
             return snapshot.name if snapshot else None
 
     def frequencies(self) -> Frequencies:
@@ -262,10 +258,8 @@ class BaseDocumentStore(NotCopied, ABC):
 
     def release(self) -> None:
         """Release the staging index, which may then be removed; the lock is kept."""
-        try:
-            self.close_work()
-        finally:
-            self.counts.forget()
+        self.counts.forget()
+        self.close_work()
 
     def close(self) -> None:
         """Release files and connections; unpublished writes are lost, save those on a server."""
@@ -408,7 +402,8 @@ class BaseDocumentStore(NotCopied, ABC):
 
         :raises FilterError: when the filter is malformed.
         """
-        return [*chain.from_iterable(self.pages(filters))]
+        pages = self.point_pages(_PAGE, convert_filters(filters), vectors=True)
+        return [*map(to_document, chain.from_iterable(pages))]
 
     def write_documents(
         self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy | None = None
@@ -519,23 +514,10 @@ class BaseDocumentStore(NotCopied, ABC):
         points = {point.id: point for point in self.retrieve(wanted)}
         return [to_document(points[key]) for key in wanted if key in points]
 
-    def pages(self, filters: dict[str, Any] | None = None) -> Iterator[list[Document]]:
-        """Yield the documents that a filter selects, some at a time, with their vectors, in order
-        of point id.
-
-        :raises FilterError: when the filter is malformed.
-        """
-        for points in self.point_pages(_PAGE, convert_filters(filters), vectors=True):
-            yield [*map(to_document, points)]
-
-    def all_documents(self, most: int | None = None) -> list[Document]:
-        """Return every document, without vectors: for what no index can find.
-
-        :param most: return no more than these, the first by id.
-        """
-        size = _PAGE if most is None else min(_PAGE, max(most, 1))
-        points = chain.from_iterable(self.point_pages(size))
-        return [*map(to_document, islice(points, most))]
+    def all_documents(self, most: int = _PAGE) -> list[Document]:
+        """Return documents without vectors, `most` at most, the first by id: for what no index can
+        find."""
+        return [*map(to_document, self.read_page(most)[0])]
 
     # -- words and dates ---------------------------------------------------------------
 
