@@ -5,7 +5,6 @@ Qdrant's own client takes most of a second to import, which is longer than a sea
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -180,8 +179,8 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
 
 def _refusal(status: int, content: bytes, url: str, settings: StoreConfig) -> RAGError:
     try:
-        details = brief(str(json.loads(content)["status"]["error"]))
-    except (ValueError, LookupError, TypeError, RecursionError):  # it is not Qdrant's
+        details = brief(str(orjson.loads(content)["status"]["error"]))
+    except (ValueError, LookupError, TypeError):  # it is not Qdrant's
         details = brief(content[:_LONGEST_REASON].decode("utf-8", "replace"))
     collection = repr(settings.collection)
     if status == 404 and _NO_COLLECTION.search(details):
