@@ -101,12 +101,8 @@ class Background:
     def excess(
         self, query: Sequence[float], sentences: Sequence[Sequence[float]], text: str
     ) -> float:
-        """Return how much nearer the nearest of some sentences is than a foreign library's.
-
-        :param query: its vector, as the model makes it.
-        :param sentences: the vectors of those of a text.
-        :param text: it, by whose script passages are chosen.
-        """
+        """Return how much nearer the nearest of the sentences of a text is to a query than what a
+        foreign library has in its script."""
         import numpy as np
 
         of_script = self._by_script.get(main_script(text) or _LATIN, self._by_script[_LATIN])

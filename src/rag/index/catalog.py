@@ -134,11 +134,8 @@ class CatalogTables:
         return list(dict.fromkeys(self._column("SELECT name FROM names")))
 
     def stated_in(self, text: str, terms: Iterable[str]) -> list[tuple[str, str, int]]:
-        """Return field, value and number of notes of each value that a text holds, or that holds
-        one of some terms, the most frequent first.
-
-        :param text: in lower case, as the terms are.
-        """
+        """Return field, value and number of notes of each value that a text in lower case holds, or
+        that holds one of some terms, the most frequent first."""
         long = [term for term in terms if len(term) > 1][:_MOST_TERMS]
         holds = "".join(" OR instr(lower(value), ?)" for _ in long)
         rows = self._db.execute(

@@ -65,15 +65,11 @@ def leads_to_a_file(target: str) -> bool:
 def matching_notes(
     target: str, vault: str, folder: str, notes: Sequence[NamedNote]
 ) -> list[NamedNote]:
-    """Return the notes that a link leads to: one; several when they answer equally; none.
+    """Return the notes that a link of a note in a folder of a vault leads to: one; several when
+    they answer equally; none.
 
     Notes of its own vault go before others; then a path from the note with the link, one from the
-    vault, the end of a path (a file name is one), a title, an alias.
-
-    :param target: what the link names, without heading.
-    :param vault: that of the note with the link, and `folder` its folder in it.
-    :param notes: those that may be meant.
-    """
+    vault, the end of a path (a file name is one), a title, an alias."""
     own = [note for note in notes if note.vault == vault]
     others = [note for note in notes if note.vault != vault]
     for some, within in ((own, folder), (others, None)):
@@ -161,11 +157,8 @@ class LinkTables:
         return [identity for (identity,) in rows]
 
     def resolve(self, target: str, vault: str, path: str) -> list[NamedNote]:
-        """Return the notes that a link leads to: one; several when they answer equally; none.
-
-        :param target: what the link names, without heading.
-        :param vault: that of the note with the link, and `path` its path there.
-        """
+        """Return the notes that a link, without heading, of the note at a path leads to: one;
+        several when they answer equally; none."""
         if target not in self._known:
             rows = self._db.execute(
                 f"SELECT DISTINCT {_NOTE} FROM names CROSS JOIN notes ON notes.id = names.id"

@@ -67,9 +67,9 @@ class FoundNote(NamedTuple):
 
 
 def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) -> FoundNote:
-    """Find one note by path, `vault/path`, file name, title, alias or id (its first 6 digits).
+    """Find one note, of some vaults, by path, `vault/path`, file name, title, alias or id (its
+    first 6 digits).
 
-    :param vaults: look only in these.
     :raises NotFoundError: when nothing answers to the name, or several notes do; it suggests.
     """
     if len(name) > _LONGEST_NAME:

@@ -128,13 +128,11 @@ class VaultFacts:
 
 
 def spans_of_copies(times: Iterable[int], before: Sequence[Span] = ()) -> tuple[Span, ...]:
-    """Return the minutes in which a vault was copied, each by its first and last moment.
+    """Return the minutes in which a vault was copied, each by its first and last moment: a minute
+    in which more than half of its files, and at least 5, were last written (`times`, in
+    nanoseconds).
 
-    That is a minute in which more than half of its files, and at least 5, were last written. What
-    was found once stays so, though files are edited later; those have times of their own then.
-
-    :param times: when each file of the vault was last written, in nanoseconds since the epoch.
-    :param before: those of an earlier run.
+    What was found `before` stays so, though files are edited later; those have times of their own.
     """
     ordered = sorted(times)
     most = max(len(ordered) // 2, _FEWEST - 1)

@@ -200,13 +200,11 @@ class IndexDirectory:
 
     @contextmanager
     def writing(self, wait: bool = False, brief: bool = False) -> Iterator[None]:
-        """Be the one writer; the lock goes with the process, however it ends.
+        """Be the one writer; the lock goes with the process, however it ends, or with the last to
+        leave.
 
-        Within one `IndexDirectory` it may be taken again; the last to leave lets go.
-
-        :param wait: wait for another writer to finish instead of failing.
+        :param wait: wait for another writer to finish instead of failing with a `LockedError`.
         :param brief: this one will let go in some seconds: others wait so long in any case.
-        :raises LockedError: when another process is the writer.
         """
         if self._lock is None:
             self._make()
@@ -297,11 +295,10 @@ class IndexDirectory:
         self.has_work = True
 
     def publish(self, number: int, points: int) -> None:
-        """Make `work/`, whose shard must be flushed and closed, the current snapshot, once all of
-        it is on the disk; the one before stays until then.
+        """Make `work/`, whose shard of so many points must be flushed and closed, the current
+        snapshot of a number higher than any before, once all of it is on the disk; the one before
+        stays until then.
 
-        :param number: the snapshot's number, higher than any before.
-        :param points: how many points the shard holds; readers compare.
         :raises DiskFullError: when the disk has no room for it.
         """
         name, before = f"gen-{number}", self.current()

@@ -111,8 +111,6 @@ class Registry:
     ) -> dict[str, Path]:
         """Return the real path of every vault that these folders are or would be, by its name.
 
-        A folder that is named twice is one vault.
-
         :raises UsageError: as `identify`, and when two of the folders would have one name.
         """
         vaults: dict[str, Path] = {}

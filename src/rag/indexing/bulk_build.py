@@ -113,10 +113,9 @@ def _weight(file: NoteFile) -> int:
 
 
 def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -> BuiltSegments:
-    """Read the notes of a note batch and write their chunks into segments.
+    """Read the notes of a note batch and write their chunks into segments. An encoder that is kept
+    knows the words of earlier batches.
 
-    :param encoder: any; one that is kept knows the words of earlier batches.
-    :param progress: called repeatedly with how many more notes are done.
     :raises IndexingError: when the disk has no room, or a chunk cannot be written.
     """
     directory = IndexDirectory(note_batch.directory)
@@ -186,7 +185,6 @@ def build_all(batches: Sequence[NoteBatch], progress: Progress) -> Generator[Bui
     processors and free memory for, at most 2; in this one where that is one, or there is one batch.
 
     :param progress: called repeatedly with how many more notes are done.
-    :raises RAGError: what went wrong with a note batch, after all before it were yielded.
     """
     count = min(_affordable(), len(batches), _MOST_PROCESSES)
     with ExitStack() as stack:

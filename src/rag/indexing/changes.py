@@ -54,9 +54,9 @@ def find_changes(
     prune: bool = False,
     scan: Scan | None = None,
 ) -> Changes:
-    """Compare a vault's folder with the manifest.
+    """Compare a vault's folder with the manifest; with `prune` an empty or missing folder is
+    believed.
 
-    :param prune: believe an empty or missing folder: its notes are deleted.
     :param scan: what the folder held a moment ago; what changes since is found the next time.
     """
     changes = Changes(vault, str(root))
@@ -145,11 +145,9 @@ def count_stale(
     patience: float = 1.0,
     scans: dict[str, Scan] | None = None,
 ) -> int | None:
-    """Return how many notes changed on disk since the index was made.
+    """Return how many notes changed on disk since the index was made; `None` where it would surely
+    take more than so many `seconds`, or took `patience` times as long.
 
-    :param seconds: how long it may take on a machine with nothing else to do; where it would
-        surely take longer, the answer is `None`.
-    :param patience: how many times as long may pass before it is given up; then it is `None` too.
     :param scans: is given what the folder of each vault holds, as far as it could be listed.
     """
     if manifest.rows() * _PER_NOTE > seconds:

@@ -49,13 +49,8 @@ _KEPT = 16  # texts for each chunk whose vectors are kept; it has some five
 
 
 class ChunkEmbedding:
-    """Gives the chunks of a staging index the embeddings that they lack.
-
-    :param run: the visit of the writer; it lets go of the index while a model is at work.
-    :param embeddings: who makes them.
-    :param space: what they are made by.
-    :param limit: the most tokens the model reads; 0 when not known.
-    """
+    """Gives the chunks of a staging index the embeddings that they lack; the run lets go of the
+    index while a model is at work. `limit` is the most tokens the model reads; 0 when not known."""
 
     def __init__(
         self, run: IndexRun, embeddings: EmbeddingProvider, space: Space, limit: int = 0
@@ -226,7 +221,6 @@ def embed_chunks(
 
     :param reembed: make those of another model again, by the configured one.
     :param seconds: how long the model may be at it.
-    :param models: settings that name who makes them; those of the run without.
     :raises ConnectionError: when no server does its work; what came before stays, and counts.
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """
@@ -294,10 +288,7 @@ def _agreed_space(
 ) -> tuple[Space, int]:
     """Return the space of what will be made, and the most tokens that the model reads.
 
-    :param provider: the name of who makes the embeddings.
     :raises IndexUnavailableError: when it is another than that of the index, which must stay.
-    :raises ModelMissingError: when no server has the model.
-    :raises ConnectionError: when none answers.
     """
     embedded = read_embedded(manifest)
     is_ours = embedded is not None and embedded.space.is_configured(embeddings)

@@ -85,13 +85,10 @@ def read_file(
 
 
 def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
-    """Cut a note into the chunks that are indexed, sizes in tokens.
+    """Cut a note into the chunks that are indexed, sizes in tokens (0 <= overlap < size).
 
     Where the words of the note, or what its chunks repeat (title, headings and tags), come to too
-    much, they are cut; the note is changed then, and its `problems` say so.
-
-    :raises ValueError: unless 0 <= overlap < size.
-    """
+    much, they are cut; the note is changed then, and its `problems` say so."""
     chunks = _within_words(note, chunk_note(note, size, overlap, count_tokens))
     budget = limits.MOST_OF_TAGS // max(1, len(chunks))
     costs = accumulate(limits.COST_OF_TAG + len(tag) for tag in note.tags)

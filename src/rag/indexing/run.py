@@ -58,15 +58,12 @@ _DAMAGE = (IndexUnavailableError, *DAMAGE)  # what the engine and SQLite report
 
 
 class IndexRun:
-    """One visit of the writer, which brings vaults up to date. Use it as a context manager; it
-    holds the index's lock.
+    """One visit of the writer, which brings vaults up to date; a context manager that holds the
+    index's lock.
 
-    :param config: the settings.
-    :param directory: the index's folder.
     :param pipeline: the pipeline that embeds and writes; made when first needed.
     :param rebuild: forget what is there and read every note again.
-    :param wait: wait for another writer instead of failing.
-    :raises LockedError: when another process is writing.
+    :param wait: wait for another writer instead of failing with a `LockedError`.
     """
 
     manifest: Manifest  # of the staging index
@@ -274,9 +271,9 @@ class IndexRun:
         progress: Progress | None = None,
         scan: Scan | None = None,
     ) -> VaultReport:
-        """Bring one vault up to date in the staging index.
+        """Bring one vault up to date in the staging index; `scan` is what its folder held a moment
+        ago.
 
-        :param scan: what its folder held a moment ago, where somebody looked.
         :raises DiskFullError: when its disk has no room for it.
         """
         return self._attempt(lambda: self._index_vault(vault, root, prune, progress, scan))

@@ -38,18 +38,12 @@ class CopyReport:
 def copy_to_server(
     config: RAGConfig, progress: Progress | None = None, wait: bool = False
 ) -> CopyReport:
-    """Copy the embedded index, with its vectors, to the configured server: nothing is read or
-    embedded again.
-
-    The server's index takes the place of the one that was there, and is searched from now on
-    wherever `store.url` is set. One that is broken off is begun anew.
+    """Copy the embedded index, with its vectors, to the configured server, in the place of what was
+    there: nothing is read or embedded again. One that is broken off is begun anew.
 
     :param progress: is told the chunks done and all of them.
-    :param wait: wait for another writer instead of failing.
     :raises UsageError: when no server is configured, or when the collection is another's.
     :raises IndexUnavailableError: when there is no embedded index, or one of another version.
-    :raises ConnectionError: when the server does not answer.
-    :raises LockedError: when another process writes the server's index.
     """
     from rag.stores import get_document_store
 
@@ -128,14 +122,12 @@ def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
 
 
 def take_over(config: RAGConfig, directory: IndexDirectory, wait: bool = False) -> str:
-    """Let this machine write the configured index from now on.
+    """Let this machine write the configured index from now on; return whose it was, "" for
+    nobody's.
 
-    It goes on from the catalog on the server. A run that goes on elsewhere stops before its next
-    write. After one that did not end, or where the catalog is gone, the next run here writes all
-    chunks again: nobody knows which text each of them has.
+    It goes on from the catalog on the server; a run that goes on elsewhere stops before its next
+    write. After one that did not end, the next run here writes all chunks again.
 
-    :param wait: wait for another process of this machine that writes.
-    :returns: whose index it was, "" when there was nothing to take over.
     :raises LockedError: when a third machine takes over meanwhile.
     """
     with open_catalog(config.store) as catalog, directory.writing(wait):

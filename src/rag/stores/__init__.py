@@ -59,8 +59,7 @@ def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
     """Return the folder of the configured index. Where a server has it, that was asked whether
     another machine has written the index since, and what is here is up to date.
 
-    :param is_needed: fail when the server does not answer, though something of the index is here.
-    :raises StoreConnectionError: when it does not answer.
+    :raises StoreConnectionError: when it does not answer, and that `is_needed` or nothing is here.
     """
     from rag.index.snapshots import IndexDirectory
 

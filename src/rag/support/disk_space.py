@@ -35,11 +35,8 @@ def free_room(folder: str | Path) -> int:
 
 
 def disk_full(folder: str | Path, need: int = 0, details: str = "") -> DiskFullError:
-    """Return the error that says how much room is needed, and how much there is.
-
-    :param need: free bytes that would be enough, as far as is known.
-    :param details: what the engine or the system said.
-    """
+    """Return the error that says how much room is needed, as far as is known, and how much there
+    is."""
     free = free_room(folder)
     need = max(need, free + LITTLE)
     return DiskFullError(
@@ -59,11 +56,9 @@ def require_room(folder: str | Path, need: int) -> None:
 
 
 def is_of_full_disk(error: BaseException, folder: Path | None = None) -> bool:
-    """Whether an error, or what it was raised from, says that a disk is full.
-
-    :param folder: that of the index. Where its disk has next to nothing free the engine and SQLite
-        fail in many ways, and it is the disk's fault that they do.
-    """
+    """Whether an error, or what it was raised from, says that a disk is full. Where that of the
+    index's folder has next to nothing free, the engine and SQLite fail in many ways, and it is the
+    disk."""
     is_vague = isinstance(error, (IndexUnavailableError, sqlite3.Error))
     if is_vague and folder and free_room(folder) < _NOTHING:
         return True
@@ -102,12 +97,8 @@ def copy_tree(
     skip: Callable[[str], bool] = lambda name: False,
     is_fixed: Callable[[str], bool] = lambda path: False,
 ) -> None:
-    """Copy a folder; what `target` holds stays.
-
-    :param skip: tells by its name what is left out, in any folder.
-    :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
-        then gets a second name instead of a copy.
-    """
+    """Copy a folder, without what `skip` tells by its name; what `target` holds stays. A file that
+    `is_fixed` says nobody ever writes again gets a second name instead, where the system can."""
     os.makedirs(target, 0o700, exist_ok=True)
     with os.scandir(source) as entries:
         for entry in entries:

@@ -28,7 +28,6 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
 def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Put a file in the place of another, which may be missing; what is read is one or the other.
 
-    :param mode: the permissions of the new file, less those of the umask.
     :raises OSError: when it cannot be written; then the other is as it was.
     """
     beside = path.with_name(f".{path.name}.tmp")
@@ -122,11 +121,8 @@ def _sync_path(path: str | Path, flags: int = os.O_NOFOLLOW, to_the_disk: bool =
 
 
 def _sync(descriptor: int, to_the_disk: bool = False) -> None:
-    """Write out an open file or folder.
-
-    :param to_the_disk: what the disk itself holds back, too: on macOS that takes another call,
-        which counts for all that was synced before.
-    """
+    """Write out an open file or folder; `to_the_disk` what the disk itself holds back, too: on
+    macOS that takes another call, which counts for all that was synced before."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None and to_the_disk:
         with suppress(OSError):  # not every disk knows it

@@ -32,13 +32,10 @@ class DeadlineExceeded(httpx.ReadTimeout):
 
 
 class DeadlineTransport(httpx.BaseTransport):
-    """Send requests directly, or to another machine through the environment's proxy.
+    """Send requests directly, or to another machine through the environment's proxy, within the
+    seconds of their extension `seconds`, or within those given here.
 
-    A request's deadline is its extension `seconds`.
-
-    :param seconds: the deadline of requests that bring none.
-    :raises ImportError, ValueError, OSError: for a proxy or certificates, named by the
-        environment, that cannot be used.
+    :raises ImportError, ValueError, OSError: for a proxy or certificates that cannot be used.
     """
 
     def __init__(self, address: httpx.URL, seconds: float) -> None:
@@ -108,17 +105,12 @@ def asked_last(addresses: Sequence[httpx.URL]) -> int:
 
 
 class FailoverTransport(httpx.BaseTransport):
-    """Send each request to the address that was asked last, and while that fails to the others.
+    """Send each request to the address that was asked last, and while that fails to the others, all
+    within one deadline.
 
     An address fails when no connection to it can be made, when it is not ready (503), and when its
-    connection breaks in an answer to a request that may be repeated. Who takes too long, or
-    refuses, does not fail: the others are the same server. The deadline is that of all tries.
-
-    :param addresses: at least one; requests are made out to the first.
-    :param seconds: the deadline of requests that bring none.
-    :param may_repeat: tells whether a request does no harm when it is done twice.
-    :raises ImportError, ValueError, OSError: as `DeadlineTransport`.
-    """
+    connection breaks in an answer to a request that `may_repeat`. Who takes too long, or refuses,
+    does not fail: the others are the same server. Errors are those of `DeadlineTransport`."""
 
     def __init__(
         self,

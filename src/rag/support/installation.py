@@ -19,10 +19,7 @@ def command_to_add(extra: str) -> str:
     """Return the command that installs what an extra of the distribution names.
 
     It names the libraries themselves: pipx leaves alone what it finds installed, and pip would look
-    for the distribution in an index, where a wheel or a checkout was given.
-
-    :param extra: the name of an optional dependency in pyproject.toml.
-    """
+    for the distribution in an index, where a wheel or a checkout was given."""
     names, python = " ".join(_libraries(extra)), shlex.quote(sys.executable)
     if (Path(sys.prefix) / "pipx_metadata.json").is_file():
         return f"pipx inject {shlex.quote(Path(sys.prefix).name)} {names}"

@@ -42,10 +42,7 @@ def mark_of(one: Field[Any]) -> str:
 
 
 def to_json(report: object) -> dict[str, Any]:
-    """Return a report, or the error that ended a request, as schema 1 has it.
-
-    :raises TypeError: for what is neither.
-    """
+    """Return a report, or the error that ended a request, as schema 1 has it."""
     if isinstance(report, RAGError):
         near = getattr(report, "suggestions", None)
         return {"error": {**_error(report), **({"suggestions": near} if near else {})}}

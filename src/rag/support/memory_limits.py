@@ -34,12 +34,9 @@ def _read(file: Path) -> str:
 
 
 def limit_arenas(most: int = 2) -> None:
-    """Let all threads, those of the engine too, take memory from few stores of the allocator.
-
-    glibc has eight for each processor, and each keeps what it once needed: memory grew for the
-    first ten thousand searches. It must be called before there is a thread; other systems have no
-    such limit.
-    """
+    """Let all threads, those of the engine too, take memory from few stores of the allocator: glibc
+    has eight for each processor, and each keeps what it once needed. It must be called before there
+    is a thread; other systems have no such limit."""
     _call_allocator("mallopt", _ARENA_MAX, most)
 
 

@@ -59,12 +59,10 @@ def make_plugin(group: str, name: str, *arguments: Any) -> Any:
 def find_plugin(
     group: str, name: str, what: str, kind: type, noun: str, built_in: Sequence[str] = ()
 ) -> Any:
-    """Make the plug-in of a name, called without arguments.
+    """Make the plug-in of a name, called without arguments, which must be of a kind.
 
-    :param what: what was to be named, such as `step`.
-    :param noun: how an error calls a thing of that kind.
-    :param built_in: names that the program itself has, for the nearest ones.
-    :raises UsageError: for a name that nothing has, with the nearest ones.
+    :param what: what was to be named, such as `step`; `noun` is how an error calls one.
+    :raises UsageError: for a name that neither a plug-in nor the program has.
     :raises RAGError: when the plug-in fails, or makes something else.
     """
     names = [*built_in, *plugin_names(group)]

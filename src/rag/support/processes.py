@@ -124,11 +124,9 @@ def may_start() -> bool:
 
 class PythonProcess:
     """An interpreter that takes orders on its standard input and answers on its standard output;
-    `close` must be called. It is out of the reach of the terminal's Ctrl-C, and ends when its input
-    does: so it outlives no one who orders, however that ends.
+    `close` must be called. It is out of the reach of Ctrl-C, and ends when its input does.
 
-    :param module: the name of a module, and `function` of a function there, which takes no
-        arguments and calls `take_orders`.
+    :param function: of `module`: it takes no arguments, and calls `take_orders`.
     :param environment: variables that differ from those of this process.
     :raises OSError: when the system starts none.
     """
@@ -192,10 +190,8 @@ def take_orders(
 ) -> None:
     """Answer orders until there are none; called in the interpreter that was started.
 
-    :param work: is given an order and a function that answers something meanwhile, and returns the
-        last answer to it. What it raises is answered.
-    :param after: is called after each answer.
-    """
+    :param work: is given an order and a function that answers something meanwhile, and returns, or
+        raises, the last answer to it; `after` is called then."""
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # nothing else may get among the answers
     orders: queue.SimpleQueue[Any] = queue.SimpleQueue()

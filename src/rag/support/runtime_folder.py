@@ -50,7 +50,6 @@ def check_folder(path: str) -> None:
     """Make sure that nobody else can have put something there.
 
     :raises UntrustedError: when it belongs to somebody else or is open to others.
-    :raises FileNotFoundError: when there is no such folder.
     """
     _check(path, os.lstat(path))
 
@@ -63,14 +62,10 @@ def _check(path: str, facts: os.stat_result) -> None:
 
 
 def open_folder(path: str, make: bool = False) -> int:
-    """Return a descriptor of the folder, to which names in it are relative.
+    """Return a descriptor of the folder, through which all is done in the folder that was checked;
+    with `make` it is made where it is missing, for the user alone.
 
-    What is done through it happens in the folder that was checked, whatever its name leads to by
-    then.
-
-    :param make: make the folder where it is missing, for the user alone.
     :raises UntrustedError: as `check_folder`, or when a link of another user leads there.
-    :raises OSError: when there is no such folder, or none can be made.
     """
     _check_links(path)
     if make:
@@ -103,9 +98,6 @@ def _check_links(path: str) -> None:
 
 
 def open_file(name: str, flags: int, within: int) -> int:
-    """Open a file in the folder, never through a link; one that is made is the user's alone.
-
-    :param within: from `open_folder`.
-    :raises OSError: as `os.open`; above all ELOOP for a link.
-    """
+    """Open a file in the folder (`within`, from `open_folder`), never through a link, which is an
+    `OSError` (ELOOP); one that is made is the user's alone."""
     return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=within)

@@ -62,11 +62,8 @@ def unpack_vectors(packed: bytes, count: int) -> Array:
 
 
 def digest_of(vectors: Sequence[Sequence[float]], version: str = "") -> str:
-    """Return the digest of the maker of vectors.
-
-    :param vectors: those of `TEXTS`.
-    :param version: of its program; where one of two digests has no vectors, it decides.
-    """
+    """Return the digest of the maker of vectors, by those of `TEXTS`; where one of two digests has
+    none, the version of its program decides."""
     packed = pack_vectors([vector[:_KEPT] for vector in vectors])
     return f"{version}{_SIGN}{b64encode(packed).decode()}"
 

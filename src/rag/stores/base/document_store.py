@@ -95,14 +95,11 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class BaseDocumentStore(NotCopied, ABC):
-    """The documents of an index. The embedded engine and a server answer alike: both are asked for
-    points.
+    """The documents of an index in a folder. The embedded engine and a server answer alike: both
+    are asked for points.
 
     What is read is the current snapshot, or, once writing has begun, what is written. Where nothing
-    was ever written there are no documents.
-
-    :param directory: the folder of the index's files.
-    """
+    was ever written there are no documents."""
 
     collection_name: str
     similarity = "cosine"  # how embeddings are compared
@@ -346,7 +343,6 @@ class BaseDocumentStore(NotCopied, ABC):
     def reserve(self, size: int) -> None:
         """Become the writer, and make sure that so many bytes can be written.
 
-        :raises LockedError: when another process is writing.
         :raises IndexingError: when there is no room.
         """
 
@@ -408,13 +404,11 @@ class BaseDocumentStore(NotCopied, ABC):
     def write_documents(
         self, documents: list[Document] | DocumentBatch, policy: DuplicatePolicy | None = None
     ) -> int:
-        """Write documents.
+        """Write documents and return how many; of ids that are there already the policy says what
+        to do.
 
-        :param policy: what to do about ids that are there already; without one, `FAIL`.
-        :returns: how many were written.
         :raises ValueError: when the input is no list of documents, or one cannot be stored.
-        :raises DuplicateDocumentError: under `FAIL`, before anything is written.
-        :raises LockedError: when another process is writing.
+        :raises DuplicateDocumentError: under `FAIL`, the default, before anything is written.
         """
         with self.mutex:
             points = [to_point(document) for document in self._allowed(documents, policy)]
@@ -614,11 +608,9 @@ class BaseDocumentStore(NotCopied, ABC):
             return self._sample[1]
 
     def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
-        """Give documents that are being written the embeddings of their sentences, by id; all
-        else of them stays.
+        """Give documents that are being written the embeddings of their sentences, by id.
 
         :raises ValueError: when one is empty, not finite, or of another size.
-        :raises IndexUnavailableError: when there is no document of an id.
         """
         if not embeddings:
             return

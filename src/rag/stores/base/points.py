@@ -151,12 +151,8 @@ def to_point(document: Document) -> Point:
 def chunk_point(
     identity: str, content: str | None, meta: dict[str, Any], vector: SparseVector
 ) -> Point:
-    """Make the point that `to_point` makes of a chunk's document, and check less of it.
-
-    :param identity: the chunk's id, a UUID.
-    :param meta: of texts, whole numbers and lists of texts.
-    :param vector: from a `DocumentEncoder`, which makes none that the engine would choke on.
-    """
+    """Make the point that `to_point` makes of a chunk's document, and check less of it: its `meta`
+    is of texts, whole numbers and lists of texts, its vector from a `DocumentEncoder`."""
     return Point(identity, {"id": identity, "content": content, "meta": meta}, sparse=vector)
 
 

@@ -92,11 +92,9 @@ def _select(table: Path, dimensions: Collection[int]) -> bytes:
 
 @contextmanager
 def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
-    """Yield a folder that the engine can open as the shard; it lasts until it is open.
+    """Yield a folder that the engine can open as the shard, with some files that hold something
+    else; it lasts until it is open. It is the shard itself where that will do.
 
-    It is the shard itself where that may be written, its disk has room, and no table is another.
-
-    :param tables: files that shall hold something else, by their absolute paths.
     :raises UsageError: when the shard may not be written, and there is no room elsewhere.
     :raises DiskFullError: when its disk is full, and there is no room elsewhere.
     """

@@ -247,12 +247,9 @@ def open_catalog(settings: StoreConfig) -> Iterator[Catalog]:
 
 
 def check_writer(head: Head | None, directory: IndexDirectory, machine: str) -> None:
-    """Make sure that a machine may write an index. One that another began, and has written nothing
-    of, is anybody's.
+    """Make sure that a machine may write an index, by the head of its catalog, `None` when there is
+    none. One that another began, and has written nothing of, is anybody's.
 
-    :param head: of the catalog, `None` when there is none: a new index, or one whose catalog was
-        deleted.
-    :param directory: the machine's folder of the index.
     :raises UsageError: when another machine does.
     """
     if head is None:
@@ -276,12 +273,10 @@ def written_elsewhere(head: Head) -> UsageError:
 
 
 def refresh(settings: StoreConfig, directory: IndexDirectory) -> None:
-    """Make the catalog on the server the current snapshot here, unless it is already.
-
-    While a run writes here, or where nothing can be written, that which is here must do.
+    """Make the catalog on the server the current snapshot here, unless it is already, or a run
+    writes here, or nothing can be written.
 
     :raises StoreConnectionError: when the server does not answer.
-    :raises IndexUnavailableError: when another version of the program wrote it.
     """
     with open_catalog(settings) as catalog:
         head = catalog.head(min(settings.timeout, _ASKING))

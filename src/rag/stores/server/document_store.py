@@ -59,21 +59,12 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     """A document store in a collection of a Qdrant server, with its manifest in a folder here.
 
     It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does. They
-    change as they are written, and count when the server says that they are applied; the manifest
-    that belongs to them appears, whole, when a run is published. Every call may fail as
-    `RestClient.answering` says.
-
-    ```python
-    from rag.config import StoreConfig
-    from rag.stores import QdrantServerDocumentStore
-
-    store = QdrantServerDocumentStore("/tmp/my-index", StoreConfig(url="http://127.0.0.1:6333"))
-    store.write_documents([Document(content="a note")])
-    ```
+    change as they are written; the manifest that belongs to them appears, whole, when a run is
+    published. Every call may fail as `RestClient.answering` says.
 
     :param path: the folder of the index here; one for each collection.
-    :param settings: the server and the collection; as a mapping when it is read from YAML. The
-        API key is read from the environment when it is needed, and kept nowhere.
+    :param settings: the server and the collection, or a mapping of them. The API key is read from
+        the environment when it is needed, and kept nowhere.
     :param directory: the folder, where the caller holds its lock already.
     """
 

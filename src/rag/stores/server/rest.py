@@ -59,16 +59,12 @@ class RestClient:
         params: Mapping[str, str] | None = None,
         seconds: float | None = None,
     ) -> Any:
-        """Return the `result` of an answer.
+        """Return the `result` of an answer, `None` for a refusal whose status is `allowed`.
 
         :param path: below the server's address, such as "/collections/notes/points".
         :param body: what is sent in JSON, or JSON itself.
-        :param allowed: the status of a refusal for which the result is `None`.
-        :param seconds: the deadline, where it is not that of the settings.
-        :raises httpx.HTTPStatusError: when the server refuses.
-        :raises httpx.HTTPError: when it does not answer.
+        :raises httpx.HTTPError: when the server refuses (`HTTPStatusError`), or does not answer.
         :raises ValueError: when the answer is not Qdrant's.
-        :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
         """
         sent = body if body is None or isinstance(body, bytes) else to_json(body)
         extensions = {} if seconds is None else {"seconds": seconds}
