@@ -30,8 +30,18 @@ from pathlib import Path
 from baselines import Key, PeerMissing, peers
 from kept_vectors import embed
 from rag.config import RAGConfig, load_config
-from rag.evaluation.questions import Question, read_questions
-from rag.evaluation.run import DEPTH, LATENCY, Judge, Outcome, Place, gains, score, summary
+from rag.evaluation.run import (
+    DEPTH,
+    LATENCY,
+    Judge,
+    Outcome,
+    Place,
+    Question,
+    gains,
+    read_questions,
+    score,
+    summary,
+)
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store

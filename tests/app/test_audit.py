@@ -13,10 +13,10 @@ from rag.app.audit import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.index.lookup import open_manifest
 from rag.index.manifest import ManifestCatalogue
+from rag.query.llm import LiveAsker, Stage
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, encoded
 from rag.query.planner.plan import MetadataExtraction
-from rag.query.planner.stages import LiveAsker, Stage
 from rag.query.router import IntentRouter
 
 TODAY = date(2026, 11, 21)

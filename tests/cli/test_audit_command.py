@@ -7,9 +7,9 @@ import pytest
 
 from ollama_server import OllamaServer
 from rag.config import PlannerConfig
+from rag.query.llm import Trace
 from rag.query.planner.audit_log import FILE, AuditRecord, AuditTrail
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
-from rag.query.planner.stages import Trace
 
 QUERY = "rolling back tagged ops since 2025-06"
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.evaluation.comparison import check_writable, choose_run, load_runs, save_runs
-from rag.evaluation.questions import Question
-from rag.evaluation.run import METRICS, Outcome, Run
+from rag.evaluation.run import METRICS, Outcome, Question, Run
 from rag.exceptions import UsageError
 
 QUESTION = Question("七", "更新", ("a.md",), ("b.md",), "ops")

@@ -1,7 +1,6 @@
 """From the names that a question uses to the gain of each result."""
 
-from rag.evaluation.questions import Question
-from rag.evaluation.run import Judge, Place, gains
+from rag.evaluation.run import Judge, Place, Question, gains
 
 WORK, HOME = Place("work", "a.md"), Place("home", "a.md")
 OTHER = Place("work", "sub/b.md")

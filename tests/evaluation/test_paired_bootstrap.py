@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rag.evaluation.comparison import Comparison, compare
-from rag.evaluation.questions import Question
-from rag.evaluation.run import METRICS, Outcome
+from rag.evaluation.run import METRICS, Outcome, Question
 from rag.exceptions import UsageError
 
 

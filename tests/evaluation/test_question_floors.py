@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import RAGConfig
-from rag.evaluation.questions import Question, read_questions
-from rag.evaluation.run import Judge, Outcome, run_questions, summary
+from rag.evaluation.run import Judge, Outcome, Question, read_questions, run_questions, summary
 from rag.indexing.run import IndexRun
 from rag.search.pipeline import create_search_pipeline
 from rag.stores import get_document_store

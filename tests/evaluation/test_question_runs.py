@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import RAGConfig
-from rag.evaluation.questions import Question
-from rag.evaluation.run import Judge, Outcome, Run, run_questions, score_auc, summaries
+from rag.evaluation.run import Judge, Outcome, Question, Run, run_questions, score_auc, summaries
 from rag.indexing.run import IndexRun
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.evaluation.questions import Question, parse_questions, read_questions
+from rag.evaluation.run import Question, parse_questions, read_questions
 from rag.exceptions import UsageError
 from tables import rows
 

@@ -13,8 +13,8 @@ from hostile_queries import FAMILIES, fragments, query
 from property_examples import examples
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
+from rag.search.components.query_analyzer import understand
 from rag.search.relaxation import intent_of
-from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 
 NOTES = {

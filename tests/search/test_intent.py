@@ -18,7 +18,7 @@ from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditTrail
 from rag.query.planner.plan import MetadataExtraction, Route
 from rag.search.planned_query import Intent, find_intent
-from rag.search.relaxation import intent_of, wants_plan
+from rag.search.relaxation import intent_of, is_planned
 from rag.search.run import open_store
 from rag.stores import get_document_store
 from tables import rows
@@ -338,9 +338,9 @@ class TestWhetherToPlan:
             ("always", "x" * 4001, True, False),
         ],
     )
-    def test_it_is_said_or_set_or_seen(self, setting, query, wanted, planned):
+    def test_it_is_said_or_set_or_seen(self, pipeline, setting, query, wanted, planned):
         config = RAGConfig(planner=PlannerConfig(plan=setting))
-        assert wants_plan(config, query, wanted) is planned
+        assert is_planned(open_store(pipeline), config, query, wanted) is planned
 
     @rows("query", ALIKE)
     def test_a_search_filters_by_what_the_planner_reads(self, query, pipeline, config):

@@ -4,7 +4,7 @@ import pytest
 
 from rag.config import RAGConfig
 from rag.pipelines import QueryFilters, create_search_pipeline, search
-from rag.search.understanding.query_understanding import understand
+from rag.search.components.query_analyzer import understand
 from rag.stores import get_document_store
 from tables import rows
 

@@ -13,10 +13,10 @@ from rag.config import PlannerConfig, RAGConfig, planner_config
 from rag.exceptions import ConfigError, QueryError
 from rag.index.manifest import ManifestCatalogue
 from rag.query import parse_date_range
+from rag.query.llm import ReplayAsker
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, AuditTrail
 from rag.query.planner.plan import FullTransformationResult
-from rag.query.planner.stages import ReplayAsker
 from rag.query.router import IntentRouter
 from rag.support.json_reports import hidden
 

@@ -17,8 +17,7 @@ from rag.evaluation.comparison import (
     compare,
     save_runs,
 )
-from rag.evaluation.questions import Question
-from rag.evaluation.run import Judge, Run, run_questions, score_auc, summaries
+from rag.evaluation.run import Judge, Question, Run, run_questions, score_auc, summaries
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
 from rag.support.json_reports import hidden, inline, optional

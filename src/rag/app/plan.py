@@ -15,6 +15,7 @@ from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
 from rag.query.syntax import bounded, parse_query
+from rag.search.components.query_analyzer import understand
 from rag.search.components.query_expander import (
     VariantMaker,
     configured_transforms,
@@ -25,7 +26,6 @@ from rag.search.planned_query import find_intent
 from rag.search.query import told
 from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters, SearchedVariant, SearchMode
-from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 from rag.support.json_reports import hidden, inline, nullable
 

@@ -225,7 +225,7 @@ def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) ->
 
     from rag.query.syntax import parse_query
     from rag.query.values import is_comparison, value_test
-    from rag.search.understanding.query_understanding import known_properties
+    from rag.search.components.query_analyzer import known_properties
 
     catalogue = manifest.catalogue
     typed = parse_query(query, known_properties(manifest, query)).properties

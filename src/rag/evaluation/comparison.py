@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from rag.evaluation.questions import Question, cause_of
-from rag.evaluation.run import LATENCY, METRICS, Outcome, Run, summaries
+from rag.evaluation.run import LATENCY, METRICS, Outcome, Question, Run, cause_of, summaries
 from rag.exceptions import UsageError
 from rag.support.json_reports import hidden
 

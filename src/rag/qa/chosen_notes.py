@@ -17,13 +17,13 @@ from rag.qa.extractive_answerer import passage_of
 from rag.query.note_questions import Asked, NoteQuestion, alternatives, subject_of
 from rag.query.syntax import condition_spans, parse_query
 from rag.search.components.note_ranker import first_chunks
+from rag.search.components.query_analyzer import understand
 from rag.search.filters import Filter, all_of, day, one_of, plain_tags
 from rag.search.matching_line import matching_line
 from rag.search.query import CHUNKS_PER_NOTE, Hit, Query
 from rag.search.results import QueryFilters, SearchResult
 from rag.search.run import to_result
 from rag.search.understanding.phrases import SubjectWord, notes_holding, subject_words
-from rag.search.understanding.query_understanding import understand
 from rag.stores.base.batch import Batch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.month_names import MONTHS

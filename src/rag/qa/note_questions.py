@@ -399,7 +399,7 @@ def _answer(
 ) -> Answer:
     understood, near = chosen.understood, []
     if not about.count and understood.text:
-        from rag.search.understanding.query_understanding import understand
+        from rag.search.components.query_analyzer import understand
 
         allowed = understand(store, "", given, lists=True).filters
         near = ranked_results(store, understood, _NEAREST, allowed)

@@ -13,7 +13,7 @@ _HOMES = {
     "rag.query.metadata": "MetadataTransformer",
     "rag.query.models": "AsyncQueryTransformer ConversationTurn QueryBundle QueryClassifier"
     " QueryTransformer",
-    "rag.query.planner.stages": "LiveAsker ReplayAsker Trace",
+    "rag.query.llm": "LiveAsker ReplayAsker Trace",
     "rag.query.planner.names": "Catalogue StaticCatalogue",
     "rag.query.planner.llm_planner": "QueryPurpose QueryTransformationResult"
     " QueryTransformationUnit QueryTransformerFactory QueryType similarity_tool",

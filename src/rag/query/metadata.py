@@ -23,7 +23,7 @@ from typing import Any
 
 from rag.config import PlannerConfig
 from rag.exceptions import RAGError
-from rag.query.llm import same_text
+from rag.query.llm import LiveAsker, Trace, hypothesis, same_text
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import Catalogue, Resolver
 from rag.query.planner.plan import (
@@ -39,7 +39,6 @@ from rag.query.planner.plan import (
 )
 from rag.query.planner.query_text import subject_words, wanted_words
 from rag.query.planner.rules import extract, mentioned_fields
-from rag.query.planner.stages import LiveAsker, Trace, hypothesis
 from rag.query.router import IntentRouter
 from rag.query.syntax import parse_query, plain_words
 from rag.text.messages import brief, without_controls, without_halves

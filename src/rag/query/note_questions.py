@@ -22,13 +22,12 @@ _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
 _CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
 _POLITE = r"(?:please )?(?:(?:can|could|would) you (?:please )?)?"
 _HOW_MANY = (
-    r"(?:(?:tell me |do you know )?how many|(?:tell me |what(?:'s| is) )?the (?:total )?number of"
+    r"(?:(?:tell me )?how many|(?:tell me |what(?:'s| is) )?the (?:total )?number of"
     r"|count(?: up)?(?: the number of)?)"
 )
 _LIST = (
-    r"(?:(?:list|enumerate|show|display|find|get|give)(?: me| us)?"
-    r"(?: (?:a|the) (?:complete |full )?list of)?|(?:a|the) (?:complete |full )?list of"
-    r"|i(?:'d like| would like| want| need)(?: to see)?(?: a list of)?)"
+    r"(?:(?:list|show|find|get|give)(?: me| us)?(?: (?:a|the) (?:complete )?list of)?"
+    r"|(?:a|the) (?:complete )?list of|i(?:'d like| want| need)(?: to see)?(?: a list of)?)"
 )
 _LEAD = re.compile(
     rf"{_POLITE}(?:(?P<count>{_HOW_MANY})|(?P<list>{_LIST})|(?:all|every one)(?: of)?"
@@ -40,13 +39,11 @@ _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 # What may follow the word for notes. What somebody has done with them leads to more of the same.
 _HAS = re.compile(
     r" (?:(?:that|which) )?(?:(?:do|did|have|had) (?:i|we)|(?:i|we)(?:'ve| have)?)\b"
-    r"(?: (?:have|got|get|write|wrote|written|take|took|taken|make|made|create|created|add|added"
-    r"|keep|kept|save|saved|own))?(?: down)?(?![\w'])",
+    r"(?: (?:have|wr[io]te|written|take|took|ma[kd]e|add(?:ed)?|kept|saved?))?(?: down)?(?![\w'])",
     re.IGNORECASE,
 )
 _THERE = re.compile(
-    r" (?:are there|there are|exist|(?:in|as a) (?:total|all|whole)|altogether|so far|please)\b",
-    re.IGNORECASE,
+    r" (?:are there|there are|exist|in (?:total|all)|altogether|so far|please)\b", re.IGNORECASE
 )
 _WHO = r" (?:(?:that|which) )?(?:(?:are|is|were|was|have been) )?"
 _ABOUT = re.compile(
@@ -56,14 +53,14 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 # What notes are not to hold. It may follow what they are to hold, or begin.
-_HOLD = r"(?:mention|contain|discuss|cover|concern|talk about|refer to|hold|include)"
+_HOLD = r"(?:mention|contain|discuss|cover|talk about|refer to|include)"
 _NOT_ABOUT = re.compile(
-    rf",?(?: (?:and|but))?(?:(?: (?:that|which|who))? (?:do|does|did)(?: not|n't| never) {_HOLD}"
-    r"|(?:(?: (?:that|which))? are)? not (?:mentioning|containing|about|regarding|discussing)"
-    r"|(?<=\S) (?:and|but) not(?: about| for| on)?"
+    rf",?(?: (?:and|but))?(?:(?: (?:that|which))? (?:do|did)(?: not|n't| never) {_HOLD}"
+    r"|(?:(?: (?:that|which))? are)? not (?:mentioning|containing|about|on)"
+    r"|(?<=\S) (?:and|but) not(?: about| on)?"
     r"(?! (?:in|from|of|since|until|before|after|during|tagged|with|yet|only|just|the ones)\b)"
-    r"| without (?:the words?|the phrase|(?:any )?mention(?:ing)?(?: of)?|mentioning))"
-    r"(?: the (?:words?|phrase|terms?))?(?: any of)? (?=\S)",
+    r"| without (?:the words?|the phrase|(?:any )?mention(?:ing)?(?: of)?))"
+    r"(?: the (?:words?|phrase))?(?: any of)? (?=\S)",
     re.IGNORECASE,
 )
 _NOR = re.compile(r",? n?or |, ", re.IGNORECASE)
@@ -127,9 +124,8 @@ _JA_ASKED = "(?:です|でした|だった|でしょう|だ)?(?:っけ|か|の|�
 _JA_EXIST = "(?:ある|あります|あった|ありました|残っている|書いた|書きました|作った|作りました)?"
 _JA_HOW_MANY = "(?:いくつ|何[個件本枚冊つ]|どの?れ?くらい)"
 _JA_SHOW = (
-    "(?:(?:を|に|で|として)?(?:見せ|出し|教え|表示し|挙げ|列挙し|一覧にし|リストアップし|まとめ|示し|探し|し)て"
-    "(?:ください|下さい|ほしい|欲しい|くれ|もらえますか|くれますか)?|(?:を|が)?(?:見たい|知りたい)"
-    "|を?(?:列挙|表示|ください|お願いします|お願い)|は|を)?"
+    "(?:(?:を|に|で|として)?(?:見せ|出し|教え|表示し|挙げ|列挙し|一覧にし|まとめ|探し|し)て(?:ください|ほしい|くれ)?"
+    "|(?:を|が)?(?:見たい|知りたい)|を?(?:列挙|表示|ください|お願いします)|は|を)?"
 )
 _JA_ALL = "(?:全部|すべて|全て|一覧|リスト|ぜんぶ)"
 _JA_COUNTS = re.compile(
@@ -157,8 +153,8 @@ _JA_TOLD = re.compile(
     "(?:について|に関して|のことを?)?(?:書い|触れ|メモし|記録し|言及し)(?:た|ました)$"
 )
 _JA_PEELED = re.compile(
-    "(?:(?:について|に関する|に関して|に関連する|にまつわる|に言及した|に言及している|に触れた|に触れている|を含む|"
-    "が含まれる|が書いてある|が書かれた|を書いた|が出てくる|が載っている|という|の付いた|のついた|が付いた|がついた)の?|の|、)$"
+    "(?:(?:について|に関する|に関して|に関連する|に言及し(?:た|ている)|に触れ(?:た|ている)|を含む|が含まれる"
+    "|が書(?:いてある|かれた)|を書いた|が出てくる|という|[のが](?:付い|つい)た)の?|の|、)$"
 )
 _JA_LEFT = re.compile(
     f"(?:は|が|を|の|って)?、?(?:全部で|全体で|合計で)?(?:{_JA_HOW_MANY}{_JA_EXIST}{_JA_ASKED}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeGuard
+from typing import Any
 
 from rag.exceptions import RAGError
-from rag.query.llm import build_prompt, object_in
+from rag.query.llm import NO_MODEL, LiveAsker, RawResponse, build_prompt, object_in
 from rag.query.models import QueryBundle, QueryClassifier, as_bundle
 from rag.query.planner.plan import Extraction, QueryIntent, Route
-from rag.query.planner.stages import NO_MODEL, LiveAsker, RawResponse
 from rag.query.planner.words import EXAMINED
 from rag.query.registry import create_classifier
 from rag.query.syntax import parse_query
@@ -82,10 +81,9 @@ class IntentRouter:
         else:
             intent = self._by_classifier(query)
             text = intent.primary_route.value if intent.by == self.router else ""
-            response = RawResponse(
-                stage="route", model=self.router, text=text, failure=intent.reason
+            asker.trace.responses.append(
+                RawResponse(stage="route", model=self.router, text=text, failure=intent.reason)
             )
-            asker.trace.responses.append(response)
         if intent.primary_route == Route.METADATA_ONLY:
             reason = "words are left to rank by" if filters else "nothing is filtered"
             return QueryIntent(by=intent.by, reason=reason)
@@ -93,24 +91,15 @@ class IntentRouter:
 
     def _by_classifier(self, query: QueryBundle) -> QueryIntent:
         try:
-            if self.classifier is None:
-                self.classifier = create_classifier(self.router, self.generator)
+            self.classifier = self.classifier or create_classifier(self.router, self.generator)
             label = self.classifier.classify(query)
         except RAGError as error:
             return QueryIntent(reason=brief(error.message))
         except Exception as error:  # of a plug-in, which may raise anything
             return QueryIntent(reason=brief(f"{self.router} failed: {error or type(error)}"))
-        if not _is_route(label):
-            return QueryIntent(reason=brief(f"{self.router} said {label!r}, which is no route"))
-        return QueryIntent(primary_route=Route(label), by=self.router)
-
-
-def _is_route(label: Any) -> TypeGuard[str]:
-    """Return whether a label names a route; what does not is `hybrid_both` all the same."""
-    if not isinstance(label, str):
-        return False
-    written = label.strip().lower().replace("-", "_").replace(" ", "_")
-    return Route(label) != Route.HYBRID_BOTH or written == Route.HYBRID_BOTH
+        if route := Route.named(label):
+            return QueryIntent(primary_route=route, by=self.router)
+        return QueryIntent(reason=brief(f"{self.router} said {label!r}, which is no route"))
 
 
 def _by_model(query: str, extraction: Extraction, asker: LiveAsker) -> QueryIntent:
@@ -121,10 +110,10 @@ def _by_model(query: str, extraction: Extraction, asker: LiveAsker) -> QueryInte
     if asked.failure:
         return QueryIntent(reason=asked.failure)
     reply = object_in(asked.reply, without=prompt.code)
-    label = reply.get("primary_route") if reply else asked.reply.strip()[:40]
-    if not _is_route(label):
+    route = Route.named(reply.get("primary_route") if reply else asked.reply.strip()[:40])
+    if route is None:
         return QueryIntent(reason=f"{asked.model} named no route")
     reason = reply.get("reason")
     reason = brief(reason) if isinstance(reason, str) else ""
-    asker.trace.keep({"primary_route": Route(label).value, "reason": reason})
-    return QueryIntent(primary_route=Route(label), by="model", reason=reason)
+    asker.trace.keep({"primary_route": route.value, "reason": reason})
+    return QueryIntent(primary_route=route, by="model", reason=reason)

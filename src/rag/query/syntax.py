@@ -183,9 +183,11 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     joint = ""  # the OR that was just read
     names = tuple(sorted(properties, key=len, reverse=True))
     for token in _token(names).finditer(query):
-        prefix = _beginning(token["word"])
-        term = _field_term(token, names)
-        is_denied = token["minus"] and not (is_command and _is_short(token["word"]))
+        prefix, term = _beginning(token["word"]), _field_term(token, names)
+        is_short = len(token["word"] or "") in _OPTION_LENGTHS
+        is_denied = token["minus"] and not (is_command and is_short)
+        last = groups[-1][-1] if groups else None
+        is_negated = last is not None and last.negated
         if term and (term.negated or not term.value):
             groups += [[term]] if term.value else []
             continue
@@ -199,7 +201,7 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
             if not has_words(token["phrase"]):
                 continue
             term = FieldTerm(PHRASE, token["phrase"][1:-1].strip())
-        elif token[0] in _OR and groups and not joint and not _is_negated(groups[-1][-1]):
+        elif token[0] in _OR and groups and not joint and not is_negated:
             joint = token[0]
             continue
         if term is None:
@@ -237,10 +239,6 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
         _first(MOST_FIELDS, "alternatives", [g[:MOST_FIELDS] for g in either], beyond),
         tuple(beyond),
     )
-
-
-def _is_negated(term: FieldTerm | None) -> bool:
-    return term is not None and term.negated
 
 
 def _first(most: int, kind: str, found: list[T], beyond: list[str]) -> tuple[T, ...]:
@@ -300,10 +298,6 @@ def _is_excluded(token: re.Match[str]) -> bool:
         return False
     pieces = ["".join(piece) for piece in TOKEN.findall(cleaned(word))]
     return bool(pieces) and not (len(pieces) == 1 and _LETTER.fullmatch(pieces[0]))
-
-
-def _is_short(word: str | None) -> bool:
-    return len(word or "") in _OPTION_LENGTHS
 
 
 def _is_command(query: str) -> bool:

@@ -13,7 +13,7 @@ from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, RAGError
 from rag.index.manifest import ManifestCatalogue
-from rag.query.llm import Asked, Prompt
+from rag.query.llm import Asked, LiveAsker, Outcome, Prompt, RawResponse, Stage
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditRecord, AuditTrail
 from rag.query.planner.plan import (
@@ -24,7 +24,6 @@ from rag.query.planner.plan import (
     WindowName,
 )
 from rag.query.planner.query_text import without_unwanted
-from rag.query.planner.stages import LiveAsker, Outcome, RawResponse, Stage
 from rag.query.registry import classifier_names
 from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
@@ -139,7 +138,7 @@ class Intent:
     def names_time(self) -> bool:
         """Whether words of the query say of when the notes are, and no flag says otherwise."""
         window = self.plan.metadata.time_window
-        return bool(window.text and (window.first or window.last))
+        return bool(window.text and not window.is_open)
 
     @property
     def text(self) -> str:

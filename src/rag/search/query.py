@@ -142,14 +142,8 @@ def weighed(variants: Sequence[Variant]) -> Variants:
 def told(variant: Variant) -> SearchedVariant:
     """Return what there is to tell of a variant."""
     sides = [side for side in ("words", "meaning") if getattr(variant, side)]
-    return SearchedVariant(
-        label=variant.label,
-        transform=variant.transform,
-        text=variant.text,
-        weight=variant.weight,
-        sides=sides,
-        fallback=variant.fallback,
-    )
+    made = variant.label, variant.transform, variant.text, variant.weight
+    return SearchedVariant(*made, sides, variant.fallback)
 
 
 # Chunks asked of the store at least, and for each note that is wanted: a note is ranked by its best

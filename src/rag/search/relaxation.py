@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import RAGConfig
@@ -53,23 +54,6 @@ class Outcome(NamedTuple):
     missing: dict[str, NearWord | None]  # words that no note holds, of the last that was no list
 
 
-def wants_plan(
-    config: RAGConfig, query: str, wanted: bool | None = None, fields: Iterable[str] = ()
-) -> bool:
-    """Return whether the planner is to read a query; what it finds no filter in is searched as
-    typed.
-
-    :param wanted: what the user said, if anything; without it `planner.plan` decides.
-    :param fields: names of front matter fields of the index.
-    """
-    if not query.strip() or len(query) > MAX_LENGTH or wanted is False:
-        return False
-    if wanted or config.planner.plan == "always":
-        return True
-    named = [word for words in config.planner.fields.values() for word in words]
-    return config.planner.plan != "never" and may_filter(query, map(normalize, (*fields, *named)))
-
-
 def intent_of(
     store: BaseDocumentStore,
     config: RAGConfig,
@@ -82,7 +66,8 @@ def intent_of(
     see `rag.search.planned_query.find_intent`. What a note is called is no filter, unless a plan
     is asked for.
 
-    :param wanted: as in `wants_plan`; true asks the models for all that they may say.
+    :param wanted: what the user said, if anything; without it `planner.plan` decides. True asks the
+        models for all that they may say.
     :param of_notes: whether the query is known to ask for notes: it is planned then, whatever
         words it has.
     """
@@ -101,13 +86,18 @@ def is_planned(
     wanted: bool | None = None,
     of_notes: bool = False,
 ) -> bool:
-    """Return whether the planner reads a query for a search; see `intent_of`."""
-    if bool(wanted) or config.planner.plan != "auto":
-        return of_notes or wants_plan(config, query, wanted)
+    """Return whether the planner reads a query for a search; see `intent_of`. What it finds no
+    filter in is searched as typed."""
+    setting = config.planner.plan
+    if not of_notes and (not query.strip() or len(query) > MAX_LENGTH or wanted is False):
+        return False
+    if wanted or setting != "auto":
+        return bool(wanted) or of_notes or setting == "always"
     with store.pinned():
         manifest = store.manifest()
-        fields = manifest.catalogue.fields() if manifest else ()
-        if not (of_notes or wants_plan(config, query, wanted, fields)):
+        named = chain.from_iterable(config.planner.fields.values())
+        fields = [*(manifest.catalogue.fields() if manifest else ()), *named]
+        if not (of_notes or may_filter(query, map(normalize, fields))):
             return False
         return not (manifest and manifest.links.named(without_halves(query)))
 

@@ -193,6 +193,13 @@ def to_results(
     return results
 
 
+_FROM_META: dict[str, Any] = {
+    **dict.fromkeys(("file_path", "title", "vault", "created"), str),
+    **dict.fromkeys(("position", "repeated", "page"), int),
+    **dict.fromkeys(("heading", "tags"), list),
+}
+
+
 def to_result(document: Document, hit: Hit, probability: float = 0.0) -> SearchResult:
     """Turn one hit into a result, shown by a chunk."""
     meta = document.meta
@@ -208,18 +215,10 @@ def to_result(document: Document, hit: Hit, probability: float = 0.0) -> SearchR
     return SearchResult(
         content=document.content or "",
         score=probability,
-        file_path=str(meta.get("file_path", "")),
-        title=str(meta.get("title", "")),
-        vault=str(meta.get("vault", "")),
-        position=int(meta.get("position", 0)),
-        heading=list(meta.get("heading") or []),
+        **{name: kind(meta.get(name) or kind()) for name, kind in _FROM_META.items()},
         line_start=int(meta.get("line_start", 1)),
         line_end=int(meta.get("line_end", 1)),
         line=int(meta.get("line_start", 1)),
-        repeated=int(meta.get("repeated", 0)),
-        page=int(meta.get("page", 0)),
-        tags=list(meta.get("tags") or []),
-        created=str(meta.get("created", "")),
         scores=scores,
         duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in hit.duplicates],
         properties=properties_of(meta),

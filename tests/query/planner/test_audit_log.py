@@ -12,6 +12,7 @@ import pytest
 
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
+from rag.query.llm import RawResponse, Trace
 from rag.query.planner.audit_log import (
     FILE,
     FOLDER,
@@ -22,7 +23,6 @@ from rag.query.planner.audit_log import (
 from rag.query.planner.plan import (
     FullTransformationResult,
 )
-from rag.query.planner.stages import RawResponse, Trace
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).astimezone()
 

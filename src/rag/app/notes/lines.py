@@ -14,9 +14,9 @@ from rag.app.index_state import check_vaults
 from rag.app.notes import read_lines
 from rag.exceptions import RAGError
 from rag.search.components.note_ranker import newest_notes
+from rag.search.components.query_analyzer import understand
 from rag.search.filters import MODIFIED, TITLE, check_order, ordered_notes
 from rag.search.results import SearchResult
-from rag.search.understanding.query_understanding import understand
 
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace

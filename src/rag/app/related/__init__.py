@@ -31,8 +31,8 @@ from rag.index.background import read_background
 from rag.index.embedding_space import read_embedded
 from rag.index.lookup import FoundNote
 from rag.search.components.note_ranker import first_chunks
+from rag.search.components.query_analyzer import understand
 from rag.search.filters import all_of, none_of, one_of
-from rag.search.understanding.query_understanding import understand
 from rag.text.messages import brief
 from rag.vault.markdown import MARKDOWN
 

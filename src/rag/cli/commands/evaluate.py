@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rag.app.evaluate import EvaluationReport, ModeReport
     from rag.evaluation.comparison import Comparison
-    from rag.evaluation.questions import Question
+    from rag.evaluation.run import Question
 
 _LABELS = {
     "queries": "queries",
@@ -88,7 +88,7 @@ def evaluate(
 
 
 def _read(source: str) -> list[Question]:
-    from rag.evaluation.questions import parse_questions, read_questions
+    from rag.evaluation.run import parse_questions, read_questions
 
     if source != "-":
         return read_questions(Path(source))

@@ -20,8 +20,8 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
+from rag.query.llm import RawResponse, ToolCall, Trace
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
-from rag.query.planner.stages import RawResponse, ToolCall, Trace
 from rag.support.durable_files import append, lock
 from rag.support.owned_folders import claim_data_folder, narrow
 from rag.support.regular_files import read_file

@@ -25,7 +25,17 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from rag.config import PLANNER_MODES, PlannerConfig
 from rag.exceptions import RAGError
-from rag.query.llm import TimeoutExpired, build_prompt, line_in, object_in, within
+from rag.query.llm import (
+    NO_MODEL,
+    LiveAsker,
+    Outcome,
+    TimeoutExpired,
+    ToolCall,
+    build_prompt,
+    line_in,
+    object_in,
+    within,
+)
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.names import (
     ENGINE,
@@ -36,7 +46,6 @@ from rag.query.planner.names import (
     names_by_kind,
 )
 from rag.query.planner.plan import Kind, Named, TimeWindow, window_of
-from rag.query.planner.stages import NO_MODEL, LiveAsker, Outcome, ToolCall
 from rag.support.plugins import TOOLS, make_plugin, plugin_names
 from rag.text.messages import brief, plural, without_halves
 from rag.text.tokenizer import has_words

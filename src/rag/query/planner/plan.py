@@ -26,12 +26,15 @@ class Route(StrEnum):
     HYBRID_BOTH = "hybrid_both"
 
     @classmethod
+    def named(cls, label: object) -> Route | None:
+        """Return the route that a label names, in any spelling or as `sql_only`."""
+        name = str(label).strip().lower().replace("-", "_").replace(" ", "_")
+        name = "metadata_only" if name == "sql_only" else name
+        return next((route for route in cls if route == name), None)
+
+    @classmethod
     def _missing_(cls, value: object) -> Route:
-        """Take other spellings and the name `sql_only` too; what is unknown is in doubt."""
-        text = str(value).strip().lower().replace("-", "_").replace(" ", "_")
-        if text in ("sql_only", "metadata_only"):
-            return cls.METADATA_ONLY
-        return cls.VECTOR_ONLY if text == "vector_only" else cls.HYBRID_BOTH
+        return cls.named(value) or cls.HYBRID_BOTH  # what is unknown is in doubt
 
 
 class QueryIntent(BaseModel):

@@ -2,19 +2,211 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from haystack import component
 
 from rag.exceptions import IndexUnavailableError, QueryError
+from rag.index.manifest import Manifest
 from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
+from rag.query.syntax import ParsedQuery, bounded, named_properties, parse_query
 from rag.search.components import SearchComponent
-from rag.search.filters import all_of
+from rag.search.filters import Filter, all_of
 from rag.search.query import Query, Variants
-from rag.search.results import QueryFilters, SearchMode
-from rag.search.understanding.query_understanding import understand
+from rag.search.relevance import full_score
+from rag.search.results import NearWord, QueryFilters, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.bm25 import (
+    ADDRESSES,
+    GRAMS,
+    KATAKANA_WORD,
+    PROPERTIES,
+    asked_characters,
+    beside_dimension,
+    content_words,
+    encode_query,
+    word_dimension,
+)
+from rag.text.dictionary import is_common
+from rag.text.ngrams import RUN, hash_gram
+from rag.text.scripts import HAN, HANGUL
+from rag.text.tokenizer import cleaned, has_words, stem
+
+_IDEOGRAPHS = re.compile(f"[{HAN}]+|[{HANGUL}]+")
+_MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
+_DATE_DIGITS = 4
+_MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
+_MOST_COUNTED = 512  # chunks with a word, to say in how many notes it is
+
+
+class Unknown(NamedTuple):
+    """What there is to say of the words of a query that no note holds.
+
+    :ivar corrections: those that are no words, each with the word that it may be a slip of.
+    :ivar missing: the others, each with the nearest word that a note holds, if there is one.
+    :ivar beside: those that stand in no text, but in front matter or the address of a link.
+    """
+
+    corrections: dict[str, str]
+    missing: dict[str, NearWord | None]
+    beside: Sequence[str] = ()
+
+
+def find_unknown(
+    store: BaseDocumentStore, manifest: Manifest, parsed: ParsedQuery, filters: Filter | None
+) -> Unknown:
+    """Look for the words of a query that no note holds in any form.
+
+    One that is a common word is not corrected, since it was hardly meant to be another.
+
+    :param filters: a correction is in a note which they let through.
+    """
+    vocabulary, held, text = manifest.vocabulary, store.counts.holds, cleaned(parsed.text)
+    loans = KATAKANA_WORD.findall(text)
+    # Numbers as short as those of dates and times are in few notes, and that tells nothing.
+    words = [
+        word
+        for word in content_words(parsed.text)
+        if word.isalnum() and len(word) > 1 and not (word.isdigit() and len(word) <= _DATE_DIGITS)
+    ]
+    exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
+    as_written = {*content_words(exact), *KATAKANA_WORD.findall(cleaned(exact))} if exact else ()
+    near: dict[str, list[str]] = {}
+    beside: list[str] = []
+    unheld = [word for word in dict.fromkeys([*words, *loans]) if not held(_dimension(word))]
+    for word in unheld[:_MOST_UNKNOWN]:
+        # Part of a longer loan word is found by its characters.
+        around = vocabulary.around(word) if word in loans else ()
+        if word in as_written or any(held(_dimension(loan)) for loan in around):
+            continue
+        if any(held(beside_dimension(field, stem(word))) for field in (PROPERTIES, ADDRESSES)):
+            beside.append(word)
+        else:
+            # One number is no slip of another.
+            near[word] = [*vocabulary.near(word)] if word.isalpha() else []
+    corrections: dict[str, str] = {}
+    missing: dict[str, NearWord | None] = {}
+    if near:
+        store.expect(map(_dimension, chain.from_iterable(near.values())))
+    looks = iter(range(_MOST_LOOKS))
+    for word, others in near.items():
+        tried = (other for other, _ in zip(others, looks, strict=False))
+        likeliest = (other for other in tried if store.is_used(_dimension(other), filters))
+        other = next(likeliest, "")
+        if other and other not in loans and not is_common(word):
+            corrections[word] = other
+        else:
+            missing[word] = _nearest(store, other)
+    if not text.isascii():
+        missing |= dict.fromkeys(islice(_unheld_parts(text, held), _MOST_UNKNOWN))
+    return Unknown(corrections, missing, beside)
+
+
+def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
+    """Yield what no chunk holds of the runs of ideographs or of Hangul in a cleaned text: of each
+    the characters that no two neighbours share with a chunk, and one that stands alone in none.
+
+    :param held: whether a chunk has a dimension of the index.
+    """
+    for run in RUN.finditer(text):
+        asks = asked_characters(run[0])
+        for part in _IDEOGRAPHS.finditer(run[0]):
+            start, end = part.span()
+            while start < end and asks[start]:  # 何時の船
+                start += 1
+            while start < end and asks[end - 1]:
+                end -= 1
+            chars = run[0][start:end]
+            pairs = [at for at in range(len(chars) - 1) if _holds_gram(chars[at : at + 2], held)]
+            shared = {place for at in pairs for place in (at, at + 1)}
+            unheld = "".join("\0" if at in shared else char for at, char in enumerate(chars))
+            yield from (word for word in unheld.split("\0") if len(word) > 1)
+            is_counter = text[: run.start() + start][-1:].isdigit()
+            if len(chars) == 1 and not is_counter and not _holds_gram(chars, held):
+                yield chars
+
+
+def _holds_gram(gram: str, held: Callable[[int], bool]) -> bool:
+    return held(GRAMS | hash_gram(gram)) or held(beside_dimension(PROPERTIES, gram))
+
+
+def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
+    """Return a word with the number of notes that hold it, 0 where they are many."""
+    if not word:
+        return None
+    return NearWord(word, len(store.notes_with([_dimension(word)], _MOST_COUNTED) or ()))
+
+
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))
+
+
+def understand(
+    store: BaseDocumentStore, query: str, filters: QueryFilters | None = None, lists: bool = False
+) -> Query:
+    """Read a query with the index at hand.
+
+    :param lists: take an empty query too: the filters are all that counts.
+    :raises QueryError: when the query is empty, or a path is no pattern.
+    :raises UsageError: for a vault that the index does not hold.
+    """
+    manifest = store.manifest()
+    parsed = parse_query(bounded(query), known_properties(manifest, query))
+    is_empty = not (parsed.text or parsed.has_conditions)
+    if is_empty and not lists:
+        raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
+    notices, matched = [*parsed.beyond], list[str]()
+    beginning: list[str] = []
+    if parsed.prefixes:
+        from rag.search.understanding.query_conditions import words_beginning
+
+        beginning = words_beginning(manifest, parsed.prefixes, notices)
+    spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
+    dimensions = encode_query(spoken, beginning).indices
+    combined: Filter | None = None
+    if parsed.has_conditions or filters not in (None, QueryFilters()):
+        from rag.search.understanding.query_conditions import (
+            find_conditions,  # plain queries do without it
+        )
+
+        combined, matched = find_conditions(store, parsed, filters, dimensions, notices)
+    else:
+        store.expect(dimensions)
+    named = manifest.links.named(parsed.text) if manifest else []
+    text, unknown = parsed.text if named or has_words(parsed.text) else "", Unknown({}, {})
+    if manifest and not named:  # a name that somebody gave is no slip
+        unknown = find_unknown(store, manifest, parsed, combined)
+    corrections, flags = unknown.corrections, filters or QueryFilters()
+    understood = Query(
+        typed=query,
+        text=text,
+        also=[*beginning, *corrections.values(), *unknown.beside],
+        corrections=corrections,
+        missing=unknown.missing,
+        filters=combined,
+        tags=list(dict.fromkeys([*(flags.tags or []), *parsed.values("tag")])),
+        vaults=[*(flags.vaults or []), *parsed.values("vault")],
+        lists=not text and (not parsed.text or bool(combined)),
+        named=named,
+        matched=matched,
+        notices=notices,
+        is_literal=bool(parsed.prefixes or parsed.excluded),
+    )
+    full = full_score(understood.meant, store.counts.rarity) if text else 0.0
+    if manifest and corrections:
+        named = manifest.links.named(understood.meant)
+    return replace(understood, named=named, full=full)
+
+
+def known_properties(manifest: Manifest | None, query: str) -> list[str]:
+    """Return the names in a query that are those of properties of the notes."""
+    if manifest is None or not isinstance(query, str) or not {":", "："} & {*query}:
+        return []
+    return [name for name in named_properties(query) if manifest.catalogue.has_field(name)]
 
 
 @component

@@ -83,9 +83,13 @@ class VariantMaker:
         notices = [HYDE_IDLE] if HYDE in names and not dense else []
         names = [name for name in names if dense or name != HYDE]
         bound = [name for name in names if needs_model(name)]
-        lacking = self._lacking_model() if bound else ""
         variants: dict[tuple[str, bool], Variant] = {}
-        generator = None
+        lacking, generator = "", None  # why there is no chat model, and what mends it
+        try:
+            seconds = min(self.config.query_timeout, self.config.transform_timeout)
+            self._model = self._model or (self.chat.find_chat_model(seconds) if bound else "")
+        except RAGError as error:
+            lacking = error.as_notice()
         if not lacking and self.chat.is_configured:  # no server is asked before it runs
             generator = self.chat.generator(self._model, self.config.transform_timeout)
         with closing(generator) if generator else nullcontext():
@@ -108,15 +112,6 @@ class VariantMaker:
             )
         return weighed([*variants.values()][:_MOST]), notices
 
-    def _lacking_model(self) -> str:
-        """Return why there is no chat model, and what mends it; empty when there is one."""
-        seconds = min(self.config.query_timeout, self.config.transform_timeout)
-        try:
-            self._model = self._model or self.chat.find_chat_model(seconds)
-        except RAGError as error:
-            return error.as_notice()
-        return ""
-
 
 def _transformed(
     name: str, text: str, generator: Any, seconds: float
@@ -138,9 +133,9 @@ def _transformed(
         others = [q for q in made if has_words(q.query_str) and normalize(q.query_str) != same]
         variants = [
             Variant(
-                label=name if len(others) == 1 else f"{name} {number}",
-                transform=name,
-                text=shown(query.query_str),
+                name if len(others) == 1 else f"{name} {number}",
+                name,
+                shown(query.query_str),
                 weight=0.0,
                 words=query.metadata.get("transform") != HYDE,
                 fallback=str(query.metadata.get("fallback") or ""),
