@@ -61,10 +61,8 @@ class Comparison:
 
 
 def compare(baseline: list[Outcome], now: list[Outcome]) -> Comparison:
-    """Compare two runs question by question.
-
-    A question is the same when its id, its query and the notes it names are: a number that
-    stands for another question now must not be paired with the old one.
+    """Compare two runs on the questions that have the same id, query and notes in both: a number
+    that stands for another question now must not be paired with the old one.
 
     :raises UsageError: when no question is in both.
     """
@@ -91,16 +89,11 @@ def _content(one: Outcome) -> tuple[str, frozenset[str], frozenset[str]]:
 
 
 def _differences(baseline: list[Outcome], now: list[Outcome]) -> dict[str, Difference]:
-    """Return the difference of each metric and of the median latency (ms), with its interval.
-
-    The percentile interval of the paired bootstrap: 10,000 times a set of the same size is
-    drawn from the questions, with replacement, and both runs are measured on it; the middle
-    95 % of the differences are the interval. Efron and Tibshirani, "An Introduction to the
-    Bootstrap", 1993, ch. 13; Sakai, "Evaluating evaluation metrics based on the bootstrap",
-    SIGIR 2006. The seed is fixed: the same runs give the same interval.
-
-    The interval says what other questions would change. Of the latency it does not say what a
-    busier machine would change, and so the latency decides nothing.
+    """Return the difference of each metric and of the median latency (ms), with the percentile
+    interval (95 %) of the paired bootstrap: 10,000 sets of the same size, drawn with replacement
+    and a fixed seed. Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13; Sakai,
+    "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006. It says what other questions
+    would change, and not what a busier machine would: the latency decides nothing.
     """
     import numpy as np
 

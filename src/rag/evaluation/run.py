@@ -60,8 +60,8 @@ def read_questions(file: Path) -> list[Question]:
 
 def parse_questions(data: bytes, name: str) -> list[Question]:
     """Read a question set: each line is an object with `query` and `relevant` (a list of paths),
-    and optionally `id` (else the line's number), `partial` and `category`. `null` is the same as
-    no key; other keys are passed over.
+    and optionally `id` (else the line's number), `partial` and `category`; other keys are passed
+    over.
 
     :param name: what messages call the source.
     :raises UsageError: for anything else; it names the line and the cause.
@@ -182,13 +182,11 @@ def gains(results: Iterable[Place], judged: Sequence[Judged]) -> list[float]:
 def score(gains: Sequence[float], judged: Sequence[float]) -> dict[str, float]:
     """Return all `METRICS` of one ranking, as trec_eval has them.
 
-    nDCG counts every gain. The others count only results with the highest gain there is:
-    relevant notes, or partial ones where the question names no relevant note. `mrr` is the
+    nDCG counts every gain, the others only results with the highest gain there is. `mrr` is the
     reciprocal rank among the first ten (Voorhees, "The TREC-8 question answering track report",
     1999); where more than ten notes are wanted, `recall_10` of a perfect ranking stays below 1.
 
-    :param gains: of the results by rank.
-    :param judged: the gains of all that the question names, found or not; at least one.
+    :param gains: of the results by rank; `judged`: of all that the question names, at least one.
     """
     top = max(judged)
     hits = [gain == top for gain in gains[:DEPTH]]
@@ -246,9 +244,8 @@ def run_questions(
     filters: QueryFilters | None = None,
     mode: str = SearchMode.AUTO,
 ) -> Run:
-    """Search for each question and measure what is found.
-
-    A question whose notes the index does not hold is a miss like any other.
+    """Search for each question and measure what is found; one whose notes the index lacks is a
+    miss.
 
     :param mode: of the search; of `auto` the run has the name of what it came to.
     :raises UsageError: naming a question that is refused.
@@ -298,11 +295,9 @@ def summaries(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def score_auc(outcomes: Iterable[Outcome]) -> float | None:
-    """Return how well the score tells right first results from wrong ones, in [0, 1].
-
-    It is the area under the ROC curve: how often a right first result scores more than a wrong one
-    of another question; equal scores count a half (Hanley and McNeil, Radiology 143(1), 1982).
-    `None` where none is right or none is wrong.
+    """Return how well the score tells right first results from wrong ones: the area under the ROC
+    curve, equal scores counting a half (Hanley and McNeil, Radiology 143(1), 1982). `None` where
+    none is right or none is wrong.
     """
     right: list[float] = []
     wrong: list[float] = []

@@ -74,11 +74,9 @@ def _to_document(note: Note, path: Path) -> Document:
 def chunk_document(
     doc: Document, chunk_size: int = 512, overlap: int = 50
 ) -> list[HaystackDocument]:
-    """Cut a note into Haystack documents, sizes in tokens.
-
-    Their `meta` holds `file_path, title, vault, tags, created, file_id, position, heading,
-    line_start, line_end`, and `repeated` where the content begins with so many lines from the head
-    of a long fence or table.
+    """Cut a note into Haystack documents, sizes in tokens. Their `meta` holds `file_path, title,
+    vault, tags, created, file_id, position, heading, line_start, line_end`, and `repeated` where
+    the content begins with so many lines from the head of a long fence or table.
 
     :raises ValueError: unless 0 <= overlap < chunk_size.
     """
@@ -111,10 +109,10 @@ def index_vault(
     rag_config_override: RAGConfig | None = None,
 ) -> IndexingResult:
     """Bring one vault up to date in the index that the pipeline writes to, and publish it; with
-    vectors, where the pipeline has settings that name who makes them.
+    vectors, where its settings name who makes them. What failed is in `errors` of the result, and
+    not raised.
 
     :param dry_run: say what would be done, and do nothing.
-    :returns: what was done; what failed is in `errors` and is not raised.
     :raises IndexingError: when the folder does not exist.
     """
     if not Path(vault_path).is_dir():

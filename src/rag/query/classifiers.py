@@ -31,14 +31,12 @@ class _Classifier(QueryComponent):
 @with_settings_repr
 @component
 class KeywordClassifier(_Classifier):
-    """Label a query by what it contains; the first rule with a keyword in it wins.
-
-    A keyword may be part of a word, as it must in Japanese. Unless case counts, width does not
-    count either (ＰＤＦ is PDF).
+    """Label a query by what it contains; the first rule with a keyword in it wins. A keyword may be
+    part of a word, as it must in Japanese. Unless case counts, width does not count
+    either.
 
     :param rules: keywords by label, in order.
-    :raises ValueError: for an empty keyword, which every query contains.
-    :raises TypeError: for a text in the place of a list.
+    :raises ValueError: for an empty keyword; `TypeError`: for a text in the place of a list.
     """
 
     def __init__(
@@ -94,9 +92,8 @@ def cosine_similarity(first: list[float], second: list[float]) -> float:
 @with_settings_repr
 @component
 class EmbeddingClassifier(_Classifier):
-    """Label a query by the centroid its embedding is nearest to.
+    """Label a query by the centroid (a vector by label) its embedding is nearest to.
 
-    :param centroids: a vector by label.
     :param distance_fn: how near two vectors are, more being nearer; without it their cosine.
     :raises ValueError: when there are no centroids.
     """

@@ -41,10 +41,9 @@ _LONGEST_SHOWN = 4000  # characters of a query that a model is shown
 
 
 def build_prompt(name: str, query: str, rules: dict[str, str] | None = None, **data: str) -> Prompt:
-    """Return what a model is asked, in the language of the query.
-
-    A template is a file of `templates` for each language: the rules, a line `=====`, and the
-    message with the query in it. `$name` stands for what is filled in.
+    """Return what a model is asked, in the language of the query: a file of `templates` holds the
+    rules, a line `=====`, and the message with the query in it. `$name` stands for what is filled
+    in.
 
     :param rules: what is filled in as it is.
     :param data: what comes from somebody else, as does the query: it stands between two lines with
@@ -107,10 +106,8 @@ class TimeoutExpired(Exception):
 
 
 def within(seconds: float, function: Callable[[], T]) -> T:
-    """Return what a function returns, or raise what it raises.
-
-    A function that takes longer is left to itself, in a thread that does not keep the program
-    from ending.
+    """Return what a function returns, or raise what it raises. One that takes longer is left to
+    itself, in a thread that does not keep the program from ending.
 
     :raises TimeoutExpired: when the time is over.
     """
@@ -167,10 +164,8 @@ def texts_in(
     reply: str, count: int, *, without: str = "", longest: int = LONGEST_QUERY
 ) -> list[str]:
     """Return at most `count` different texts of one line each: those of the first JSON that holds
-    some, else the items of a list, or lines.
-
-    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
-    :param longest: characters of a text; longer ones are left out.
+    some, else the items of a list, or lines. Of a reply that holds `without`, the code of the
+    prompt, which is an echo, there are none; nor any longer than `longest` characters.
     """
     body = _body(reply, without)
     texts = next(filter(None, map(_strings, _json_values(body))), None) or _lines(body)
@@ -179,11 +174,8 @@ def texts_in(
 
 
 def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMENT) -> str:
-    """Return the one text of a reply, on one line, cut at a sentence; empty when there is none,
-    or when what there is has no end of a sentence where it would be cut.
-
-    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
-    :param longest: characters of the text.
+    """Return the one text of a reply, on one line, cut at the end of a sentence; empty when there
+    is none, or none to cut it at. `without` and `longest` are those of `texts_in`.
     """
     body = _body(reply, without)
     values = _json_values(body, "trailing-strings")
@@ -286,9 +278,9 @@ NO_MODEL = "there is no model"
 class RawResponse(BaseModel):
     """What a model replied to one request, or why there is nothing.
 
-    :param text: what was understood of the reply, without the arguments of tools; the reply word
-        for word where `Trace.raw` says so.
-    :param code: what stood around the query in the prompt, if it is in the text too.
+    :ivar text: what was understood of it, without arguments of tools; word for word with
+        `Trace.raw`.
+    :ivar code: what stood around the query in the prompt, if it is in the text too.
     """
 
     stage: Stage

@@ -4,13 +4,10 @@ the guardrails.
     transformer = MetadataTransformer(PlannerConfig(), LiveAsker({"metadata": generator}))
     plan = transformer.transform("notes tagged k8s from last month", catalogue)
 
-Filters come from the words of the query and from flags; a model can only name what such words
-mean where the rules cannot tell. So the filters, the route and the text are the same whether it
-answers well, badly or not at all. `fallbacks` says what a plan had to do without.
-
-The guardrails are what a plan must hold to, whoever made it. Each takes a plan and returns one that
-holds to it; they run in the order in which they stand here, the last two after a model had its say
-about the texts. What the flags say always counts.
+Filters come from the words of the query and from flags; a model can only name what such words mean
+where the rules cannot tell. So filters, route and text are the same whether it answers well, badly
+or not at all; `fallbacks` says what a plan had to do without. The guardrails, which each plan must
+hold to, run in the order in which they stand here. What the flags say always counts.
 """
 
 from __future__ import annotations
@@ -54,8 +51,8 @@ _MARKS = " #＃\"'“”「」『』"
 class MetadataTransformer:
     """Makes plans.
 
-    :param asker: asks the models of the stages `metadata`, `hyde` and `route`, and keeps what
-        they said; without one there are no models.
+    :param asker: asks the models of the stages `metadata`, `hyde` and `route`; without it there are
+        none.
     :param router: chooses the route; without one it is made of `config.router`.
     """
 
@@ -81,8 +78,8 @@ class MetadataTransformer:
 
         :param flags: what the command line says; it counts more than the query's words.
         :param today: the day that words such as "last week" are counted from.
-        :param full: whether to ask every model there is, for its own words too; otherwise none is
-            asked, but with `extractor = "model"`.
+        :param full: ask every model there is, for its own words too; else only `extractor =
+            "model"`.
         """
         config, today, flags = self.config, today or date.today(), flags or MetadataExtraction()
         self.asker.trace = Trace(raw=config.raw_replies)
@@ -367,10 +364,7 @@ def with_rerank_query(
     expand: Callable[[Sequence[str]], Sequence[str]] = lambda tags: (),
 ) -> FullTransformationResult:
     """Make a query to order results by where there is none of three words: of the text, event
-    keyword, titles, tags and the tags near them, filled up to three words.
-
-    :param failed: whether nothing could be read in the query, by whoever was to do it.
-    :param expand: gives the tags near others.
+    keyword, titles, tags and those near them, which `expand` gives; or where all reading `failed`.
     """
     if not (failed or is_short(plan.hyde.rerank_query)):
         return plan

@@ -1,9 +1,8 @@
 """Questions about the notes themselves: which there are, how many, and when something was last.
 
-"List all notes about X" asks for notes and not for what they say, "how many notes are tagged X" for
-a number, "when did I last meet X" for a date. The patterns are narrow: what follows the word for
-notes has to be something that notes are chosen by, and of dates only those of whoever asks are
-meant. "How many notes fit in a bar of music" is a question like any other.
+The patterns are narrow: what follows the word for notes has to be something that notes are chosen
+by, and of dates only those of whoever asks are meant. "How many notes fit in a bar of music" is a
+question like any other.
 """
 
 from __future__ import annotations

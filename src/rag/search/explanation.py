@@ -97,13 +97,10 @@ def explain(
     finders: Sequence[Finders],
     text: str = "",
 ) -> list[Explanation]:
-    """Take the scores of hits apart, one explanation each.
+    """Take the scores of hits apart, one explanation each. Every number of a lexical field is the
+    engine's own: each term is scored alone, over the chunks in question.
 
-    Every number of a lexical field is the engine's own: each term is scored alone, over the chunks
-    in question.
-
-    :param text: what was searched for, corrected.
-    :param finders: from `trace`: what variants of the query add to each hit.
+    :param text: what was searched for, corrected; `finders`: from `trace`.
     """
     ids = list(dict.fromkeys(part.id for hit in hits for part in hit.parts))
     by_term = store.score_each(

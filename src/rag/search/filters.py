@@ -19,9 +19,7 @@ Filter = dict[str, Any]
 
 def build_qdrant_filters(filters: QueryFilters | None) -> Filter | None:
     """Return the Haystack filter for vaults (any of), tags (all, any or none of) and dates of
-    creation (inclusive).
-
-    Paths, titles, values and other dates are not part of it: they need the index's list of notes
+    creation (inclusive). Paths, titles, values and other dates need the index's list of notes
     (`understand`).
     """
     if filters is None:

@@ -50,8 +50,7 @@ def point_at_matches(
     store: BaseDocumentStore, response: SearchResponse, cosines: Mapping[str, Sequence[float]]
 ) -> None:
     """Set the `line` of each result: of the sentence or row that holds most of what was searched
-    for, rare words before frequent ones, and is nearest to it in meaning; or of the first with text
-    where none holds any and meaning tells nothing.
+    for, rare words before frequent ones, and is nearest in meaning; else of the first with text.
 
     :param cosines: how near the sentences of each chunk are to the query, as far as that is known.
     """
@@ -160,12 +159,9 @@ def _matches(text: str, query: str) -> tuple[Match, ...]:
 
 
 def excerpt(result: SearchResult, query: str, width: int) -> tuple[str, list[Span]]:
-    """Return the stretch of a result around its `line`, on one line as a reader sees it, and the
-    (start, end) of what of it matches the query.
-
-    A heading that is one of the result's own is left out: it is shown beside the path.
-
-    :param width: about how many characters.
+    """Return the stretch of a result around its `line`, on one line of about `width` characters as
+    a reader sees it, and the (start, end) of what of it matches the query. A heading that is one of
+    the result's own is left out: it is shown beside the path.
     """
     lines = readable_lines(result.content)
     if len(lines) > 1 and result.heading and lines[0].kind == Kind.HEADING:

@@ -39,13 +39,10 @@ def create_search_pipeline(
     One `Query` goes from the query_analyzer to the retriever, one `Retrieval` from there to the
     loader, which gives `documents`. Behind the query_analyzer stand a QueryRouter where there are
     routes, and a QueryExpander where there are transforms; behind the loader a ModelReranker where
-    one is wanted. It serialises:
-    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and the pipeline that is loaded
+    one is wanted. It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and
     searches with `run({"query_analyzer": {"text": "…"}})`.
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
-        `search.top_k` and `search.mode` count where a search names none.
-    :param rerank: let a model order the best results again, see `ModelReranker`.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a store of another package, a transform that does not exist.
     :raises ConfigError: for such a transform or classifier in the settings.
@@ -90,8 +87,6 @@ def _planning(
     """Yield a router where there are routes, and an expander where variants may be wanted.
 
     :param transforms: those that the user chose, so that no route changes them.
-    :raises UsageError: for a transform that the user chose and that does not exist.
-    :raises ConfigError: for a transform or classifier of the settings that does not exist.
     """
     names = config.search.transforms if transforms is None else transforms
     from rag.search.components.query_expander import (

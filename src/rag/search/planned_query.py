@@ -177,11 +177,9 @@ def find_intent(
     plain: bool = True,
     today: date | None = None,
 ) -> tuple[Intent | None, list[str]]:
-    """Plan a query, and return its intent and notices for the user.
+    """Plan a query, and return its intent and notices for the user. Any failure is reported: the
+    intent is then `None`, and the query searched as typed.
 
-    Any failure is reported: the intent is then `None`, and the query searched as typed.
-
-    :param flags: the filters that the user gave beside the query.
     :param full: ask the models that there are for all that they may say.
     :param plain: whether a query in which nothing filters has an intent, and a record, too.
     :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.

@@ -62,14 +62,12 @@ def intent_of(
     wanted: bool | None = None,
     of_notes: bool = False,
 ) -> tuple[Intent | None, list[str]]:
-    """Return the intent of a query that filters, `None` of any other, and notices for the user;
-    see `rag.search.planned_query.find_intent`. What a note is called is no filter, unless a plan
-    is asked for.
+    """Return the intent of a query that filters, `None` of any other, and notices for the user; see
+    `find_intent`. What a note is called is no filter, unless a plan is asked for.
 
     :param wanted: what the user said, if anything; without it `planner.plan` decides. True asks the
         models for all that they may say.
-    :param of_notes: whether the query is known to ask for notes: it is planned then, whatever
-        words it has.
+    :param of_notes: whether the query is known to ask for notes: it is planned whatever its words.
     """
     if not is_planned(store, config, query, wanted, of_notes):
         return None, []
@@ -117,10 +115,8 @@ def attempts(
     intent: Intent | None,
     lists_time: bool = False,
 ) -> Iterator[Attempt]:
-    """Yield how a query is to be searched, and how when that finds nothing.
-
-    What the user typed as filters holds every time; what was only understood does not. Notices
-    are in the language of the query.
+    """Yield how a query is to be searched, and how when that finds nothing. What the user typed as
+    filters holds every time; what was only understood does not.
 
     :param lists_time: list the notes of a time of which none holds the words, unless a note holds
         these and the words of that time: "beatles yesterday" may name a song.
@@ -159,9 +155,8 @@ def run_attempts(
     attempts: Iterable[Attempt],
     run: Callable[[Attempt], dict[str, Any]],
 ) -> Outcome:
-    """Run attempts, one after the other, until one finds something.
-
-    Where meaning alone was only understood and cannot be searched, the usual mode is.
+    """Run attempts, one after the other, until one finds something; where meaning alone was only
+    understood and cannot be searched, in the usual mode.
 
     :param run: runs a pipeline, and returns the outputs of its loader or reranker, and others.
     """
@@ -193,10 +188,8 @@ def run_attempts(
 
 
 def _holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool:
-    """Return whether any of the notes that were found holds all words of a query, question words
-    aside, in any form that the index joins.
-
-    :param query: its words, without conditions.
+    """Return whether any of the notes that were found holds all words of a query (without
+    conditions and question words), in any form that the index joins.
     """
     terms = content_terms(query)
     for hit in hits:

@@ -127,7 +127,6 @@ def weigh(
 
     :param full: from `full_score`; 0 where no words were searched.
     :param excess: by the chunk that is shown, as far as it is known.
-    :param by_words: whether words count.
     :param beyond: hits that are not among those of the list, but were found.
     """
     every = [(hit.score - hit.bonus) / (full or 1.0) for hit in (*hits, *beyond)]
@@ -166,11 +165,11 @@ def excess_of(
     embedding: Sequence[float] | None,
     background: Background | None,
 ) -> dict[str, float] | None:
-    """Return how near chunks are in meaning, by id, beyond what a foreign library has; `None`
-    where nobody can tell.
+    """Return how near chunks are in meaning, by id, beyond what a foreign library has; `None` where
+    nobody can tell.
 
-    :param vectors: of the sentences of each.
-    :param embedding: of the query, where it is searched by meaning.
+    :param vectors: of the sentences of each; `embedding`: of the query, if it is searched by
+        meaning.
     """
     manifest = store.manifest()
     embedded = read_embedded(manifest) if manifest else None

@@ -45,20 +45,17 @@ def search(
 ) -> SearchResponse:
     """Run a search.
 
-    :param pipeline: from `create_search_pipeline`.
     :param query: plain words, or the syntax of `rag.query.syntax`; without any, but with filters,
         the notes that they select are listed, the newest first.
     :param mode: `auto`, `lexical`, `dense` or `hybrid`; without it `search.mode`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
-    :param keep_mode: let no route change the mode. Without it a mode is only the default of
-        queries whose route has none, as `search.mode` is.
-    :param intent: what the query and the filters mean, from `rag.search.planned_query.find_intent`;
-        filters that were only understood are dropped when nothing fits them.
+    :param keep_mode: let no route change the mode, which is only a default otherwise.
+    :param intent: from `find_intent`; filters that were only understood are dropped when nothing
+        fits.
     :param order: of the results, or of the notes that are listed; see `rag.search.filters`.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
-    :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no
-        embeddings that `mode` could use.
+    :raises IndexUnavailableError: when there is no index, or it lacks the embeddings for `mode`.
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     check_top_k(top_k)
@@ -128,11 +125,10 @@ def chosen(pipeline: Pipeline, top_k: int | None, mode: str | None) -> tuple[int
 
 
 def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
-    """Return the store that a pipeline searches.
+    """Return the store that a pipeline searches, which must have the `needed` components besides.
 
-    :param needed: names of components that it must have besides.
-    :raises IndexUnavailableError: when there is no index.
-    :raises QueryError: for a pipeline without these.
+    :raises IndexUnavailableError: when there is no index; `QueryError`: for a pipeline without
+        these.
     """
     for name in (ANALYZER, *needed):
         if component_of(pipeline, name) is None:

@@ -110,10 +110,9 @@ def widen(
 ) -> list[Candidate]:
     """Return all candidates with what variants of the query add to them, in no order.
 
-    :param plain: what the query itself found.
     :param others: what only its variants found, with what each scores by the query.
-    :param by_words: the chunks that the variants found lexically, best first, and what the best
-        of them gains; `by_meaning`: the same semantically.
+    :param by_words: the chunks that the variants found lexically, best first, and what the best of
+        them gains; `by_meaning`: the same semantically.
     :param depth: how many each might hold: of a shorter list the floor is 0.
     """
 

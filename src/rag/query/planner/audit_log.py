@@ -89,8 +89,7 @@ class AuditRecord(BaseModel):
 class AuditTrail:
     """The records of a data folder.
 
-    :param days: how many days of records are kept; 0: all. Older ones go when a day's first
-        record is written.
+    :param days: how many days of records are kept; 0: all.
     :ivar problem: why the last record was not kept, or the last file not read.
     :ivar skipped: how many lines that were read are no record.
     """

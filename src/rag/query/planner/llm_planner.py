@@ -144,15 +144,12 @@ class QueryTransformationUnit(BaseModel):
 
 class QueryTransformationResult(BaseModel):
     """What a model made of a query; the query itself where it made nothing, or was not sure. What
-    of a reply cannot be understood counts as not said.
+    of a reply cannot be understood counts as not said. `units` are the things that the query asks
+    for, if several; `matches` says which of its words mean which names of the index.
 
-    :param confidence: the model's, from 0 to 1; 0 without an answer.
-    :param units: the things that the query asks for, if it asks for several.
-    :param matches: which of its words mean which names of the index.
-    :param metadata: `raw_responses` (what was understood of each reply, with redacted inputs of
-        tools; word for word with `raw_replies`), `final` (the answer as it was understood),
-        `tool_calls` (with redacted inputs), `iterations` (how often tools were used), `model`, and
-        `fallback` (why the query stayed as it is; empty where it did not).
+    :ivar metadata: `raw_responses` and `tool_calls` (with redacted inputs, unless `raw_replies`),
+        `final` (the answer as it was understood), `iterations` (uses of tools), `model`,
+        `fallback`.
     """
 
     original_query: str
@@ -266,13 +263,10 @@ _PARAMETERS: dict[str, Any] = {
 
 
 def similarity_tool(catalogue: Catalogue, max_candidates: int = 8) -> Tool:
-    """Return the tool `rapidfuzz_similarity(query, choices?, limit?, scorer?)`.
-
-    It gives `{"engine", "matches": [{"value", "score"}]}`, scores from 0 to 100, the best first;
-    without choices the names of the index, each with its `kind`: vault, tag, title (aliases and
-    file names too) or field.
-
-    :param max_candidates: the most matches.
+    """Return the tool `rapidfuzz_similarity(query, choices?, limit?, scorer?)`. It gives
+    `{"engine", "matches": [{"value", "score"}]}`, scores from 0 to 100, the best first, at most
+    `max_candidates`; without choices the names of the index, each with its `kind`: vault, tag,
+    title (aliases and file names too) or field.
     """
 
     def rapidfuzz_similarity(
@@ -421,13 +415,12 @@ MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), stri
 class QueryTransformer:
     """Let a model say what a query means; without a generator every query stays as it is.
 
-    :param mode: one of `MODES`, which says how sure an answer must be to count, and how often a
-        tool may be used, where `confidence_threshold` is `None` and `max_tool_iterations` below 0.
+    :param mode: one of `MODES`: how sure an answer must be, and how often a tool may be used, where
+        `confidence_threshold` is `None` and `max_tool_iterations` below 0.
     :param max_candidates: the most matches of a tool, and names of a kind in a prompt.
-    :param tools: further tools, beside `rapidfuzz_similarity` and those of plug-ins.
-    :param timeout: seconds for one reply.
-    :param raw_replies: keep replies word for word in the result's `raw_responses`; otherwise what
-        was understood of them, with redacted arguments of tools.
+    :param tools: beside `rapidfuzz_similarity` and those of plug-ins; `timeout`: seconds for a
+        reply.
+    :param raw_replies: keep replies word for word, and not what was understood of them.
     :raises ValueError: for an unknown mode, and numbers out of range.
     """
 
@@ -467,11 +460,10 @@ class QueryTransformer:
     ) -> QueryTransformationResult:
         """Return what the model makes of a query; nothing is raised because of the model.
 
-        :param catalogue: the names that the query may mean; without it there are none.
-        :param open_slots: words of the query that ask for a filter which nobody could resolve.
-        :param time_slot: words of the query that speak of an unknown time.
-        :param asker: asks the model of the stage `metadata`, and keeps the trace; without it the
-            generator is asked.
+        :param open_slots: words that ask for a filter which nobody could resolve.
+        :param time_slot: words that speak of an unknown time.
+        :param asker: asks the model of the stage `metadata`, and keeps the trace; else the
+            generator is.
         """
         text = without_halves(as_bundle(query).query_str)
         catalogue, today = catalogue or StaticCatalogue(), today or date.today()
@@ -567,11 +559,10 @@ class QueryTransformerFactory:
         tools: Sequence[Tool] = (),
         timeout: float = 30.0,
     ) -> QueryTransformer:
-        """Make a transformer.
+        """Make a transformer of the settings `[planner]`, of a mapping of some of them, or of none.
 
-        :param config: the settings `[planner]`, a mapping of some of them, or nothing.
-        :raises ValueError: for an unknown mode, and for numbers out of range.
-        :raises TypeError: for an unknown setting.
+        :raises ValueError: for an unknown mode, and numbers out of range; `TypeError`: for an
+            unknown setting.
         """
         if not isinstance(config, PlannerConfig):
             given = {key: value for key, value in (config or {}).items() if value is not None}

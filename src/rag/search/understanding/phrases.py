@@ -89,13 +89,12 @@ class _Phrase(NamedTuple):
 
 
 class Occurrences:
-    """Looks up the phrases of one query, and the words that it does not want.
+    """Looks up the phrases of one query, wanted and unwanted, and words that it does not want in
+    any form.
 
-    :param wanted: phrases; a note holds one if its words stand in a row in one chunk: in its title
-        or file name, in one heading, alias or field of the front matter, or in its text, to the
-        letter: case, width and punctuation do not matter, accents and endings do.
-    :param unwanted: phrases likewise.
-    :param words: single words that are not wanted, in any of their forms.
+    A note holds a phrase if its words stand in a row in one chunk: in its title or file name, in
+    one heading, alias or field of the front matter, or in its text, to the letter: case, width and
+    punctuation do not matter, accents and endings do.
     """
 
     def __init__(
@@ -314,11 +313,9 @@ def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
 def notes_holding(
     store: BaseDocumentStore, words: Sequence[SubjectWord], stated: bool = False
 ) -> tuple[set[str], set[str] | None, list[str]]:
-    """Return the ids of the notes that hold all of some words, in their text, title or headings;
-    those of the chunks that hold all of the spaced ones, `None` where there are none; and what
-    there is to say of words that are too frequent to be looked up.
-
-    :param stated: whether the front matter may hold them too.
+    """Return the ids of the notes that hold all of some words, in text, title, headings or, if
+    `stated`, front matter; those of the chunks that hold all of the spaced ones, `None` where there
+    are none; and what there is to say of words that are too frequent to be looked up.
     """
     manifest = store.manifest()
     if manifest is None or not words:

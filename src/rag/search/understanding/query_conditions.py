@@ -125,14 +125,13 @@ def find_conditions(
     dimensions: Collection[int],
     notices: list[str],
 ) -> tuple[Filter | None, list[str]]:
-    """Look up what a query's phrases, excluded words and fields, and its filters, let through.
+    """Return the filter that a query's phrases, excluded words and fields, and its filters, come
+    to, and the ids of the notes that hold a phrase or bear a title of it.
 
     :param dimensions: of the lexical space, those that the query will be searched by.
     :param notices: is added what does not count, because it is too much.
-    :returns: the filter, and the ids of the notes that hold a phrase or bear a title of the query.
     :raises QueryError: when a path is no pattern.
-    :raises UsageError: for a vault that the index does not hold, and for a property compared with
-        what is neither a number nor a date.
+    :raises UsageError: for an unknown vault, and a property compared with no number and no date.
     """
     manifest = store.manifest()
     alternatives = [term.value for some in parsed.either for term in some if term.field == PHRASE]
