@@ -223,10 +223,8 @@ def merge_flags(
     Vaults, titles and time replace what the query says; tags and values are added to it, tags in
     front. Where any of the query's tags would do, those of the flags must be there besides.
     """
-    read, required = (
-        plan.metadata,
-        _once([*flags.all_tags, *flags.tags, *plan.metadata.all_tags]),
-    )
+    read = plan.metadata
+    required = _once([*flags.all_tags, *flags.tags, *read.all_tags])
     any_of = read.tag_match == "any" and len(read.tags) > 1
     return _with(
         plan,
@@ -326,18 +324,8 @@ def cap_tags(
     return capped.model_copy(update={"dropped": [*plan.dropped, *others[room:]]})
 
 
-_ENGLISH = (
-    "A note about {}.",
-    "A note.",
-    "Tags: {}.",
-    "Vault: {}.",
-    "Title: {}.",
-    "Time: {} – {}.",
-)
-_JAPANESE = (
-    *("{}についてのノート。", "ノート。", "タグ: {}。", "保管庫: {}。", "題名: {}。"),
-    "期間: {}〜{}。",
-)
+_ENGLISH = "A note about {}.|A note.|Tags: {}.|Vault: {}.|Title: {}.|Time: {} – {}."
+_JAPANESE = "{}についてのノート。|ノート。|タグ: {}。|保管庫: {}。|題名: {}。|期間: {}〜{}。"
 
 
 def with_paragraph(plan: FullTransformationResult) -> FullTransformationResult:
@@ -346,7 +334,7 @@ def with_paragraph(plan: FullTransformationResult) -> FullTransformationResult:
     if has_words(plan.hyde.hyde_paragraph):
         return plan
     read, japanese = plan.metadata, is_japanese(plan.query)
-    about, nothing, *listed, time = _JAPANESE if japanese else _ENGLISH
+    about, nothing, *listed, time = (_JAPANESE if japanese else _ENGLISH).split("|")
     subject = _subject(plan)
     parts = [about.format(subject) if subject else nothing]
     for wording, names in zip(listed, (read.tags, read.vaults, read.titles), strict=True):

@@ -9,14 +9,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.searchable_text import lexical_parts
-from rag.search.exact_words import (
-    EXACT,
-    PAIRS,
-    form_gains,
-    pair_gains,
-    pair_weights,
-    searched,
-)
+from rag.search.exact_words import EXACT, PAIRS, form_gains, pair_gains, pair_weights, searched
 from rag.search.query import ORIGINAL, Hit, Part, Retrieval, blended_words
 from rag.search.results import ChunkScore, Explanation, TermScore
 from rag.stores.base.document_store import BaseDocumentStore

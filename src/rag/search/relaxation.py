@@ -151,9 +151,7 @@ def attempts(
 
 
 def run_attempts(
-    store: BaseDocumentStore,
-    attempts: Iterable[Attempt],
-    run: Callable[[Attempt], dict[str, Any]],
+    store: BaseDocumentStore, attempts: Iterable[Attempt], run: Callable[[Attempt], dict[str, Any]]
 ) -> Outcome:
     """Run attempts, one after the other, until one finds something; where meaning alone was only
     understood and cannot be searched, in the usual mode.

@@ -7,14 +7,7 @@ from bisect import bisect_left as bisect
 from itertools import pairwise
 from typing import NamedTuple
 
-from rag.query.planner.words import (
-    EXAMINED,
-    JA_NOTE,
-    JA_WHAT_HAPPENED,
-    NOTE,
-    WHAT_HAPPENED,
-    B,
-)
+from rag.query.planner.words import EXAMINED, JA_NOTE, JA_WHAT_HAPPENED, NOTE, WHAT_HAPPENED, B
 from rag.query.syntax import condition_spans
 from rag.text.ngrams import UNSEGMENTED
 from rag.text.scripts import HIRAGANA, KATAKANA

@@ -617,9 +617,7 @@ def _quarter(found: _Groups, today: date) -> TimeMention:
     return TimeMention("dated" if "q" in found else "sure", DateRange(first, after - timedelta(1)))
 
 
-@_reads(
-    rf"{B}(?:(?P<relation>last|this|past){_S})?(?P<m>{FULL_MONTH}){E}",
-)
+@_reads(rf"{B}(?:(?P<relation>last|this|past){_S})?(?P<m>{FULL_MONTH}){E}")
 def _month(found: _Groups, today: date) -> TimeMention:
     mention = _date(found, today)
     return mention if "relation" in found else mention._replace(strength="month")
@@ -657,7 +655,7 @@ def _recent(found: _Groups, today: date) -> TimeMention:
 
 @_reads(
     rf"{B}(?:the{_S}year{_S})?(?P<y>(?:19|20)\d{{2}})(?:{E}(?![-./:,]\d|年)"
-    "|年(?!間|前|以[上内]|代|ぶり|度))",
+    "|年(?!間|前|以[上内]|代|ぶり|度))"
 )
 def _year(found: _Groups, today: date) -> TimeMention:
     return TimeMention("year", _days_of(int(found["y"])))

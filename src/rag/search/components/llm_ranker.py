@@ -48,9 +48,7 @@ class ModelReranker(SearchComponent):
     kept = ("config",)
 
     def __init__(
-        self,
-        config: ModelsConfig | OllamaConfig | None = None,
-        chat: ChatProvider | None = None,
+        self, config: ModelsConfig | OllamaConfig | None = None, chat: ChatProvider | None = None
     ) -> None:
         self.config = models_config(config)
         self.chat = chat or chat_provider(self.config)
@@ -88,10 +86,7 @@ class ModelReranker(SearchComponent):
             scores = rank(self.config, query, [*map(_passage, shown)], self._seconds)
             best = sorted(range(len(shown)), key=lambda at: -scores[at])
             return [*best, *range(len(shown), len(documents))]
-        messages = [
-            ChatMessage.from_system(_RULES),
-            ChatMessage.from_user(_prompt(query, shown)),
-        ]
+        messages = [ChatMessage.from_system(_RULES), ChatMessage.from_user(_prompt(query, shown))]
         with closing(self.chat.generator(seconds=self._seconds)) as generator:
             replies = generator.run(
                 messages=messages,
