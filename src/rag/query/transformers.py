@@ -104,7 +104,7 @@ class _WithCallback(_Transformer):
 
     def __init__(self, generate_fn: Callable[[str], Any]) -> None:
         check_callable(generate_fn, "generate_fn")
-        self._generate_fn = generate_fn
+        self._generate_fn: Callable[..., Any] = generate_fn
 
     def _query(self, query: QueryBundle, text: Any, **position: int) -> QueryBundle:
         """Return `query` with a text from the callback; its vector belonged to the old one.

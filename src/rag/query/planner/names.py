@@ -252,9 +252,7 @@ class Names:
 
 
 def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] == " ":
-        at += 1
-    return at
+    return len(text) - len(text[at:].lstrip(" "))
 
 
 def _ends(text: str, at: int, stops: frozenset[str], most: int) -> Iterator[int]:
@@ -324,11 +322,6 @@ class Listed(NamedTuple):
     known: list[Read]
     unknown: list[Read]
     joints: set[str]
-
-    @property
-    def mixed(self) -> bool:
-        """Whether some are joined by "and", others by "or"."""
-        return {"or", "and"} <= self.joints
 
 
 def or_behind(text: str, start: int) -> int:

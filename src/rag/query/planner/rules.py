@@ -76,8 +76,9 @@ _BEFORE_VAULT = re.compile(
 )
 _VAULT_OPENS = re.compile("(?: +(?P<called>called|named))? *")
 _JA_VAULT_ENDS = re.compile("(?:の中|内)?(?:にある|から|の|で|に|を|は|が)?")
-_PLACES = "in from inside within of across on the my our at"
-_VAULT_STOPS = frozenset(_PLACES.split())
+_VAULT_STOPS = frozenset(
+    ["in", "from", "inside", "within", "of", "across", "on", "the", "my", "our", "at"]
+)
 _UNNAMED = (
     "obsidian sandbox own entire whole new first second local remote other old same default current"
     " encrypted existing every each all these those サンドボックス"
@@ -107,8 +108,9 @@ _JA_MENTIONED = re.compile(
 )
 _REACH = 120  # characters before what is quoted
 _NAMED = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED} +)")
-_STOP_WORDS = "about in from since that which tagged with modified created"
-_STOPS = frozenset(_STOP_WORDS.split())
+_STOPS = frozenset(
+    ["about", "in", "from", "since", "that", "which", "tagged", "with", "modified", "created"]
+)
 _MOST_TITLE_WORDS = 8
 
 
@@ -206,7 +208,7 @@ class SlotReader:
             elif borne := _JA_BORNE.match(normalized.open, end):
                 end = borne.end()
             excluded = without or turned is not None
-            if (listed.mixed and not excluded) or (turned and not turned.exact):
+            if ({"or", "and"} <= listed.joints and not excluded) or (turned and not turned.exact):
                 normalized.hide(start, end)  # no filter says that
             elif excluded:
                 self._take(start, end, listed, self._metadata.excluded_tags)
@@ -381,8 +383,9 @@ _BY = re.compile(rf"{B}(?P<by>(?:written|{NOTE}) +by +)|(?P<ja>が(?:書いた|�
 _ENDS = re.compile("(?:である|の|で|な)?、?")
 _OR = re.compile(" *(?:,|、|と|または|か|(?:, *)?(?:or|and) ) *")
 _VALUE_STOPS = frozenset({"from", "about", "since", "and", "or", "that"})
-_OTHER_WORDS = "tag tags vault title aliases alias created modified date"
-_OTHERS = frozenset(_OTHER_WORDS.split())
+_OTHERS = frozenset(
+    ["tag", "tags", "vault", "title", "aliases", "alias", "created", "modified", "date"]
+)
 
 
 class FieldReader:
@@ -531,39 +534,26 @@ _EXAMINED = 300  # characters of a text
 _MOST_WORDS = 3
 _MOST_PARTS = 8
 
-# Of names by kind (`not` of a tag that is not wanted), and of days: both ends, one day, one end.
-_ENGLISH = {
-    "vault": "“{words}” names the vault {name}",
-    "tag": "“{words}” names the tag {name}",
-    "title": "“{words}” names the note {name}",
-    "not": "“{words}” names the tag {name}, which is not wanted",
-    "open": "nothing is called “{words}”",
-    "value": "{name} is “{words}”",
-    "between": "“{words}” is {first} to {last}",
-    "day": "“{words}” is {first}",
-    "since": "“{words}” begins on {first}",
-    "until": "“{words}” ends on {last}",
-    "nothing": "no words filter",
-}
-_JAPANESE = {
-    "vault": "「{words}」は保管庫 {name}",
-    "tag": "「{words}」はタグ {name}",
-    "title": "「{words}」はノート {name}",
-    "not": "「{words}」は除くタグ {name}",
-    "open": "「{words}」という名前はない",
-    "value": "{name} は「{words}」",
-    "between": "「{words}」は {first} から {last} まで",
-    "day": "「{words}」は {first}",
-    "since": "「{words}」は {first} 以降",
-    "until": "「{words}」は {last} 以前",
-    "nothing": "絞り込む言葉はない",
+# In English and Japanese, of names by kind (`not` of a tag that is not wanted), and of days.
+_WORDING = {
+    "vault": ("“{words}” names the vault {name}", "「{words}」は保管庫 {name}"),
+    "tag": ("“{words}” names the tag {name}", "「{words}」はタグ {name}"),
+    "title": ("“{words}” names the note {name}", "「{words}」はノート {name}"),
+    "not": ("“{words}” names the tag {name}, which is not wanted", "「{words}」は除くタグ {name}"),
+    "open": ("nothing is called “{words}”", "「{words}」という名前はない"),
+    "value": ("{name} is “{words}”", "{name} は「{words}」"),
+    "between": ("“{words}” is {first} to {last}", "「{words}」は {first} から {last} まで"),
+    "day": ("“{words}” is {first}", "「{words}」は {first}"),
+    "since": ("“{words}” begins on {first}", "「{words}」は {first} 以降"),
+    "until": ("“{words}” ends on {last}", "「{words}」は {last} 以前"),
+    "nothing": ("no words filter", "絞り込む言葉はない"),
 }
 
 
 def _reasoning(query: str, read: Extraction) -> str:
     """Return in the query's language which of its words filter, and by what."""
     japanese, metadata = is_japanese(query[:_EXAMINED]), read.metadata
-    wording, window = _JAPANESE if japanese else _ENGLISH, metadata.time_window
+    window = metadata.time_window
     parts: list[tuple[str, dict[str, object]]] = []
     for named in read.found:
         is_unwanted = named.kind == "tag" and named.name not in metadata.tags
@@ -574,8 +564,9 @@ def _reasoning(query: str, read: Extraction) -> str:
         kind = both if window.first and window.last else "since" if window.first else "until"
         parts.append((kind, {"words": window.text, **vars(window)}))
     parts += [("open", vars(named)) for named in read.open]
-    texts = [wording[kind].format(**names) for kind, names in parts[:_MOST_PARTS]]
-    return ("、" if japanese else "; ").join(texts or [wording["nothing"]])
+    parts = parts[:_MOST_PARTS] or [("nothing", {})]
+    texts = (_WORDING[kind][japanese].format(**names) for kind, names in parts)
+    return ("、" if japanese else "; ").join(texts)
 
 
 def extract(
