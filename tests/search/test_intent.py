@@ -12,8 +12,7 @@ from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import QueryError
 from rag.indexing.run import IndexRun
 from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
-from rag.qa.pipeline import create_qa_pipeline
-from rag.qa.run import ask
+from rag.qa.pipeline import ask, create_qa_pipeline
 from rag.query.metadata import MetadataTransformer
 from rag.query.planner.audit_log import AuditTrail
 from rag.query.planner.plan import MetadataExtraction, Route

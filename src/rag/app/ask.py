@@ -13,8 +13,8 @@ from rag.app.requests import AskRequest, ChatRequest, with_model
 from rag.app.results import Plan, Result, copied, plan_of, result_of, unknown_tags
 from rag.app.workspace import Workspace
 from rag.qa.answer import Citation, Quote
+from rag.qa.pipeline import ask as run_ask
 from rag.qa.pipeline import create_qa_pipeline
-from rag.qa.run import ask as run_ask
 from rag.qa.sessions import open_memory
 from rag.query.planner.words import may_ask_of_notes
 from rag.search.relaxation import intent_of, is_name
@@ -144,7 +144,7 @@ def ask(
     """Answer a question from the notes, by a chat model or by quotation.
 
     :param on_plan: is given how the question was planned, before it is answered.
-    :param listeners: `on_text`, `on_thinking`, `on_progress` and `on_piece` of `rag.qa.run.ask`.
+    :param listeners: `on_text`, `on_thinking`, `on_progress`, `on_piece` of `rag.qa.pipeline.ask`.
     """
     started = time.monotonic()
     store, state, names = workspace.store, workspace.state, request.transforms

@@ -23,7 +23,6 @@ _HOMES = {
     "rag.search.pipeline": ("create_search_pipeline",),
     "rag.search.run": ("search",),
     "rag.indexing.pipeline": ("create_indexing_pipeline",),
-    "rag.qa.pipeline": ("create_qa_pipeline",),
-    "rag.qa.run": ("ask",),
+    "rag.qa.pipeline": ("ask", "create_qa_pipeline"),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -14,8 +14,7 @@ from rag.answers.follow_ups import Exchange, expanded, is_accepted, is_small_tal
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
-from rag.qa.pipeline import GENERATOR
-from rag.qa.run import ask
+from rag.qa.pipeline import GENERATOR, ask
 from rag.qa.sessions import Session, Turn, chat_history, new_session, open_memory, recall
 from rag.query.llm import texts_in
 from rag.query.models import ConversationTurn, QueryBundle

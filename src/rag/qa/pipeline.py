@@ -1,25 +1,42 @@
-"""The wiring of the question answering pipeline."""
+"""The question answering pipeline: its wiring, and the function that runs it."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from haystack import Pipeline, component
+from haystack.core.errors import PipelineRuntimeError
 
+from rag.answers.follow_ups import is_small_talk, lacks_subject
+from rag.answers.notices import notice
+from rag.answers.quotation.question import Asked, Question, kind_of
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider
 from rag.config import OllamaConfig, RAGConfig, complete
+from rag.context.memory import MemoryManager
+from rag.context.models import ContextItem, MemoryProvider
 from rag.context.steps import find_step
+from rag.exceptions import ModelError, QueryError, RAGError, StorageError
+from rag.qa.answer import Answer, AnswerStream, OnProgress, OnText
 from rag.qa.extractive_answerer import AnswerBuilder, QuotationAnswerer
-from rag.query.syntax import not_text
+from rag.query.syntax import not_text, parse_query
 from rag.search.components.note_ranker import newest_notes
-from rag.search.components.query_analyzer import QueryAnalyzer
-from rag.search.pipeline import LOADER, search_with
+from rag.search.components.query_analyzer import QueryAnalyzer, check_top_k
+from rag.search.pipeline import ANALYZER, LOADER, search_with
 from rag.search.query import Query, Variants
-from rag.search.results import QueryFilters
+from rag.search.relaxation import Attempt, attempts, run_attempts
+from rag.search.results import QueryFilters, SearchResponse
+from rag.search.run import chosen, open_store, place_results, to_response
 from rag.stores.base.document_store import BaseDocumentStore, own_store
-from rag.support.pipeline_parts import component_of
+from rag.support.pipeline_parts import component_of, own_errors, takes
+from rag.text.messages import brief
+
+if TYPE_CHECKING:
+    from rag.qa.written_answer import Written
+    from rag.query.note_questions import NoteQuestion
+    from rag.search.planned_query import Intent
 
 
 @component
@@ -171,3 +188,187 @@ def share_model(pipeline: Pipeline) -> None:
         and isinstance(builder, AnswerPromptBuilder)
     ):
         builder.ask_with(generator.context_window)
+
+
+# -- a run -----------------------------------------------------------------------------------
+
+_MOST_LISTED = 30  # notes that are looked at where each that states a property may be an answer
+
+
+def ask(
+    pipeline: Pipeline,
+    question: str,
+    filters: QueryFilters | None = None,
+    top_k: int | None = None,
+    *,
+    mode: str | None = None,
+    keep_mode: bool = False,
+    on_text: OnText | None = None,
+    on_thinking: OnText | None = None,
+    on_progress: OnProgress | None = None,
+    on_piece: OnText | None = None,
+    memory: MemoryProvider | None = None,
+    told: set[str] | None = None,
+    intent: Intent | None = None,
+    about: NoteQuestion | None = None,
+) -> Answer:
+    """Answer a question from the notes.
+
+    :param pipeline: from `create_qa_pipeline`.
+    :param top_k: how many notes the answer may draw on; without it `ask.top_k` of the pipeline's
+        settings.
+    :param mode: how notes are searched, as in `search`.
+    :param keep_mode: let no route change the mode, as in `search`.
+    :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
+        then ends the answer, and what there is of it is returned. Quotations do not stream.
+    :param on_thinking: called with the model's reasoning as it comes.
+    :param on_progress: called with how many sentences came so far, and how many are held back.
+    :param on_piece: called with each piece that a model writes, reasoning too, as it comes and
+        before it is verified.
+    :param memory: what a model is to know beside the notes: facts that the user told, and what
+        was said before, such as `rag.context.MemoryManager`. Nothing of it supports an answer.
+    :param told: what a search said before and need not say again; it is added to.
+    :param intent: what the question and the filters mean, as in `search`.
+    :param about: what the question asks of the notes themselves, from
+        `rag.query.note_questions.note_question`: it is answered from the index, and no model is
+        asked. By filters alone all notes are listed then, where `top_k` is not given.
+    :returns: the answer; `found` is false, and the text says so, when the notes hold none. Small
+        talk, and a question word alone, are answered without a search.
+    :raises QueryError: when the question is empty or no text, or the search fails.
+    :raises IndexUnavailableError: when there is no index, or it is damaged.
+    :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.
+    """
+    if not isinstance(question, str):
+        raise not_text("question", question)
+    if not question.strip():
+        raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
+    if top_k is not None:
+        check_top_k(top_k)
+    store, generator = open_store(pipeline, ANSWER), component_of(pipeline, GENERATOR)
+    if is_small_talk(question):
+        return Answer(notice(question, "small_talk"), [], 0.0)
+    if lacks_subject(question):
+        why = [notice(question, "lacks_subject")]
+        return Answer(notice(question, "not_found"), [], 0.0, found=False, notices=why)
+    if about is not None:
+        from rag.qa.note_questions import answer_about_notes  # most questions do without it
+
+        shown = chosen(pipeline, top_k, None)[0]
+        with store.pinned(), own_errors(QueryError, "the search failed"):
+            return answer_about_notes(store, question, about, filters, intent, top_k, shown)
+    asked_for = kind_of(question)
+    may_list = top_k is None and asked_for == Asked.WHICH
+    top_k, mode = chosen(pipeline, top_k, mode)
+    started = time.monotonic()
+    remembered, forgotten = _remembered(memory if generator else None)
+    if generator is not None:
+        share_model(pipeline)
+    stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
+    with store.pinned(), stream.own_errors(), own_errors(QueryError, "the search failed"):
+        if asked_for == Asked.HOW_MANY and not _must_answer(pipeline):
+            from rag.qa.chosen_notes import count_stated  # few questions count
+
+            chosen_by = intent.filters if intent else filters
+            if counted := count_stated(store, question, chosen_by or QueryFilters(), top_k):
+                return counted
+        if may_list and (manifest := store.manifest()):
+            words = Question(question, store.counts.rarity).weights
+            stated = manifest.catalogue.stated_in(question.lower(), words)
+            top_k = max(top_k, _MOST_LISTED) if sum(n for *_, n in stated) > 1 else top_k
+        writing = _writing(pipeline, remembered, stream)
+
+        def run(attempt: Attempt) -> dict[str, Any]:
+            asked = parse_query(question).text if intent else ""
+            given = {**attempt.inputs, "top_k": top_k, "question": asked}
+            return _run(
+                pipeline, {ANALYZER: {**given, "relaxed": attempt.relaxed}, **writing}, stream
+            )
+
+        tries = attempts(question, filters, mode, keep_mode, intent)
+        outcome = run_attempts(store, tries, run)
+        output, retrieval = outcome.outputs, outcome.retrieval
+        response = to_response(outcome, question, output[ANSWER]["results"])
+        ids = [result.chunk for result in response.results]
+        vectors = store.embeddings_of(ids) if retrieval.query.embedding else {}
+        place_results(store, response, retrieval, vectors)
+    if told is not None:
+        response.notices = [notice for notice in response.notices if notice not in told]
+        told.update(response.notices)
+    written: Written | None = output.get(CHECKER, {}).get("written")
+    made: Answer = output[ANSWER]["answer"]
+    route, variants, relaxed = response.route, response.variants, response.relaxed
+    answer = replace(made, route=route, variants=variants, relaxed=relaxed)
+    if not written or not response.results:
+        return replace(answer, notices=response.notices, timings=response.timings)
+    if answer.failure and not (answer.model or answer.partial) and _must_answer(pipeline):
+        raise answer.failure
+    answer.notices = [*response.notices, *forgotten, *answer.notices]
+    return _timed(answer, response, written.began - started)
+
+
+def _must_answer(pipeline: Pipeline) -> bool:
+    return bool(getattr(component_of(pipeline, CHECKER), "must_answer", False))
+
+
+def _writing(
+    pipeline: Pipeline, remembered: list[ContextItem], stream: AnswerStream
+) -> dict[str, Any]:
+    """Return what the components that let a model answer are run with."""
+    generator = component_of(pipeline, GENERATOR)
+    if generator is None:  # the others may have been taken out of the pipeline
+        waits = takes(pipeline.get_component(ANSWER), "written")
+        return {ANSWER: {"written": None}} if waits else {}
+    listening = {"streaming_callback": stream} if takes(generator, "streaming_callback") else {}
+    return {
+        PROMPT: {"remembered": remembered, "stream": stream},
+        GENERATOR: listening,
+        CHECKER: {"stream": stream},
+    }
+
+
+def _run(pipeline: Pipeline, inputs: dict[str, Any], stream: AnswerStream) -> dict[str, Any]:
+    """Return what the components gave; when the chat generator fails, the others do without it."""
+    outputs: dict[str, Any]
+    try:
+        outputs = pipeline.run(inputs, include_outputs_from={LOADER, CHECKER})
+    except PipelineRuntimeError as error:
+        if error.component_name != GENERATOR or stream.raised:
+            raise
+        without = {**inputs[PROMPT], "failure": _failure(pipeline, error)}
+        outputs = pipeline.run({**inputs, PROMPT: without}, include_outputs_from={LOADER, CHECKER})
+    return outputs
+
+
+def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
+    """Return why a chat generator of whatever kind gave no reply."""
+    cause = error.__cause__ or error
+    if isinstance(cause, RAGError):
+        return cause
+    from rag.query.llm import name_of  # answers do without its imports
+
+    why = brief(f"{type(cause).__name__}: {cause}")
+    return ModelError(f"{name_of(component_of(pipeline, GENERATOR))} failed", details=why)
+
+
+def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
+    """Add to an answer, and to the report of its prompt, what came before the model wrote."""
+    transforms = response.timings.get("transforms", 0.0)
+    answer.timings = {"retrieval": round(seconds * 1000, 1), **response.timings, **answer.timings}
+    if report := answer.context:
+        for item in (*report.window, *report.overflow):
+            item.found_by = response.results[item.rank - 1].found_by if item.rank else []
+        search = round(max(0.0, answer.timings["retrieval"] - transforms), 1)
+        report.steps.insert(0, {"name": "search", "ms": search})
+        if transforms:
+            report.steps.insert(0, {"name": "transforms", "ms": transforms})
+        report.steps.append({"name": "generation", "ms": answer.timings["generation"]})
+    return answer
+
+
+def _remembered(memory: MemoryProvider | None) -> tuple[list[ContextItem], list[str]]:
+    """Return what is remembered, and what there is to say of it: an answer needs no memory."""
+    try:
+        return ([] if memory is None else memory.get_context_items()), []
+    except StorageError as error:
+        said = memory.conversation if isinstance(memory, MemoryManager) else None
+        return (said.to_context_items() if said else []), [str(error)]

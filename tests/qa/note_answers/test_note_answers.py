@@ -10,7 +10,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.pipelines import QueryFilters, create_qa_pipeline
 from rag.qa.answer import Answer
-from rag.qa.run import ask
+from rag.qa.pipeline import ask
 from rag.query.note_questions import note_question
 from rag.search.planned_query import find_intent
 from rag.stores import get_document_store

@@ -16,7 +16,6 @@ from rag.vault.properties import Property
 from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans
 
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
-_BARE = 20  # an introduction of no more says nothing of what it introduces
 _SHORT = 120  # a sentence that announces has at most so many
 _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
@@ -154,9 +153,6 @@ def _introduction(lines: Sequence[str], before: _Block | None, block: _Block) ->
         return None
     if between and not _is_announced(sentence.text, block):
         return None
-    if len(sentence.text) <= _BARE and len(before.pieces) > 1:  # "For example:"
-        other = before.pieces[-2]
-        return _Piece(other.first, sentence.last, f"{other.text} {sentence.text}")
     return sentence
 
 
