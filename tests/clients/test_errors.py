@@ -11,7 +11,7 @@ import pytest
 from embedding_calls import batches_of
 from ollama_server import OllamaServer, refused
 from rag.clients import generate_response, get_embedding
-from rag.clients.errors import Blame, Refusal, explain
+from rag.clients.http_client import Blame, Refusal, explain
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
 from rag.exceptions import (

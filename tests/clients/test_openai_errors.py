@@ -9,8 +9,8 @@ import pytest
 
 from openai_server import CHAT, EMBEDDINGS, OpenAIServer
 from rag.clients.dialects import OpenAIClient
-from rag.clients.errors import Blame, Refusal, explain
 from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.http_client import Blame, Refusal, explain
 from rag.clients.servers import Endpoint
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import (

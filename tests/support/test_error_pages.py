@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.clients.errors import explain, refusal_of
+from rag.clients.http_client import explain, refusal_of
 from rag.clients.servers import Endpoint
 from rag.support.http_transport import brief
 

@@ -20,7 +20,7 @@ from operator import mul
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag.clients.errors import FAILURES, LONGEST_WAIT, OF_THE_INPUT, BadVectors, Blame, Trouble
+from rag.clients.http_client import FAILURES, LONGEST_WAIT, OF_THE_INPUT, BadVectors, Blame, Trouble
 from rag.clients.protocols import EmbeddedTexts, Vector
 from rag.exceptions import ConnectionError, QueryError, RAGError
 from rag.text.token_estimate import count_tokens

@@ -135,10 +135,6 @@ class _ChatGenerator:
         thinking = response.thinking or None
         return {"replies": [ChatMessage.from_assistant(response.text, meta, reasoning=thinking)]}
 
-    def context_window(self) -> int:
-        """Return the tokens of prompt and answer together."""
-        return self.chat.window
-
     def brief_reply(
         self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
     ) -> str:

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from rag.clients.dialects import connect
-from rag.clients.errors import FAILURES, LONGEST_WAIT, Blame
-from rag.clients.http_client import Delta, End
+from rag.clients.http_client import FAILURES, LONGEST_WAIT, Blame, Delta, End
 from rag.clients.protocols import ModelInfo, Response
 from rag.clients.servers import OLLAMA, Endpoint, endpoints, ollama_settings
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig

@@ -15,8 +15,18 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from rag.clients.errors import FAILURES, BadVectors, NothingWritten, Refusal, missing
-from rag.clients.http_client import DONE, Delta, End, HttpClient, Pieces
+from rag.clients.http_client import (
+    DONE,
+    FAILURES,
+    BadVectors,
+    Delta,
+    End,
+    HttpClient,
+    NothingWritten,
+    Pieces,
+    Refusal,
+    missing,
+)
 from rag.clients.models import can_write, full_name
 from rag.clients.protocols import ModelInfo, ServerView
 from rag.clients.servers import OLLAMA, Endpoint, forget

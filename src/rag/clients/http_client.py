@@ -1,4 +1,5 @@
-"""An HTTP client of one server, at one address: nothing else is ever contacted.
+"""An HTTP client of one server, at one address, and what goes wrong with that: who is to blame, and
+what to do. Nothing else is ever contacted.
 
 It follows no redirection, so that no key and no note gets to another host; it reads no environment
 but for the proxy of another machine; every request has a deadline as a whole, and of an answer that
@@ -7,20 +8,285 @@ has no end only so much is read.
 
 from __future__ import annotations
 
+import builtins
 import json
+import re
+import socket
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from typing import Any, NamedTuple
 
 import httpx
 from pydantic_core import from_json
 
-from rag.clients.errors import FAILURES, Refusal, Trouble, explain, refusal_of
-from rag.clients.servers import Endpoint, check_answers
+from rag.clients.servers import OLLAMA, Endpoint, check_answers
 from rag.config import OllamaConfig
 from rag.config.servers import is_address
-from rag.exceptions import SHOW_SETTINGS, ConfigError
-from rag.support.http_transport import DeadlineTransport, unusable_proxy
+from rag.exceptions import (
+    SHOW_SETTINGS,
+    ConfigError,
+    ConnectionError,
+    ModelError,
+    ModelMissingError,
+    RAGError,
+    TooLongError,
+)
+from rag.support.http_transport import (
+    DeadlineExceeded,
+    DeadlineTransport,
+    brief,
+    is_caused_by,
+    is_loopback,
+    unusable_proxy,
+)
+
+# What a server says that refuses a text or a prompt for its length.
+_TOO_LONG = re.compile(
+    r"context (length|size|window)|too (long|large|big)|exceed_context|longer than the context"
+    r"|(input|prompt) length|max(imum)? (context|sequence)|physical batch size"
+    r"|context_length_exceeded|less than [\d,]+ tokens|exceeds? .{0,40}\btokens",
+    re.IGNORECASE,
+)
+# text-embeddings-inference: "batch size 64 > maximum allowed batch size 32".
+_TOO_MANY = re.compile(r"batch size|too many inputs|inputs? (array|list) .*(long|large)", re.I)
+_NO_MODEL = re.compile(
+    r"model.{0,200}(not found|not exist|not loaded|unknown|is unavailable)|no models? (is )?loaded"
+    r"|(unknown|invalid|no such) model|model_not_found",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_SUCH_PATH = re.compile(r"unexpected endpoint|unknown (route|endpoint|path)", re.IGNORECASE)
+_CANNOT = re.compile(r"(does|do) not support|not supported", re.IGNORECASE)
+_BUSY = (408, 425, 429, 503)
+LONGEST_WAIT = 60.0  # seconds: a server that asks for more is not waited for
+_MOST_READ = 2000  # characters of an error that are looked at
+
+
+class Blame(Enum):
+    """Who is at fault, and so what may help."""
+
+    INPUT = "input"  # what was sent: send something else
+    LENGTH = "length"  # what was sent is too long: send less
+    COUNT = "count"  # what was sent is too many texts: send fewer at once
+    BUSY = "busy"  # the server has too much to do: wait
+    UNCLEAR = "unclear"  # try again, here or elsewhere
+    SLOW = "slow"  # as unclear, but trying again takes as long again
+    SERVER = "server"  # it will not do: another server may
+
+
+OF_THE_INPUT = (Blame.INPUT, Blame.LENGTH, Blame.COUNT)
+
+
+class Trouble(NamedTuple):
+    """One failure: our error, who is to blame, and how many seconds the server asks to wait."""
+
+    error: RAGError
+    blame: Blame
+    wait: float = 0.0
+
+
+class BadVectors(ValueError):
+    """The vectors of an answer are too few, of another length, or no numbers."""
+
+
+class NothingWritten(Exception):
+    """An answer came to its end without a word.
+
+    LM Studio answers a prompt so that is longer than the context its model is loaded with
+    (lmstudio-bug-tracker, issue 2339).
+    """
+
+
+class Refusal(Exception):
+    """A server answered with an error.
+
+    :param status: of HTTP; 0 where the error came with an answer that was begun.
+    :param text: what the server says to people, without the key.
+    :param codes: what it says to programs.
+    :param wait: how many seconds it asks to wait.
+    :param location: where it sends to instead.
+    """
+
+    def __init__(
+        self, status: int, text: str, codes: str = "", wait: float = 0.0, location: str = ""
+    ) -> None:
+        super().__init__(f"{status}: {brief(text)}")
+        self.status, self.text, self.words = status, text, f"{text} {codes}"
+        self.wait, self.location = wait, location
+
+    @property
+    def is_for_length(self) -> bool:
+        """Whether what was sent is too long, or too much at once."""
+        if self.status in _BUSY:  # so many tokens a minute, and not at once
+            return False
+        return self.status == 413 or bool(_TOO_LONG.search(self.words) or self.is_for_count)
+
+    @property
+    def is_for_count(self) -> bool:
+        """Whether too many texts were sent at once."""
+        return bool(_TOO_MANY.search(self.words)) and "physical batch size" not in self.words
+
+    @property
+    def is_for_model(self) -> bool:
+        """Whether there is no such model."""
+        return self.status in (0, 400, 404, 422) and bool(_NO_MODEL.search(self.words))
+
+
+# All that a request raises. ValueError holds JSONDecodeError and UnicodeError; the last is that of
+# a server that says nothing.
+FAILURES: tuple[type[Exception], ...] = (
+    *(Refusal, NothingWritten, httpx.HTTPError, httpx.StreamError, OSError),
+    *(ValueError, TypeError, KeyError, AttributeError, RecursionError, ConnectionError),
+)
+
+
+def refusal_of(answer: Any, text: str, key: str, response: httpx.Response | None = None) -> Refusal:
+    """Return the refusal that an answer with an error is.
+
+    :param answer: its JSON, if it is any.
+    :param text: the answer itself.
+    :param key: which is never repeated.
+    :param response: the head of the answer; `None` where its status is that of success.
+    """
+    error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
+    message, codes = error if isinstance(error, str) else text, ""
+    if isinstance(error, Mapping):
+        words = [str(error[name]) for name in ("message", "detail") if error.get(name)]
+        message = " ".join(words) or text
+        codes = " ".join(str(error[name]) for name in ("code", "param", "type") if error.get(name))
+    if key:
+        message, codes = message.replace(key, "…"), codes.replace(key, "…")
+    message, codes = message[:_MOST_READ], codes[:_MOST_READ]
+    if response is None:
+        return Refusal(0, message, codes)
+    try:
+        wait = max(0.0, min(float(response.headers.get("retry-after", "0")), 1e6))
+    except ValueError:  # a date
+        wait = 0.0
+    location = response.headers.get("location", "") if response.is_redirect else ""
+    return Refusal(response.status_code, message, codes, wait, brief(location))
+
+
+def explain(error: Exception, server: Endpoint, model: str = "") -> Trouble:
+    """Explain one of `FAILURES`; it becomes the cause of the error returned.
+
+    :param model: the name of the model that was asked, where it is not the configured one.
+    """
+    if isinstance(error, ConnectionError):
+        return Trouble(error, Blame.SERVER)
+    trouble = _explain(error, server, model or server.model)
+    trouble.error.__cause__ = error
+    return trouble
+
+
+def _explain(error: Exception, server: Endpoint, model: str) -> Trouble:
+    url = server.url
+    if isinstance(error, Refusal):
+        return _explain_refusal(error, server, model)
+    if isinstance(error, (httpx.TransportError, httpx.StreamError, OSError)):
+        return _explain_silence(error, server)
+    details, blame = "", Blame.UNCLEAR
+    if isinstance(error, NothingWritten):
+        message, blame = f"{model} at {url} wrote nothing", Blame.INPUT
+        hint = "The prompt may be longer than the context that the model is loaded with: lower "
+        hint += "ask.top_k, or load it with a longer one (LM Studio: Context Length)."
+    elif isinstance(error, BadVectors):
+        message = f"{model} at {url} {error}"
+        hint = f"Check that {model} is an embedding model, or set another {server.model_setting}."
+    else:
+        api = "Ollama's" if server.api == OLLAMA else "of OpenAI's API"
+        message = f"{url} answered with something that is not {api}"
+        hint = f"Check {server.url_setting}: is another program, or a proxy, at this address?"
+        details = brief(f"{type(error).__name__}: {error}")
+    return Trouble(ModelError(message, url, details=details, hint=hint), blame)
+
+
+def _explain_refusal(refusal: Refusal, server: Endpoint, model: str) -> Trouble:
+    """Explain an error that the server answered with, by its status, and by its words where the
+    status does not tell."""
+    url, status, model = server.url, refusal.status, model or "the model"
+    details, blame, kind = brief(refusal.text), Blame.SERVER, ModelError
+    message = f"{url} answered with error {status}"
+    hint = f"Check {server.url_setting}: it must be the address of the model server itself."
+    if status in (401, 403) and server.api != OLLAMA:
+        wants = "refuses the API key" if server.key else "wants an API key, and none was sent"
+        message, setting = f"{url} {wants}", f"{server.section}.api_key"
+        hint = f"Name the environment variable that holds the key in {setting}."
+        if variable := server.variable:
+            hint = f"Set {variable} in the environment to the key: {setting} names it."
+    elif refusal.is_for_model:
+        return Trouble(missing(server, model, details=details), blame)
+    elif refusal.is_for_length and status < 502:
+        message, kind = f"the text is longer than {model} reads", TooLongError
+        hint = "Lower index.chunk_size, or load the model with a longer context."
+        blame = Blame.COUNT if refusal.is_for_count else Blame.LENGTH
+    elif 300 <= status < 400:
+        to, details = f" to {refusal.location}" if refusal.location else "", ""
+        message = f"{url} redirects{to}, which is not followed"
+        hint = f"Set {server.url_setting} to the address that answers itself."
+    elif status in (401, 403, 404, 405, 407) or _NO_SUCH_PATH.search(refusal.text):
+        what = "embeddings" if server.section == "embedding" else "chat"
+        message = f"{server.base} has no {what}: {message}"
+    elif status == 501 or (400 <= status < 500 and _CANNOT.search(refusal.text)):
+        message = f"{model} at {url} cannot do what was asked of it"
+        hint = f"Set another {server.model_setting}, or start the server with what it names."
+    elif status in _BUSY:
+        wait, blame = refusal.wait, Blame.BUSY
+        message = f"{url} asks to be asked again in {wait:,.0f} s" if wait else f"{url} is busy"
+        hint = "Try again later, or lower ollama.max_in_flight."
+    elif 400 <= status < 500:
+        hint, blame = f"{server.log}.", Blame.INPUT
+    else:
+        hint, blame = f"{server.log}; the machine may be short of memory.", Blame.UNCLEAR
+        message = message if status else f"{url} broke off with an error"
+    return Trouble(kind(message, url, details=details, hint=hint), blame, refusal.wait)
+
+
+def _explain_silence(error: Exception, server: Endpoint) -> Trouble:
+    """Explain that there was no answer, or not all of it."""
+    url, blame = server.url, Blame.UNCLEAR
+    host = httpx.URL(url).host
+    hint = server.start(is_loopback(host))
+    if isinstance(error, DeadlineExceeded):
+        message, blame = f"{url} took too long to answer", Blame.SLOW
+        hint = "Raise ollama.request_timeout or ollama.query_timeout, or take a smaller model."
+    elif isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
+        message = f"{url} does not answer"
+    elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        message, blame = f"{url} said nothing for too long", Blame.SLOW
+        hint = "A model that takes long to load needs a longer ollama.read_timeout."
+    elif is_caused_by(error, socket.gaierror):
+        message = f"no host of the name {host} was found"
+    elif isinstance(error, (httpx.ConnectError, httpx.ProxyError, builtins.ConnectionError)):
+        message = f"{server.kind} does not answer at {url}"
+    else:
+        message = f"{url} broke the connection"
+        hint = f"{server.log}; the model may not fit into memory."
+    # That a connection was refused is in the message.
+    details = "" if is_caused_by(error, ConnectionRefusedError) else brief(str(error))
+    return Trouble(ConnectionError(message, url, details=details, hint=hint), blame)
+
+
+def missing(
+    server: Endpoint, model: str, served: tuple[str, ...] = (), details: str = ""
+) -> ModelMissingError:
+    """Return the error of a model that a server does not have.
+
+    :param served: the models that it has, as far as it tells.
+    """
+    message, setting = f"{server.url} has no model {model}", server.model_setting
+    if server.api == OLLAMA:
+        is_here = is_loopback(httpx.URL(server.url).host)
+        command = "ollama" if is_here else f"OLLAMA_HOST={server.url} ollama"
+        return ModelMissingError(message, server.url, hint=f"`{command} pull {model}`")
+    hint = f"Load it there (LM Studio: Developer, Load model), or set {setting}."
+    if served:
+        names = ", ".join(served[:8]) + (f" and {len(served) - 8} more" if served[8:] else "")
+        hint = f"Load it there, or set {setting} to one it has: {names}."
+    return ModelMissingError(message, server.url, details=details, hint=hint)
+
+
+# -- the client ----------------------------------------------------------------------------
 
 DONE = {"[DONE]": True}  # the event that ends a stream of OpenAI's API
 _LARGEST = 64 << 20  # bytes of an answer
@@ -61,7 +327,7 @@ class HttpClient:
       answer, for `auto` the first that writes text; `context_of`: the most tokens that a model
       reads, 0 where the server does not tell.
 
-    The first three raise `rag.clients.errors.FAILURES`, the others errors of ours. `seconds` is the
+    The first three raise `FAILURES`, the others errors of ours. `seconds` is the
     longest duration of a request, of `find_writer` that of all.
 
     :param limits: the limits of time.
@@ -96,7 +362,7 @@ class HttpClient:
             raise unusable_proxy(self.url, error) from error
 
     def explain(self, error: Exception, model: str = "") -> Trouble:
-        """Explain one of `rag.clients.errors.FAILURES`."""
+        """Explain one of `FAILURES`."""
         return explain(error, self.endpoint, model)
 
     @contextmanager

@@ -262,7 +262,6 @@ class ChatProvider(ModelProvider):
         Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
         reports failures in the meta of its reply (`FAILURE` and the other names below) has a prompt
         that is too long sent again with fewer notes, and what there is of an answer kept. One with
-        `context_window()` tells how many tokens prompt and answer may have together; one with
         `brief_reply(messages, schema, tokens)` replies to something beside the answers, without
         reasoning and within the time of a query.
         """

