@@ -1,12 +1,9 @@
 """Vectors of texts by servers, whatever goes wrong with some of the texts or of the servers.
 
 A request that fails is sent again after a pause. Does it still fail, a tiny request tells whether
-the server is at fault (then the others do its work, or the run ends with what was made kept) or the
-batch. That is halved until what is bad in it stands alone; the rest gets its vectors.
-
-A text that is longer than the model reads, by an estimate or because the server refuses it, is
-embedded in windows, and the mean of their vectors, weighted by length, is its vector. A server may
-also take only so many texts at once: then it gets fewer.
+the server is at fault (then others do its work) or the batch, which is halved until what is bad in
+it stands alone. A text that is longer than the model reads is embedded in windows, and has the mean
+of their vectors, weighted by length.
 """
 
 from __future__ import annotations
@@ -121,11 +118,9 @@ class BatchEmbedder:
     """Embed batches by one server, from several threads at once.
 
     :param prefix: put before every text, and before each window of one.
-    :param dimension: the length every vector must have; 0 takes that of the first.
-    :param limit: the most tokens the model reads; 0 if not known.
+    :param dimension, limit, patient: as for `EmbeddingProvider.embed_documents`.
     :param backoff: seconds before the second try; doubled with each.
     :param seconds: the longest that a request may take; `None` for the configured time.
-    :param patient: `False` raises whatever goes wrong instead of finding out what it was.
     """
 
     def __init__(
@@ -262,15 +257,12 @@ def embed_query(embedders: Iterable[BatchEmbedder], texts: Sequence[str]) -> lis
 def embed_in_batches(
     texts: Iterable[str], embedders: Sequence[BatchEmbedder], batch_tokens: int, in_flight: int
 ) -> Generator[EmbeddedTexts, None, None]:
-    """Embed texts by several servers; a server that fails is left out as long as there are others.
+    """Embed texts by several servers, each with `in_flight` requests of `batch_tokens` at once; one
+    that fails is left out as long as there are others.
 
-    Texts are taken as they are needed, in the caller's thread, and batches come in the order
-    they are done, so memory holds a few batches however many texts there are. Closing the
-    iterator, or Ctrl-C, abandons what is under way at once. The threads are daemons, so that Ctrl-C
-    waits for no server.
+    Texts are taken as they are needed, in the caller's thread, and batches come in the order they
+    are done. Closing the iterator, or Ctrl-C, abandons what is under way: the threads are daemons.
 
-    :param batch_tokens: how much one request holds.
-    :param in_flight: how many requests a server has at once.
     :raises ConnectionError: when no server does its work; what came before stays valid.
     """
     batches = pack(texts, embedders[0].measure, batch_tokens)

@@ -35,17 +35,13 @@ _CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
 class _ChatGenerator:
     """What the generators of both APIs do.
 
-    :param config: the sections of providers, or the `[ollama]` section; without it the settings in
-        force.
-    :param model: another model than the configured one.
-    :param think: let the model reason first, if it can.
+    :param config: the sections of providers, or the `[ollama]` section; without it those in force.
     :param response_format: `json`, or the JSON schema that answers must fit.
-    :param generation_kwargs: options of the API, such as `temperature`; `num_predict` is the
-        longest answer, in tokens. A model with a small context writes at most a third of that.
+    :param generation_kwargs: options of the API; `num_predict` is the longest answer, in tokens. A
+        model with a small context writes at most a third of that.
     :param timeout: seconds for a whole answer; without it `ollama.request_timeout`.
-    :param keeps_failures: let the meta of the reply say why there is no more of the answer
-        (`failure`), all that the server sent (`response`), and whether the model was to reason and
-        cannot (`no_reasoning`), instead of raising an error.
+    :param keeps_failures: let the meta of the reply say why there is no more of the answer, as
+        `rag.clients.protocols` names it, instead of raising an error.
     :raises ValueError: for a timeout that is not positive.
     """
 

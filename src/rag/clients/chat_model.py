@@ -85,21 +85,17 @@ class ChatModel:
         options: Mapping[str, Any] | None = None,
         seconds: float | None = None,
     ) -> Generator[Delta, None, None]:
-        """Yield the pieces of the answer to `messages`.
+        """Yield the pieces of the answer to a prompt, or to messages of `role` and `content`.
 
         What fails before its first word is sent again, as configured; what fails later is not.
 
-        :param messages: a prompt, or messages of `role` and `content`.
-        :param response: is filled: it holds what has arrived so far at any time, after an error or
-            Ctrl-C too. Without a `model` the server was not asked, without a `finish_reason` the
-            answer is not whole.
+        :param response: holds what has arrived so far at any time, after an error or Ctrl-C too.
+            Without a `model` the server was not asked, without a `finish_reason` it is not whole.
         :param format: `json`, or the JSON schema that the answer must fit.
-        :param think: let the model reason first.
         :param options: such as `temperature`; `num_predict` is the longest answer, in tokens.
         :param seconds: longest duration of the whole; without it `ollama.request_timeout`.
-        :raises TooLongError: when the prompt does not fit.
-        :raises UnfinishedError: when the answer breaks off.
-        :raises ConnectionError: when the server cannot be asked, or does not have the model.
+        :raises TooLongError: when the prompt does not fit; `UnfinishedError` when the answer breaks
+            off; another `ConnectionError` when the server cannot be asked, or lacks the model.
         """
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
@@ -203,11 +199,9 @@ def generate_response(
 ) -> str:
     """Return the answer of Ollama's configured chat model to a prompt, without its reasoning.
 
-    :param model: another model than the configured one.
     :param on_delta: called with each piece as it arrives.
     :param arguments: `format`, `think`, `options` and `seconds` of `ChatModel.stream`.
-    :raises ConfigError: when no chat model is configured.
-    :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
+    :raises ConfigError: when no chat model is configured; else as `ChatModel.stream`.
     """
     ollama = ollama_settings(config)
     [server] = endpoints(OLLAMA, "chat", ModelsConfig(ollama=ollama), model)

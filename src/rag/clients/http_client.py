@@ -316,21 +316,13 @@ Pieces = Generator[Delta | End, None, None]
 class HttpClient:
     """A client of one server; it may be used by several threads at once.
 
-    Its two subclasses have the same methods, which say what requests and replies look like:
+    Its two subclasses say what requests and replies look like: `vectors` of texts; `chat_body`,
+    what is sent to `chat_path`, and `pieces`, its events, with an `End` only if the answer is whole
+    (`sends_window`: the body says how long prompt and answer may be; `longer`: what helps where a
+    prompt is too long). These raise `FAILURES`, the others our errors: `look`, `describe_embedder`,
+    `find_writer`, for `auto` the first model that writes text, and `context_of`, 0 where the server
+    does not tell. `seconds` is the longest duration of a request, of `find_writer` that of all.
 
-    - `vectors` of texts, in their order, as the server gives them;
-    - `chat_body`, what is sent to `chat_path` for an answer, and `pieces`, its events as `Delta`s,
-      with an `End` only if it is whole. `sends_window`: the body says how long prompt and answer
-      may be; `longer` says what helps where a prompt is too long;
-    - `look`: the server's version, where it tells, and the names of its models;
-    - `describe_embedder`: the configured embedding model; `find_writer`: the chat model that is to
-      answer, for `auto` the first that writes text; `context_of`: the most tokens that a model
-      reads, 0 where the server does not tell.
-
-    The first three raise `FAILURES`, the others errors of ours. `seconds` is the
-    longest duration of a request, of `find_writer` that of all.
-
-    :param limits: the limits of time.
     :param read_timeout: longest silence, in seconds; without it the configured one.
     :raises ConfigError: when the address is none, the key cannot be sent, or the environment's
         proxy not be used.

@@ -48,13 +48,10 @@ class RememberedFacts(dict[str, MemoryEntry]):
 
 class FactFile:
     """Facts in a file that only its owner can read, one JSON object a line; read each time, since
-    others may write it. Lines that are no fact are passed over, and stay as they are.
+    others may write it. Lines that are no fact are passed over, and stay. Who writes holds a
+    lock and replaces the file, so that no fact is lost to another writer or a process that dies.
 
-    Who writes holds a lock and replaces the file, so that no fact is lost to another writer or to
-    a process that dies.
-
-    :param path: the file; it and its folder are made with the first fact, and beside it a file
-        for the lock.
+    :param path: the file; it and its folder are made with the first fact, and a lock beside it.
     :param home: the data folder that it lies in.
     """
 
@@ -234,12 +231,10 @@ class MemoryManager:
     """Remember a conversation and facts; a `MemoryProvider` for the context pipeline.
 
     :param conversation_tokens: how much of the conversation is remembered.
-    :param tokenizer: counts tokens.
     :param on_evict: called with the messages that had to go.
     :param persistent_store: keeps the facts: the path of a file, or an object like `FactFile`;
         without it they are lost with the manager.
-    :param conversation_memory: remembers the messages, in the place of a `SlidingWindowMemory`
-        made of the first three.
+    :param conversation_memory: in the place of a `SlidingWindowMemory` made of the first three.
     """
 
     def __init__(

@@ -156,17 +156,11 @@ class HopelessError(UnfinishedError):
 
 
 class AnswerStream(NotCopied):
-    """Listen to a chat generator, and hand on what may be shown of its answer.
+    """Listen to a chat generator, as its `streaming_callback`, and hand on what may be shown of its
+    answer. It stops a model of whose first sentences none holds, by a `HopelessError`.
 
-    It stops a model of whose first sentences none holds, by a `HopelessError`.
-
-    It is the generator's `streaming_callback`; the prompt builder begins it, and the answer
-    checker ends it.
-
-    :param on_text: called with what may be shown of the answer, as it is verified.
-    :param on_thinking: called with the model's reasoning as it comes.
-    :param on_progress: called, after `on_text`, with how many sentences came so far.
-    :param on_piece: called with each piece that comes, reasoning too, before it is verified.
+    The prompt builder begins it, and the answer checker ends it; its listeners are those of
+    `rag.qa.pipeline.ask`.
     """
 
     def __init__(

@@ -327,15 +327,12 @@ def answer_about_notes(
     top_k: int | None,
     shown: int,
 ) -> Answer:
-    """List notes, count them, or say when something was last.
+    """List notes, count them, or say when something was last. What was understood as a filter is
+    never dropped: a number of other notes answers nothing.
 
-    What was understood as a filter is never dropped: a number of other notes answers nothing.
-
-    :param filters: of whoever asks, beside the question.
-    :param intent: what the question and the filters mean, if it was planned.
+    :param filters: of whoever asks, beside the question; `intent` is what both mean together.
     :param top_k: how many notes are named at most; `None` names all that filters alone choose.
-    :param shown: how many are named where nobody said so, of those that hold words, and of those
-        that are counted.
+    :param shown: how many are named where nobody said so, of those that hold words or are counted.
     :raises QueryError: when a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """

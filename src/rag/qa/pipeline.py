@@ -201,26 +201,18 @@ def ask(
 ) -> Answer:
     """Answer a question from the notes.
 
-    :param pipeline: from `create_qa_pipeline`.
-    :param top_k: how many notes the answer may draw on; without it `ask.top_k` of the pipeline's
-        settings.
-    :param mode: how notes are searched, as in `search`.
-    :param keep_mode: let no route change the mode, as in `search`.
+    :param top_k: how many notes the answer may draw on; without it that of the settings.
+    :param mode: as in `search`, and so are `keep_mode` and `intent`.
     :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
         then ends the answer, and what there is of it is returned. Quotations do not stream.
-    :param on_thinking: called with the model's reasoning as it comes.
-    :param on_progress: called with how many sentences came so far, and how many are held back.
-    :param on_piece: called with each piece that a model writes, reasoning too, as it comes and
-        before it is verified.
-    :param memory: what a model is to know beside the notes: facts that the user told, and what
-        was said before, such as `rag.context.MemoryManager`. Nothing of it supports an answer.
+    :param on_thinking: called with the model's reasoning as it comes; `on_piece` with each piece
+        before it is verified, `on_progress` with how many sentences came and are held back.
+    :param memory: facts that the user told, and what was said before; supports no answer.
     :param told: what a search said before and need not say again; it is added to.
-    :param intent: what the question and the filters mean, as in `search`.
-    :param about: what the question asks of the notes themselves, from
-        `rag.query.note_questions.note_question`: it is answered from the index, and no model is
+    :param about: what the question asks of the notes themselves, from `note_question`: no model is
         asked. By filters alone all notes are listed then, where `top_k` is not given.
-    :returns: the answer; `found` is false, and the text says so, when the notes hold none. Small
-        talk, and a question word alone, are answered without a search.
+    :returns: the answer; `found` is false when the notes hold none. Small talk, and a question word
+        alone, are answered without a search.
     :raises QueryError: when the question is empty or no text, or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
     :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.

