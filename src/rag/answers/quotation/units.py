@@ -16,10 +16,8 @@ from rag.vault.properties import Property
 from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans
 
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
-_SHORT = 120  # a sentence that announces has at most so many
 _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
-_CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ ]?)+")
 _NOTE_LINK = re.compile(r"\[\[[^\]]*\]\]")
 _LINK = re.compile(r"!?\[\[[^\]]*\]\]|!?\[[^\]]*\]\([^)]*\)|<?https?://\S+")
@@ -79,7 +77,7 @@ class _Block(NamedTuple):
 def quotable_units(content: str) -> list[QuotableUnit]:
     """Return what can be read out of Markdown, in order; some units lie within others.
 
-    They are sentences, a short one that only announces with the next; the items of a list, and the
+    They are sentences; the items of a list, and the
     list; the rows of a table with the names of its columns, and a small table; code. A list, table
     or code block goes with the sentence that introduces it. Headings are none, nor are links to
     other notes alone, nor addresses unless there is nothing else.
@@ -101,7 +99,7 @@ def quotable_units(content: str) -> list[QuotableUnit]:
 
 def _units(block: _Block, intro: _Piece | None) -> Iterator[QuotableUnit]:
     if block.kind == Kind.SENTENCE:
-        yield from _sentence_units(block.pieces)
+        yield from (_joined([piece], Kind.SENTENCE) for piece in block.pieces)
         return
     whole = Kind.LIST if block.kind == Kind.ITEM else block.kind
     whole = Kind.TABLE if block.kind == Kind.ROW else whole
@@ -113,16 +111,6 @@ def _units(block: _Block, intro: _Piece | None) -> Iterator[QuotableUnit]:
     if block.kind != Kind.CODE and len(block.pieces) > 1:
         for piece in block.pieces:
             yield _joined([piece], block.kind, under)
-
-
-def _sentence_units(pieces: Sequence[_Piece]) -> Iterator[QuotableUnit]:
-    for piece, following in pairwise([*pieces, None]):
-        assert piece
-        yield _joined([piece], Kind.SENTENCE)
-        if following and len(piece.text) <= _SHORT and _ANNOUNCES.search(piece.text):
-            yield QuotableUnit(
-                piece.first, following.last, f"{piece.text} {following.text}", Kind.SENTENCE
-            )
 
 
 def _joined(pieces: Sequence[_Piece], kind: Kind, under: str = "") -> QuotableUnit:
@@ -179,8 +167,7 @@ def _blocks(content: str) -> Iterator[_Block]:
     for line in readable_lines(content):
         own, is_new = _kind_of(line, lines)
         goes_on = bool(held) and not _is_parted(lines, held[-1][-1], line)
-        is_below = held and not _CALLOUT.match(lines[held[-1][-1].number])
-        if is_below and line.goes_on and line.kind == LineKind.TEXT:
+        if held and line.goes_on and line.kind == LineKind.TEXT:
             held[-1].append(line)
             continue
         joins = kind == own and own not in (None, Kind.SENTENCE) and (goes_on or own == Kind.ITEM)
