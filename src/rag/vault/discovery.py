@@ -10,6 +10,7 @@ import stat
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
@@ -314,60 +315,47 @@ class _ObsidianRules:
 
     def _setting(self, folder: str, name: str, key: str, kind: type) -> Any:
         """Return what a file of the folder says of a key; an empty value where it says nothing."""
-        why = ""
         try:
             with open_file(f"{folder}/{name}") as file:
                 raw = file.read(_LARGEST + 1)
-            settings = json.loads(raw.decode("utf-8-sig")) if raw.strip() else {}
-            if isinstance(settings, dict):
-                value = settings.get(key)
-                if isinstance(value, kind):
-                    return value
-                if value is not None:
-                    why = f"{key}: not a {'list' if kind is list else 'text'}"
+            if len(raw) > _LARGEST:
+                why = f"larger than {_LARGEST // 1_000_000} MB: not read"
             else:
-                why = "not a table of settings"
+                value = json.loads(raw.decode("utf-8-sig")).get(key) if raw.strip() else None
+                if value is None or isinstance(value, kind):
+                    return value or kind()
+                why = f"{key}: not a {'list' if kind is list else 'text'}"
         except (FileNotFoundError, NotADirectoryError):
-            pass
+            return kind()
         except OSError as error:
             why = f"cannot be read: {_why(error)}"
+        except AttributeError:
+            why = "not a table of settings"
         except (ValueError, RecursionError):
-            is_large = len(raw) > _LARGEST
-            why = f"larger than {_LARGEST // 1_000_000} MB: not read" if is_large else "not JSON"
-        if why:
-            self._report(name, why)
+            why = "not JSON"
+        self._report(name, why)
         return kind()
 
     def _prefix(self, item: Any) -> str:
         """Return what excluded paths begin with; a filter that is a pattern is kept for itself."""
-        if not isinstance(item, str):
-            self._report(_APP, f"{_FILTERS}: not a text: {str(item)[:100]}")
-            return ""
-        if len(item) > 2 and item.startswith("/") and item.endswith("/"):
-            self._add_pattern(nfc(item[1:-1]))
-            return ""
-        return nfc(item) if item.strip("/ ") else ""
-
-    def _add_pattern(self, text: str) -> None:
+        if isinstance(item, str) and not (len(item) > 2 and item[0] == item[-1] == "/"):
+            return nfc(item) if item.strip("/ ") else ""
+        text = nfc(item[1:-1]) if isinstance(item, str) else str(item)
         repeated = prod(max(1, int(count[:9])) for count in _COUNT.findall(text))
-        if len(self._patterns) == _MOST_PATTERNS:
-            self._report(_APP, f"{_FILTERS}: only {_MOST_PATTERNS} patterns count")
+        if not isinstance(item, str):
+            why = "not a text"
+        elif len(self._patterns) == _MOST_PATTERNS:
+            why = f"only {_MOST_PATTERNS} patterns count"
         elif len(text) > _LONGEST or repeated > _MOST_REPEATED:
-            self._report(_APP, f"{_FILTERS}: too large, and left out: {text[:100]}")
-        elif search := _pattern(text):
-            self._patterns.append(search)
+            why = "too large, and left out"
         else:
-            self._report(_APP, f"{_FILTERS}: not a pattern: {text[:100]}")
+            import regex  # which can be stopped
 
-
-def _pattern(text: str) -> Callable[..., Any] | None:
-    """Compile a pattern by a library that can stop it; `None` where it is none."""
-    import regex
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what other versions will take for something else
-        try:
-            search: Callable[..., Any] = regex.compile(text).search
-            return search
-        except (regex.error, ValueError, OverflowError, RecursionError, KeyError, IndexError):
-            return None
+            why = "not a pattern"
+            wrong = (regex.error, ValueError, OverflowError, RecursionError, LookupError)
+            with suppress(*wrong), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what other versions take for something else
+                self._patterns.append(regex.compile(text).search)
+                return ""
+        self._report(_APP, f"{_FILTERS}: {why}: {text[:100]}")
+        return ""
