@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from rag.clients.dialects import connect
-from rag.clients.http_client import FAILURES, LONGEST_WAIT, Blame, Delta, End
+from rag.clients.http_client import FAILURES, LONGEST_WAIT, Blame, ChatRequest, Delta, End
 from rag.clients.protocols import ModelInfo, Response
 from rag.clients.servers import OLLAMA, Endpoint, endpoints, ollama_settings
 from rag.config import ModelsConfig, OllamaConfig, RAGConfig
@@ -101,7 +101,8 @@ class ChatModel:
             messages = [{"role": "user", "content": messages}]
         client, window = self.client, self.window if self.client.sends_window else 0
         name = self.info.name
-        body = client.chat_body(name, messages, format, think, options or {}, window)
+        asked = ChatRequest(name, messages, format, think, options or {}, window)
+        body = client.chat_body(asked)
         response.num_ctx, response.model, response.server = window, name, client.url
         started = time.monotonic()
         until = started + (seconds or self.limits.request_timeout)

@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from rag.clients.http_client import (
     DONE,
     FAILURES,
     BadVectors,
+    ChatRequest,
     Delta,
     End,
     HttpClient,
@@ -51,25 +52,17 @@ class OllamaClient(HttpClient):
         vectors: list[Any] = self.fetch("/api/embed", body, seconds)["embeddings"]
         return vectors
 
-    def chat_body(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        format: str | Mapping[str, Any] | None,
-        think: bool,
-        options: Mapping[str, Any],
-        window: int,
-    ) -> dict[str, Any]:
+    def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
         return {
-            "model": model,
-            "messages": [*messages],
+            "model": asked.model,
+            "messages": [*asked.messages],
             "stream": True,
-            "think": think,
+            "think": asked.think,
             "truncate": False,
             "shift": False,
             "keep_alive": self.limits.keep_alive,
-            "options": {**options, "num_ctx": window},
-            **({"format": format} if format else {}),
+            "options": {**asked.options, "num_ctx": asked.window},
+            **({"format": asked.format} if asked.format else {}),
         }
 
     def pieces(self, events: Iterable[Mapping[str, Any]]) -> Pieces:
@@ -205,29 +198,21 @@ class OpenAIClient(HttpClient):
             vectors[at] = _numbers(item["embedding"])
         return vectors
 
-    def chat_body(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        format: str | Mapping[str, Any] | None,
-        think: bool,
-        options: Mapping[str, Any],
-        window: int,
-    ) -> dict[str, Any]:
+    def chat_body(self, asked: ChatRequest) -> dict[str, Any]:
         body = {
-            "model": model,
-            "messages": [*messages],
+            "model": asked.model,
+            "messages": [*asked.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
-            **({} if think else _WITHOUT_REASONING),
-            **options,
+            **({} if asked.think else _WITHOUT_REASONING),
+            **asked.options,
         }
         if longest := body.pop("num_predict", None):
             body["max_tokens"] = longest
-        if isinstance(format, Mapping):
-            schema = {"name": "reply", "schema": {**format}}
+        if isinstance(asked.format, Mapping):
+            schema = {"name": "reply", "schema": {**asked.format}}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif format:
+        elif asked.format:
             body["response_format"] = {"type": "json_object"}
         return body
 

@@ -12,7 +12,7 @@ import builtins
 import json
 import re
 import socket
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple
@@ -292,6 +292,17 @@ DONE = {"[DONE]": True}  # the event that ends a stream of OpenAI's API
 _LARGEST = 64 << 20  # bytes of an answer
 _LONGEST_LINE = 16 << 20  # bytes of a piece of one
 _MOST_OF_AN_ERROR = 64 << 10  # bytes that are read of an answer with an error
+
+
+class ChatRequest(NamedTuple):
+    """What is asked of a chat model; see `rag.clients.chat_model.ChatModel.stream`."""
+
+    model: str
+    messages: Sequence[Mapping[str, Any]]
+    format: str | Mapping[str, Any] | None
+    think: bool
+    options: Mapping[str, Any]
+    window: int
 
 
 class Delta(NamedTuple):
