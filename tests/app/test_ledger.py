@@ -83,13 +83,13 @@ def test_files_are_counted_by_kind_and_by_why_they_are_not_indexed(count) -> Non
         "hidden": 4,
         "ignored by .gitignore": 2,
         "not indexed yet": 2,
+        "damaged": 1,
         "empty": 1,
         "encrypted": 1,
         "ignored by .ragignore": 1,
         "ignored by Obsidian": 1,
         "no reader": 1,
         "no text in it": 1,
-        "unreadable": 1,
     }
     assert counted.total == count_on_disk(folder)
 

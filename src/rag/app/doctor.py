@@ -275,7 +275,8 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
     deadline, respect = time.monotonic() + _SECONDS, config.obsidian.respect_ignore
     try:
         left_out = list[LeftOut]()
-        scan = scan_folder(str(root), config.index.ignore, deadline, respect, left_out)
+        index = config.index
+        scan = scan_folder(str(root), index.ignore, deadline, respect, left_out, index.ocr)
     except IndexingError as error:
         return _fail("vault", f"{vault}: {error}", f"Make it readable: {listing}", **facts)
     except TimeoutError as error:

@@ -10,22 +10,34 @@ from typing import TYPE_CHECKING
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
-from rag.support.file_kinds import DOCUMENTS
+from rag.support.file_kinds import READ
+from rag.support.json_reports import optional
 from rag.vault.discovery import LeftOut, scan_folder
-from rag.vault.documents import EMPTY, ENCRYPTED, NO_TEXT, NOT_READ
+from rag.vault.documents import (
+    ENCRYPTED,
+    OCR,
+    PARTLY,
+    SCAN,
+    TOO_LARGE,
+)
 from rag.vault.markdown import MARKDOWN
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest
 
 NOT_YET = "not indexed yet"
-# What the problem of a file says of why nothing of it was read, and the reason in a few words.
-_REASONS = {
-    EMPTY: "empty",
-    ENCRYPTED: "encrypted",
-    NO_TEXT: "no text in it",
-    "it is larger than": "too large",
+HINTS = {  # what there is to do, by reason
+    ENCRYPTED: "encrypted: save a copy that needs no password beside it",
+    TOO_LARGE: "too large: index.max_file_mb, or a file in parts, has more read",
 }
+
+
+@dataclass(frozen=True)
+class ScanCount:
+    """How many files hold scanned pages that wait for OCR, and of how many it has read all."""
+
+    waiting: int
+    read: int
 
 
 @dataclass(frozen=True)
@@ -34,11 +46,13 @@ class VaultFiles:
 
     :param indexed: how many are, by kind: `markdown`, `pdf`, …
     :param left_out: how many are not, by reason.
+    :param scans: how far OCR is, where there are scans or pictures with text.
     """
 
     total: int
     indexed: dict[str, int]
     left_out: dict[str, int]
+    scans: ScanCount | None = optional(None)
 
 
 @dataclass(frozen=True)
@@ -59,37 +73,32 @@ def count_files(
     """
     left_out: list[LeftOut] = []
     deadline, respect = time.monotonic() + seconds, config.obsidian.respect_ignore
+    index = config.index
     try:
-        scan = scan_folder(root, config.index.ignore, deadline, respect, left_out)
+        scan = scan_folder(root, index.ignore, deadline, respect, left_out, index.ocr)
     except (IndexingError, TimeoutError):
         return None, []
-    unread = {
-        row.path: _reason(row.problems)
-        for row in manifest.notes("vault = ? AND problems != '[]'", vault)
-        if row.failed or any(NOT_READ in problem for problem in row.problems)
-    }
+    states = manifest.states(vault)
     known, indexed = manifest.stats(vault), Counter[str]()
     for note in scan.notes:
         if note.path not in known:
             left_out.append(LeftOut(note.path, NOT_YET))
-        elif note.path in unread:
-            left_out.append(LeftOut(note.path, unread[note.path]))
+        elif (state := states.get(note.path, "")) not in ("", PARTLY, OCR):
+            left_out.append(LeftOut(note.path, state))
         else:
             indexed[kind_of(note.path)] += 1
     reasons = Counter(one.reason for one in left_out)
-    files = VaultFiles(indexed.total() + len(left_out), _sorted(indexed), _sorted(reasons))
+    of = Counter(states.values())
+    waiting = of[SCAN] + (of[PARTLY] if index.ocr else 0)  # or each cover of a book counted
+    scans = ScanCount(waiting, of[OCR]) if waiting or of[OCR] else None
+    files = VaultFiles(indexed.total() + len(left_out), _sorted(indexed), _sorted(reasons), scans)
     return files, [SkippedFile(vault, *one) for one in sorted(left_out)]
 
 
 def kind_of(path: str) -> str:
     """Return the kind of a file that is a note: `markdown`, `pdf`, …"""
     suffix = PurePosixPath(path).suffix.lower()
-    return "markdown" if suffix in MARKDOWN else DOCUMENTS.get(suffix, suffix.lstrip("."))
-
-
-def _reason(problems: list[str]) -> str:
-    told = " ".join(problems)
-    return next((reason for part, reason in _REASONS.items() if part in told), "unreadable")
+    return "markdown" if suffix in MARKDOWN else READ.get(suffix, suffix.lstrip("."))
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:

@@ -95,6 +95,8 @@ def sync(
             _index_vaults(run, request, show_progress)
             if request.embed is not False:
                 _embed(run, request, show_progress)
+                if config.index.ocr:
+                    _read_scans(run, request, show_progress)
     except KeyboardInterrupt:
         raise RunInterruptedError("interrupted", hint=INDEX_AGAIN) from None
     return SyncReport(run=run.report, elapsed_ms=round((time.monotonic() - started) * 1000))
@@ -233,6 +235,20 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
         if has_some or is_named or not may_be_silent:
             what = "some chunks have no embedding" if has_some else "no embeddings"
             run.report.notices.append(Standing(error.as_notice(f"{what}: ")))
+
+
+def _read_scans(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
+    """Read scanned pages, and embed what they say where the rest was embedded."""
+    from rag.indexing.scanned_pages import read_scans
+
+    with show_progress("OCR", "pages") as progress:
+        read_scans(run, progress, request.seconds)
+    before = run.report.embedding
+    if before and run.report.scans:
+        _embed(run, request, show_progress)
+        after = run.report.embedding
+        if after and after is not before:
+            after.made, after.reused = after.made + before.made, after.reused + before.reused
 
 
 def _check_any(vaults: Mapping[str, Path], config: RAGConfig) -> None:

@@ -106,8 +106,10 @@ class Outcome:
 
     @property
     def goes_on(self) -> bool:
-        """Whether chunks are left to embed, and more time would help."""
-        return self.embedded > 0 and bool((self.report.get("embedding") or {}).get("left"))
+        """Whether chunks are left to embed, or scans to read, and more time would help."""
+        scans = self.report.get("scans") or {}
+        is_embedding = self.embedded > 0 and (self.report.get("embedding") or {}).get("left")
+        return bool(is_embedding or (scans.get("read") and scans["left"]))
 
     def problems(self, missing: Collection[str]) -> list[str]:
         """Return what there is to know of the run, but not that these vaults are missing."""

@@ -208,6 +208,7 @@ class IndexConfig:
     max_file_mb: float = setting(
         100.0, "no larger PDF, page or file of Office is read", 0.001, 10_000
     )
+    ocr: bool = setting(False, "read scans and pictures by OCR; takes the extra ocr")
     ignore: list[str] = setting(list, "patterns as in .gitignore, relative to each vault")
     only: dict[str, Any] = setting(dict, "only notes with these values, e.g. { normalized = true }")
 

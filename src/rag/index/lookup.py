@@ -17,6 +17,7 @@ from rag.exceptions import UPDATE_INDEX, IndexUnavailableError, NotFoundError
 from rag.index.manifest import Manifest, published_manifest, readable
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory, damaged_index
+from rag.support.file_kinds import IMAGES
 from rag.text.messages import brief
 from rag.text.tokenizer import name_key
 from rag.vault.markdown import SUFFIXES
@@ -77,7 +78,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     wanted = name_key(name)
     roots = manifest.vaults()
     last = wanted.rpartition("/")[2]
-    stems = (last.removesuffix(suffix) for suffix in ("", *SUFFIXES))
+    stems = (last.removesuffix(suffix) for suffix in ("", *SUFFIXES, *IMAGES))
     # All that may match but for an id; to compare every name takes as long as there are notes.
     names = _within(vaults, manifest.names(wanted, *dict.fromkeys(stems)))
     matches = _matching(wanted, names, roots)

@@ -185,6 +185,12 @@ class Manifest:
         )
         return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
 
+    def states(self, vault: str) -> dict[str, str]:
+        """Return what became of the files of a vault that were not simply read, by path."""
+        state = "CASE WHEN failed THEN 'unreadable' ELSE state END"
+        query = f"SELECT path, {state} FROM notes WHERE vault = ? AND (failed OR state != '')"
+        return dict(self._db.execute(query, (vault,)).fetchall())
+
     def count_undated(self, vault: str, first: int, last: int) -> int:
         """Return how many notes lack a date, of those whose files were written within a time."""
         where = "vault = ? AND mtime_ns BETWEEN ? AND ? AND '' IN (created, modified)"
@@ -370,6 +376,7 @@ def fingerprint(config: RAGConfig) -> str:
         "max_file_mb": index.max_file_mb,
         "only": index.only,
         "embedding_model": "",
+        **({"ocr": True} if index.ocr else {}),
     }
     return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str)
 

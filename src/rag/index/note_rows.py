@@ -20,7 +20,7 @@ CREATE TABLE notes (
     hash BLOB NOT NULL, chunks BLOB NOT NULL, failed INTEGER NOT NULL,
     id TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL,
     created TEXT NOT NULL, modified TEXT NOT NULL, links TEXT NOT NULL, lines INTEGER NOT NULL,
-    problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
+    problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL, state TEXT NOT NULL,
     PRIMARY KEY (vault, path)
 ) WITHOUT ROWID;
 CREATE INDEX notes_by_id ON notes (id);
@@ -60,6 +60,7 @@ class NoteRow:
     problems: list[str] = field(default_factory=list)
     fields: dict[str, list[str]] = field(default_factory=dict)  # from `searchable_fields`
     indexed_at: str = ""
+    state: str = ""  # of a file of another kind; see `rag.vault.documents.Document`
 
     @property
     def times(self) -> tuple[int, str, str]:

@@ -220,6 +220,17 @@ class IndexDirectory:
                 self._lock.close()
                 self._lock = None
 
+    @contextmanager
+    def alone(self, name: str) -> Iterator[bool]:
+        """Yield whether this is the one process that holds a lock of that name meanwhile."""
+        with (self.path / name).open("a+b") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+
     def _make(self) -> None:
         try:  # it holds the notes' text
             if self.home is not None:

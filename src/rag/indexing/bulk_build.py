@@ -137,7 +137,8 @@ def _read(
     """Yield the chunks of a note batch, those of some notes at a time; fill in `built`."""
     chunks: list[NoteChunk] = []
     of, done = note_batch, 0
-    for file, note in read_files(of.root, of.vault, of.files, of.config, of.copied):
+    index = Path(of.directory)
+    for file, note in read_files(of.root, of.vault, of.files, of.config, of.copied, index):
         done += 1
         if note is None:
             continue

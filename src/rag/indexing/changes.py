@@ -104,7 +104,8 @@ def record_found(manifest: Manifest, changes: Changes) -> dict[str, str]:
 
 
 def _scan(root: str, config: RAGConfig, deadline: float | None = None) -> Scan:
-    return scan_folder(root, config.index.ignore, deadline, config.obsidian.respect_ignore)
+    index, respect = config.index, config.obsidian.respect_ignore
+    return scan_folder(root, index.ignore, deadline, respect, images=index.ocr)
 
 
 def _beneath(path: str, folders: dict[str, str]) -> bool:

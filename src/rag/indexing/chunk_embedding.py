@@ -7,7 +7,6 @@ and published, those of the notes that were modified last first.
 
 from __future__ import annotations
 
-import fcntl
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -234,11 +233,9 @@ def embed_chunks(
     with (
         closing(provider),
         run.disk_in_view(),
-        (run.directory.path / _LOCK).open("a+b") as lock,
+        run.directory.alone(_LOCK) as is_alone,
     ):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not is_alone:
             run.report.notices.append("another process makes the vectors")
             return
         try:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow, Span, own_time
+from rag.index.scanned_texts import scanned_texts
 from rag.support.regular_files import open_file
 from rag.text.ngrams import KATAKANA_CHARACTERS, UNSEGMENTED
 from rag.text.token_estimate import count_tokens
@@ -52,6 +54,7 @@ def read_files(
     files: Sequence[NoteFile],
     config: IndexConfig,
     copied: Sequence[Span] = (),
+    index: Path | None = None,
 ) -> Iterator[tuple[NoteFile, ReadNote | str | None]]:
     """Yield each file with its note, with what is wrong with it, or with `None` where it vanished;
     parameters are those of `open_note`. Documents that come next are read by their processes
@@ -61,7 +64,7 @@ def read_files(
             if reader_of(one.path).is_document and one.size <= config.max_file_mb * 1_000_000:
                 read_ahead(os.path.join(root, one.file))  # noqa: PTH118
         try:
-            yield file, read_file(root, vault, file, config, copied)
+            yield file, read_file(root, vault, file, config, copied, index)
         except FileNotFoundError:
             yield file, None
         except OSError as error:
@@ -69,10 +72,15 @@ def read_files(
 
 
 def read_file(
-    root: str, vault: str, file: NoteFile, config: IndexConfig, copied: Sequence[Span] = ()
+    root: str,
+    vault: str,
+    file: NoteFile,
+    config: IndexConfig,
+    copied: Sequence[Span] = (),
+    index: Path | None = None,
 ) -> ReadNote:
     """Read and cut one note; parameters and errors are those of `open_note`."""
-    row, note = open_note(root, vault, file, config, copied)
+    row, note = open_note(root, vault, file, config, copied, index)
     if not is_wanted(note, config):
         return ReadNote(row)
     chunks = [
@@ -149,11 +157,17 @@ def is_wanted(note: Note, config: IndexConfig) -> bool:
 
 
 def open_note(
-    root: str, vault: str, file: NoteFile, config: IndexConfig, copied: Sequence[Span] = ()
+    root: str,
+    vault: str,
+    file: NoteFile,
+    config: IndexConfig,
+    copied: Sequence[Span] = (),
+    index: Path | None = None,
 ) -> tuple[NoteRow, Note]:
     """Read one note; return its row, which names no chunks yet, and the note.
 
     :param copied: when the vault was copied: file times of then are no dates.
+    :param index: the folder that holds what scanned pages say.
     :raises FileNotFoundError: when the file vanished.
     :raises OSError: when it cannot be read.
     """
@@ -196,7 +210,8 @@ def open_note(
     born = getattr(stat, "st_birthtime", None)
     modified, made = own_time(stat.st_mtime, copied), own_time(born, copied)
     if reader.is_document:
-        note = reader.read_file(path, vault, file.path, modified, made, too_large)
+        texts = scanned_texts(index, row.hash) if config.ocr and index else {}
+        note = reader.read_file(path, vault, file.path, modified, made, too_large, texts)
     else:
         note = reader.read(raw, vault, file.path, modified, made)
     note.problems[:0] = cut
@@ -204,7 +219,7 @@ def open_note(
     row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
     row.created, row.modified, row.links = note.created, note.modified, note.links
     row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
-    row.problems = note.problems
+    row.problems, row.state = note.problems, note.state
     return row, note
 
 

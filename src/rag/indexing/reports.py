@@ -45,6 +45,14 @@ class EmbeddingReport:
 
 
 @dataclass
+class ScanReport:
+    """How many scanned pages were read by OCR, and how many are `left` to the next run."""
+
+    read: int = 0
+    left: int = 0
+
+
+@dataclass
 class VaultReport:
     """What a run did to one vault.
 
@@ -82,6 +90,7 @@ class RunReport:
     :param notes: how many the index holds.
     :param published: whether the index changed.
     :param embedding: what embedding did, where it was wanted and there is a model.
+    :param scans: what OCR did, where the settings ask for it and something waits for it.
     :param model_failed: whether a model of this machine failed, so that notes are found by words.
     """
 
@@ -90,6 +99,7 @@ class RunReport:
     chunks: int = 0
     published: bool = False
     embedding: EmbeddingReport | None = None
+    scans: ScanReport | None = optional(None)
     notices: list[str] = field(default_factory=list)
     model_failed: bool = hidden(False)
 
@@ -97,7 +107,10 @@ class RunReport:
     def touched(self) -> bool:
         """Whether any note was added, changed or deleted, or any chunk embedded."""
         made = self.embedding and (self.embedding.made or self.embedding.reused)
-        return bool(made) or any(r.added or r.changed or r.deleted for r in self.vaults.values())
+        read = self.scans and self.scans.read
+        return bool(made or read) or any(
+            r.added or r.changed or r.deleted for r in self.vaults.values()
+        )
 
     @property
     def incomplete(self) -> bool:

@@ -6,11 +6,12 @@ run begins with that. On a server, where it may have changed points, that writes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain
+from functools import partial
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -32,6 +33,7 @@ from rag.index.manifest import (
     fingerprint,
     keep_copied,
     published_manifest,
+    read_facts,
 )
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
@@ -312,6 +314,14 @@ class IndexRun:
             self.manifest.drop_vault(vault)
         return report
 
+    def read_again(self, rows: Iterable[NoteRow]) -> None:
+        """Read files again that the index holds, and whose scanned pages were read."""
+        for vault, some in groupby(rows, key=lambda row: row.vault):
+            files = [NoteFile(row.path, row.file, row.size, row.mtime_ns) for row in some]
+            copied = read_facts(self.manifest, vault).copied
+            changes = Changes(vault, self.manifest.vaults()[vault], changed=files, copied=copied)
+            self._attempt(partial(self._write, changes, VaultReport(vault), unseen))
+
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
         with self.disk_in_view():
@@ -332,7 +342,8 @@ class IndexRun:
         looked_at: list[NoteRow] = []  # notes as they were, to be recorded together
         touched: list[NoteRow] = []  # the same text in a file with another time
         size = 0
-        notes = read_files(changes.root, vault, files, self.config.index, changes.copied)
+        index, folder = self.config.index, self.directory.path
+        notes = read_files(changes.root, vault, files, index, changes.copied, folder)
         for done, (file, read) in enumerate(notes, total - len(files)):
             progress(done, total)
             before = self.manifest.note(vault, file.path)
@@ -354,7 +365,8 @@ class IndexRun:
                 report.unchanged += 1
                 row.indexed_at = before.indexed_at
                 if before.chunks == row.chunks:
-                    (looked_at if before.times == row.times else touched).append(row)
+                    is_alike = (before.times, before.state) == (row.times, row.state)
+                    (looked_at if is_alike else touched).append(row)
                     continue
             batch.append((read, before))
             size += len(read.chunks)

@@ -16,13 +16,16 @@ DOCUMENTS = {
     ".org": "org",
     ".rst": "rst",
 }
-KINDS = tuple(dict.fromkeys(DOCUMENTS.values()))
+# Pictures, of which `index.ocr` has the text read.
+IMAGES = dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp"), "image")
+READ = DOCUMENTS | IMAGES
+KINDS = tuple(dict.fromkeys(READ.values()))
 PAGED = {".pdf": "page", ".pptx": "slide", ".pptm": "slide"}  # and what their pages are called
 
 
 def kind_by_name(path: str) -> str:
     """Return the kind of a document by its suffix; plain text by any other."""
-    return DOCUMENTS.get(PurePosixPath(path).suffix.lower(), "text")
+    return READ.get(PurePosixPath(path).suffix.lower(), "text")
 
 
 def place_of(file: str, line: int, page: int = 0) -> str:

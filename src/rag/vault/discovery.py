@@ -73,6 +73,7 @@ def scan_folder(
     deadline: float | None = None,
     respect_obsidian: bool = True,
     left_out: list[LeftOut] | None = None,
+    images: bool = False,
 ) -> Scan:
     """List the notes below `root`, sorted by path.
 
@@ -85,6 +86,7 @@ def scan_folder(
     :param respect_obsidian: leave out what the settings in `.obsidian` do.
     :param left_out: is given every other file below `root`, links not among them. To look for these
         takes longer: folders that hold no notes are entered too.
+    :param images: list pictures too.
     :raises ConfigError: when `ignore` holds something that is no pattern.
     :raises IndexingError: when `root` is no folder that can be listed.
     :raises TimeoutError: when the deadline passed.
@@ -92,7 +94,7 @@ def scan_folder(
     verdict, bad = _compiled(ignore)
     if bad:
         raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
-    walk = _Walk(root, deadline, respect_obsidian, left_out)
+    walk = _Walk(root, deadline, respect_obsidian, left_out, images)
     walk.folders.append(("", walk.root, [(0, verdict, "index.ignore")] if ignore else []))
     names: dict[str, NoteFile] = {}
     while walk.folders:
@@ -117,10 +119,11 @@ class _Walk:
         deadline: float | None,
         respect_obsidian: bool,
         left_out: list[LeftOut] | None,
+        images: bool,
     ) -> None:
         self._named, self.root = root, os.path.realpath(root)
         self._deadline, self._respect_obsidian = deadline, respect_obsidian
-        self._left_out = left_out
+        self._left_out, self._images = left_out, images
         self.folders: list[tuple[str, str, _Rules]] = []
         self.scan = Scan()
 
@@ -169,7 +172,7 @@ class _Walk:
                         self.leave_out(file, f"ignored by {source}", entry)
                     else:
                         self.folders.append((file + "/", entry.path, rules))
-                elif not is_note(entry.name):
+                elif not is_note(entry.name, self._images):
                     self.leave_out(file, NO_READER, entry)
                 elif source := _ignored_by(file, rules):
                     self.leave_out(file, f"ignored by {source}", entry)
@@ -177,7 +180,7 @@ class _Walk:
                     status = entry.stat()
                     yield NoteFile(_name(file), file, status.st_size, status.st_mtime_ns)
             except OSError as error:
-                if is_note(entry.name) and not isinstance(error, FileNotFoundError):
+                if is_note(entry.name, self._images) and not isinstance(error, FileNotFoundError):
                     self.scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
                     self.leave_out(file, UNREADABLE)
 

@@ -13,7 +13,7 @@ import re
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -40,33 +40,46 @@ _LARGEST_TEXT = 10_000_000  # bytes of a file of text, of a page or a table
 _SECONDS = 7.0  # of a processor, after which no further page or row is read
 _LONGEST_FIELD = 300  # characters of a title, a name, or what is wrong with a file
 
-EMPTY, ENCRYPTED, NO_TEXT = "it is empty", "it is encrypted", "its pages hold no text (a scan?)"
+# What became of a file: why nothing of it was read,
+EMPTY, ENCRYPTED, TOO_LARGE, DAMAGED = "empty", "encrypted", "too large", "damaged"
+UNREADABLE, NO_TEXT, SCAN = "unreadable", "no text in it", "scan"
+# that some of its pages wait for OCR, or that it has read them.
+PARTLY, OCR = "partly a scan", "read by OCR"
 ENDED = "the process that read it ended"
 NOT_READ = "nothing of it was read: "  # begins a problem of a file that is known by its name alone
 
 
 class UnreadableError(Exception):
-    """Nothing of a file can be read; the message says why."""
+    """Nothing of a file can be read; the message says why, and `state` in a word."""
+
+    def __init__(self, why: str, state: str = UNREADABLE) -> None:
+        super().__init__(why)
+        self.state = state
 
 
 @dataclass
 class Document:
     """What a file says: its lines in Markdown, and its own properties, as front matter has them:
-    `type`, and `title`, `author`, `created` and `modified` where it names them."""
+    `type`, and `title`, `author`, `created` and `modified` where it names them. `state` is what
+    became of it, "" for a file that was read, and `scans` are the pages that only OCR can read."""
 
     lines: list[str] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    state: str = ""
+    scans: list[int] = field(default_factory=list)
+    texts: Mapping[int, str] = field(default_factory=dict)  # of scanned pages that were read
 
 
-def read(path: str) -> Document:
+def read(path: str, texts: Mapping[int, str] | None = None) -> Document:
     """Return the text of a file, told by its content and then by its suffix; what went wrong is
     among its problems.
 
+    :param texts: what its scanned pages say, by their numbers, as far as they were read.
     :raises OSError: when it cannot be read.
     """
     named = kind_by_name(path)
-    document = Document(fields={"type": named})
+    document = Document(fields={"type": named}, texts=texts or {})
     try:
         with open_file(path) as stream:
             kind = kind_by_content(stream, named)
@@ -74,14 +87,16 @@ def read(path: str) -> Document:
         if kind != named:
             document.problems.append(f"it is {kind}, whatever its name says")
         if not any(map(str.strip, document.lines)):
-            raise UnreadableError(EMPTY)
+            raise UnreadableError("it is empty", EMPTY)
+        document.state = PARTLY if document.scans else OCR if document.texts else ""
     except UnreadableError as error:
         document.lines = []
+        document.state = SCAN if document.scans else error.state
         document.problems.append(f"{NOT_READ}{error}")
     except (OSError, MemoryError):
         raise
     except BaseException as error:  # whatever a library says of a damaged file, RecursionError too
-        document.lines = []
+        document.lines, document.state = [], DAMAGED
         why = f"{type(error).__name__}: {error}".split("\n")[0].replace(path, "the file")
         document.problems.append(f"{NOT_READ}it is damaged ({why[:_LONGEST_FIELD]})")
     return document
@@ -95,7 +110,7 @@ def kind_by_content(stream: IO[bytes], named: str) -> str:
     head = stream.read(1 << 16)
     stream.seek(0)
     if not head:
-        raise UnreadableError(EMPTY)
+        raise UnreadableError("it is empty", EMPTY)
     if b"%PDF-" in head[:1024]:
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
@@ -108,16 +123,22 @@ def kind_by_content(stream: IO[bytes], named: str) -> str:
         raise UnreadableError("it is an archive")
     if head.startswith(b"\xd0\xcf\x11\xe0"):  # what holds encrypted files, and those of old Office
         is_old = "EncryptedPackage".encode("utf-16-le") not in head + stream.read(1 << 20)
-        raise UnreadableError("it is of an older Office: save it anew" if is_old else ENCRYPTED)
+        if is_old:
+            raise UnreadableError("it is of an older Office: save it anew")
+        raise UnreadableError("it is encrypted", ENCRYPTED)
+    if named == "image" and (head.startswith(_PICTURES) or head[8:12] == b"WEBP"):
+        return "image"
     is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     if b"\0" in head and not is_wide:
         raise UnreadableError("it is no text")
     if re.match(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head)\b", head, re.IGNORECASE):
         return "html"
-    if named in ("pdf", *_PARTS):
+    if named in ("pdf", "image", *_PARTS):
         raise UnreadableError(f"it is no {named}")
     return named
 
+
+_PICTURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"BM")
 
 _PARTS = {"docx": "word/document.xml", "pptx": "ppt/presentation.xml", "xlsx": "xl/workbook.xml"}
 
@@ -181,7 +202,9 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
     try:
         pdf = pypdfium2.PdfDocument(stream)
     except pypdfium2.PdfiumError as error:
-        raise UnreadableError(ENCRYPTED if "assword" in str(error) else "it is damaged") from error
+        is_locked = "assword" in str(error)
+        why = ("it is encrypted", ENCRYPTED) if is_locked else ("it is damaged", DAMAGED)
+        raise UnreadableError(*why) from error
     said = pdf.get_metadata_dict()
     title = said.get("Title", "")
     _set(
@@ -202,6 +225,8 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
             held = page.get_textpage()
             text = held.get_text_range() if held.count_chars() < _LARGEST_TEXT else ""
             held.close()
+            if not text.strip() and any(True for _ in page.get_objects(max_depth=1)):
+                text = _scanned(document, number + 1)
             page.close()
         # U+FFFE stands for the hyphen at the end of a line whose word goes on, and for its end.
         text = re.sub("\ufffe(?:\r\n)?", "-\n", text)
@@ -209,7 +234,7 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
     if count > MOST_PAGES:
         document.problems.append(f"only the first {MOST_PAGES:,} of {count:,} pages were read")
     if not any(map(any, pages)):
-        raise UnreadableError(NO_TEXT)
+        raise UnreadableError("its pages hold no text (a scan?)", NO_TEXT)
     headings: dict[int, list[tuple[int, str]]] = {}
     for bookmark in islice(pdf.get_toc(max_depth=6), MOST_HEADINGS):
         target = bookmark.get_dest()
@@ -219,6 +244,20 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
     for number, lines in enumerate(_without_running_heads(pages)):
         document.lines += [page_line(PAGED[".pdf"], number + 1)]
         document.lines += _paragraphs(_with_headings(lines, headings.get(number, [])))
+
+
+def _scanned(document: Document, page: int) -> str:
+    """Return what a scanned page says; note one that nobody has read."""
+    if page not in document.texts:
+        document.scans.append(page)
+    return document.texts.get(page, "")
+
+
+def _image(stream: IO[bytes], document: Document) -> None:
+    lines = [escaped(line) for line in _scanned(document, 1).splitlines()]
+    if not lines:
+        raise UnreadableError("nothing that is written was seen in it", NO_TEXT)
+    document.lines = [*_paragraphs(lines)]
 
 
 def _pdf_date(text: str) -> datetime | None:
@@ -331,7 +370,7 @@ def _archive(stream: IO[bytes]) -> zipfile.ZipFile:
     archive = zipfile.ZipFile(stream)
     sizes = [one.file_size for one in archive.infolist()]
     if sum(sizes) > _MOST_UNPACKED or max(sizes, default=0) > _LARGEST_PART or len(sizes) > 20_000:
-        raise UnreadableError("it is too large when it is unpacked")
+        raise UnreadableError("it is too large when it is unpacked", TOO_LARGE)
     return archive
 
 
@@ -623,6 +662,7 @@ def _rst(stream: IO[bytes], document: Document) -> None:
 
 _READERS: dict[str, Callable[[IO[bytes], Document], None]] = {
     "pdf": _pdf,
+    "image": _image,
     "docx": _docx,
     "pptx": _pptx,
     "xlsx": _xlsx,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from urllib.parse import unquote
 
-from rag.support.file_kinds import DOCUMENTS
+from rag.support.file_kinds import DOCUMENTS, READ
 from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter
@@ -69,7 +69,7 @@ SUFFIXES = (*MARKDOWN, CANVAS, BASE, *DOCUMENTS)
 # These are shown as text of their own: a line of it is no line of the file.
 RENDERED = (
     *(CANVAS, BASE),
-    *(suffix for suffix, kind in DOCUMENTS.items() if kind not in ("text", "org", "rst")),
+    *(suffix for suffix, kind in READ.items() if kind not in ("text", "org", "rst")),
 )
 # A page begins with such a line, which holds nothing to read. No other line begins with a form
 # feed and a bracket.

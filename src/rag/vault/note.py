@@ -12,7 +12,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.support.file_kinds import DOCUMENTS
+from rag.support.file_kinds import READ
 from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter, as_strings, as_text, as_timestamp, split_front_matter
@@ -91,7 +91,7 @@ class Note:
     hold the parents of nested tags too. `created` and `modified` are ISO dates or date-times
     without a zone, empty where neither note nor file has one. `links` maps what each link names to
     the line where it stands first, from 1. `problems` says, in words, what could not be read as it
-    was meant.
+    was meant; `state` is that of a `rag.vault.documents.Document`.
     """
 
     vault: str
@@ -107,6 +107,7 @@ class Note:
     fields: dict[str, Any] = field(default_factory=dict)
     body_line: int = 0
     problems: list[str] = field(default_factory=list)
+    state: str = ""
     _pages: list[int] | None = None
 
     def page_at(self, line: int) -> int:
@@ -155,7 +156,7 @@ def make_note(
     if "excalidraw-plugin" in head.fields or path.lower().endswith(_DRAWINGS):
         blank_drawing(lines, head.body_line)
     found = outline(lines, head)
-    if is_document := PurePosixPath(path).suffix.lower() in DOCUMENTS:
+    if is_document := PurePosixPath(path).suffix.lower() in READ:
         found.tags, found.links = {}, {}  # of which such files mean none
     problems += found.problems
     fields = {key.lower(): value for key, value in head.fields.items()}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.support.file_kinds import DOCUMENTS
+from rag.support.file_kinds import IMAGES, READ
 from rag.vault.frontmatter import FrontMatter, load_yaml
 from rag.vault.limits import LONGEST_FRONT_MATTER
 from rag.vault.markdown import BASE, CANVAS, MARKDOWN
@@ -44,18 +44,27 @@ class NoteReader:
         path: str,
         mtime: float | None,
         birthtime: float | None = None,
-        unread: str = "",
+        too_large: str = "",
+        texts: Mapping[int, str] | None = None,
     ) -> Note:
         """Return the note that a file of another kind holds.
 
-        :param unread: why it shall not be read: it is known by its name alone then.
+        :param too_large: why it shall not be read: it is known by its name alone then.
+        :param texts: what its scanned pages say, by their numbers, as far as they were read.
         :raises OSError: when it cannot be read.
         """
         from rag.vault.document_process import nothing_of, read_document
+        from rag.vault.documents import TOO_LARGE
 
-        document = nothing_of(file, unread) if unread else read_document(file)
+        if too_large:
+            document = nothing_of(file, too_large, TOO_LARGE)
+        else:
+            document = read_document(file, texts)
         front = FrontMatter(document.fields, 0, "")
-        return make_note(document.lines, vault, path, mtime, birthtime, document.problems, front)
+        lines, problems = document.lines, document.problems
+        note = make_note(lines, vault, path, mtime, birthtime, problems, front)
+        note.state = document.state
+        return note
 
     def lines(self, raw: bytes) -> list[str]:
         """Return the lines of a file, as the lines of its chunks are counted."""
@@ -172,7 +181,7 @@ READERS = {
     **dict.fromkeys(MARKDOWN, NoteReader()),
     CANVAS: NoteReader(canvas_lines),
     BASE: NoteReader(base_lines),
-    **dict.fromkeys(DOCUMENTS, NoteReader(is_document=True)),
+    **dict.fromkeys(READ, NoteReader(is_document=True)),
 }
 
 
@@ -181,10 +190,11 @@ def reader_of(path: str) -> NoteReader:
     return READERS.get(PurePosixPath(path).suffix.lower(), READERS[".md"])
 
 
-def is_note(name: str) -> bool:
-    """Return whether a file of that name is a note.
+def is_note(name: str, images: bool = False) -> bool:
+    """Return whether a file of that name is a note; pictures are, where they are to be read.
 
     >>> is_note("Rollback.md"), is_note(".md"), is_note("Rollback.pdf"), is_note("Rollback.png")
     (True, True, True, False)
     """
-    return name.lower().endswith(tuple(READERS))
+    name = name.lower()
+    return name.endswith(tuple(READERS)) and (images or not name.endswith(tuple(IMAGES)))

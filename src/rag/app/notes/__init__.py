@@ -153,7 +153,7 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
         lines, notice = _indexed_lines(config, note.row), NOT_HERE
         first = next((at for at, line in enumerate(lines) if line), 0)  # that holds something
     else:
-        lines = read_lines(note)
+        lines = read_lines(note, config)
     span = named.part_of(lines)
     first = (first if span.start is None else span.start) + 1
     chosen = lines[first - 1 : span.stop]
@@ -198,7 +198,7 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
     return lines
 
 
-def read_lines(note: FoundNote) -> list[str]:
+def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
     """Return the lines of a note's file.
 
     :raises RAGError: when it is gone, cannot be read, or is too large to print.
@@ -213,7 +213,7 @@ def read_lines(note: FoundNote) -> list[str]:
             raise OSError(ELOOP, "it leads out of its vault now")
         reader = reader_of(note.row.path)
         if reader.is_document:
-            return _document_lines(note, name)
+            return _document_lines(note, name, config)
         with open_file(note.file) as stream:
             raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
@@ -230,15 +230,17 @@ def read_lines(note: FoundNote) -> list[str]:
     return reader.lines(raw)
 
 
-def _document_lines(note: FoundNote, name: str) -> list[str]:
+def _document_lines(note: FoundNote, name: str, config: RAGConfig) -> list[str]:
     """Return the text of a file that is no text, such as a PDF.
 
     :raises NotFoundError: when nothing of it can be read.
     """
+    from rag.index.scanned_texts import scanned_texts
     from rag.vault.document_process import read_document
     from rag.vault.documents import NOT_READ
 
-    document = read_document(str(note.file))
+    texts = scanned_texts(config.index_dir, note.row.hash) if config.index.ocr else {}
+    document = read_document(str(note.file), texts)
     for problem in document.problems if not document.lines else ():
         why = problem.removeprefix(NOT_READ)
         raise NotFoundError(f"{name} has no text: {why}", hint=f"It is {note.file}.")

@@ -66,7 +66,7 @@ def _unchanged_lines(snapshot: Workspace, result: SearchResult) -> list[str]:
         if note:
             now, then = note.file.stat(), note.row
             if (now.st_size, now.st_mtime_ns) == (then.size, then.mtime_ns):
-                return read_lines(note)
+                return read_lines(note, snapshot.config)
     return []
 
 
@@ -109,7 +109,7 @@ def matching_lines(
     for identity in ids:
         note = snapshot.note(*places[identity]) if identity in places else None
         with suppress(RAGError):
-            lines = read_lines(note) if note else []
+            lines = read_lines(note, snapshot.config) if note else []
             numbers = [number for number, line in enumerate(lines, 1) if test(line)]
             if note and numbers:
                 yield MatchingLines(note.row, lines, numbers)

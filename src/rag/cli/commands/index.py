@@ -156,6 +156,10 @@ def _summary(report: SyncReport, quiet: bool) -> Iterator[str]:
     if done and done.left:
         left = f", {time_left(done.left, done.rate)}" if done.rate else ""
         parts.append(f"{plural(done.left, 'chunk')} left to the next run{left}")
+    if run.scans and run.scans.read:
+        parts.append(f"{plural(run.scans.read, 'page')} read by OCR")
+    if run.scans and run.scans.left:
+        parts.append(f"{plural(run.scans.left, 'scanned page')} left to the next run")
     size = f"{plural(run.notes, 'note')}, {plural(run.chunks, 'chunk')}"
     line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
     problems = sum(len(vault.problems) for vault in vaults)

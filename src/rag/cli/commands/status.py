@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rag.app.ledger import VaultFiles
     from rag.app.status import StatusReport
     from rag.app.watch_state import WatcherStatus
+    from rag.config import RAGConfig
     from rag.index.embedding_space import Embedded
 
 _MOST = 50  # notes without vectors that are listed
@@ -43,21 +44,25 @@ def status(
     rag status --problems --links
     rag status --skipped
     """
+    from rag.app.ledger import HINTS
     from rag.app.status import read_status
 
-    found = read_status(load_settings(config_file), links, problems, skipped)
+    config = load_settings(config_file)
+    found = read_status(config, links, problems, skipped)
     lines = [*_problems(found)] if problems else []
     if skipped:
         lines += [f"{one.vault}/{one.path}: {one.reason}" for one in found.skipped or ()]
         lines = lines or ["every file is indexed"]
+        reasons = {one.reason for one in found.skipped or ()}
+        lines += [hint for reason, hint in HINTS.items() if reason in reasons]
     if links:
         from rag.cli.commands.notes import link_line
 
         lines += [*map(link_line, found.links or ())] or ["every link leads to one note"]
-    show(found, json, lines if problems or links or skipped else _status_lines(found))
+    show(found, json, lines if problems or links or skipped else _status_lines(found, config))
 
 
-def _status_lines(found: StatusReport) -> Iterator[str]:
+def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:
     index, changed = found.index, found.index.changed
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
     yield f"index     {index.path} ({index.bytes / 1e6:.1f} MB)"
@@ -79,7 +84,7 @@ def _status_lines(found: StatusReport) -> Iterator[str]:
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
         yield f"  {name}  {plural(vault.notes, 'note')}  {vault.path}{away}"
-        yield from _files(vault.files) if vault.files else ()
+        yield from _files(vault.files, config.index.ocr) if vault.files else ()
         yield from (f"    {notice}" for notice in vault.notices if notice not in told)
         told |= {*vault.notices}
     yield from (f"  {name}  not indexed yet (`rag index`)" for name in found.not_indexed)
@@ -88,7 +93,7 @@ def _status_lines(found: StatusReport) -> Iterator[str]:
         yield f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)"
 
 
-def _files(files: VaultFiles) -> Iterator[str]:
+def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
     """Yield how many files of a vault are indexed, and how many are not, where it holds others than
     notes in Markdown."""
     others = {reason: count for reason, count in files.left_out.items() if reason != HIDDEN}
@@ -98,6 +103,15 @@ def _files(files: VaultFiles) -> Iterator[str]:
     if others:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in others.items())
         yield f"    not indexed {reasons} (`rag status --skipped`)"
+    if files.scans:
+        from rag.support.installation import command_to_add
+        from rag.vault.ocr import has_ocr
+
+        how = "`rag index` reads them" if ocr else "index.ocr = true has them read"
+        how = how if has_ocr() else f"index.ocr = true, and `{command_to_add('ocr')}`"
+        waiting = f"{files.scans.waiting:,} wait for OCR ({how})" if files.scans.waiting else ""
+        read = f"{files.scans.read:,} read by OCR" if files.scans.read else ""
+        yield f"    scans {', '.join(filter(None, (waiting, read)))}"
 
 
 def _embedding(made: Embedded) -> Iterator[str]:
