@@ -48,6 +48,7 @@ class TestIndex:
         assert ran.code == 5
         assert ran.err == "rag: work/bad.md: Permission denied\n"
         assert ran.out.startswith("1 new; 4 notes")
+        assert rag("status", "--problems").code == 5 and rag("status").code == 0
 
     def test_an_empty_folder_gives_5_and_keeps_its_notes(self, rag, indexed):
         for note in indexed.rglob("*.md"):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from document_files import fpdf_pdf, raw_pdf
+
 BOARD = {"nodes": [{"type": "text", "text": "# Canary\n\nroll forward slowly", "y": 0}]}
 NOTES = {
     "plans/Board.canvas": json.dumps(BOARD),
@@ -39,6 +41,37 @@ class TestKinds:
     )
     def test_they_are_printed_as_what_there_is_to_read_of_them(self, rag, folder, name, text):
         assert text in rag("get", name).out
+
+
+class TestDocuments:
+    @pytest.fixture
+    def folder(self, rag, write_notes) -> Path:
+        pages = ["The beacon is lit.", "The ferry leaves.", "Bread is baked."]
+        files = {
+            "plan.pdf": raw_pdf("Plan", pages),
+            "locked.pdf": fpdf_pdf("t", ["text"], password="s3cret"),
+            "cut.pdf": raw_pdf("t", pages)[:60],
+            "a.md": "The beacon of a note.\n",
+        }
+        folder = write_notes("work", files)
+        assert rag("index", "-q", folder).code == 0
+        return folder
+
+    def test_pages_are_printed_as_far_as_there_are(self, rag, folder) -> None:
+        ran = rag("get", "plan.pdf:2-9")
+        assert "ferry" in ran.out and "Bread" in ran.out and "it has 3 pages" in ran.err
+        assert "'x' is no page" in rag("get", "plan.pdf#page=x").err
+        assert "ferry" in rag("get", "plan.pdf#page=2").out
+
+    def test_reasons_are_told_apart_with_what_there_is_to_do(self, rag, folder) -> None:
+        lines = rag("status", "--skipped").out.splitlines()
+        assert lines[:2] == ["work/cut.pdf: damaged", "work/locked.pdf: encrypted"]
+        assert "needs no password" in lines[2]
+
+    def test_a_kind_is_chosen(self, rag, folder) -> None:
+        [result] = rag("search", "beacon", "--type", "PDF", "--json").json["results"]
+        assert result["path"] == "plan.pdf"
+        assert rag("search", "beacon", "--type", "mp3").code == 2
 
 
 class TestObsidian:

@@ -68,6 +68,7 @@ class TestSearch:
             ),
             ({"to": "2025-06", "paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
             ({"modified_from": "2099"}, []),
+            ({"type": "pdf"}, []),
         ],
     )
     def test_filters_alone_list_notes_without_their_text(
@@ -139,6 +140,7 @@ class TestSearch:
             ({"query": "x", "where": {"status": 1}}, "where.status should be a valid string"),
             ({"query": "x", "where": {str(n): "x" for n in range(5000)}}, "at most 20"),
             ({"query": "x", "mode": "dense"}, "lexical"),
+            ({"query": "x", "type": "mp3"}, "Kinds are pdf, "),
         ],
     )
     def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):

@@ -22,6 +22,7 @@ from rag.app.requests import (
     read_filters,
 )
 from rag.exceptions import ArgumentError, UsageError
+from rag.support.file_kinds import KINDS
 
 T = TypeVar("T")
 Text = Annotated[str, Field(max_length=10_000)]
@@ -61,9 +62,8 @@ class Filters(Arguments):
     modified_from: Annotated[Text, Field(description="modified since")] = ""
     modified_to: Text = ""
     paths: Annotated[Names, Field(description="globs, any of these: projects/**")] = ()
-    where: Annotated[
-        Where, Field(description="front matter: status: done, price: >200; type: pdf")
-    ] = None
+    where: Annotated[Where, Field(description="front matter: status: done, price: >200")] = None
+    type: Annotated[Text, Field(description=f"files of this kind: {', '.join(KINDS)}")] = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from rag.exceptions import RAGError, UsageError
+from rag.support.file_kinds import KINDS
 
 if TYPE_CHECKING:
     from datetime import date
@@ -141,11 +142,13 @@ def read_filters(
     modified_to: str = "",
     paths: Sequence[str] = (),
     where: Mapping[str, str] | Sequence[str] | None = None,
+    type: str = "",
     *,
     as_options: bool = False,
 ) -> QueryFilters | None:
     """Return the filters that are written; what is empty filters nothing, and `None` is for none.
 
+    :param type: a kind of files, as `rag.support.file_kinds` names them.
     :param as_options: let errors name fields as a command line does: `--modified-from`.
     :raises UsageError: for what is no name, day, span or condition.
     """
@@ -158,6 +161,10 @@ def read_filters(
         if any(not value.strip("#/ \t") for value in values):
             raise UsageError(f"{named(field)} has an empty item", hint="Leave it out.")
     conditions = read_conditions(where or {}, named("where"))
+    if type:
+        if type.lower() not in KINDS:
+            raise UsageError(f"unknown kind {type!r}", hint=f"Kinds are {', '.join(KINDS)}.")
+        conditions["type"] = type.lower()
     created = _days(named("from"), from_, named("to"), to)
     modified = _days(named("modified_from"), modified_from, named("modified_to"), modified_to)
     filters = QueryFilters(

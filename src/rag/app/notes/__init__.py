@@ -162,8 +162,10 @@ def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits
         sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in kept)
         kept = kept[: sum(size <= limits.bytes for size in sizes)]
     part = f"#{named.heading}" if named.heading else ""
-    if named.span and page_starts(lines):
-        part = f":{'-'.join(str(page) for page in named.span if page)}"
+    if named.span and (count := len(page_starts(lines))):
+        last = named.span[1]
+        notice = f"it has {count} pages" if last and last > count else notice
+        part = f":{'-'.join(str(min(page, count)) for page in named.span if page)}"
     elif named.span:
         part = f":{first}-{first - 1 + len(chosen)}"
     return copied(

@@ -60,6 +60,8 @@ class Named:
         span, page = self.span, _PAGE.fullmatch(self.heading) if pages else None
         if page:
             span = int(page[1]), None
+        elif pages and self.heading.startswith("page="):
+            raise UsageError(f"{self.heading[5:]!r} is no page", hint=f"It has {len(pages)}.")
         elif span is None:
             return section_of(self.note, lines, self.heading) if self.heading else slice(len(lines))
         (first, last), count = span, len(pages or lines)

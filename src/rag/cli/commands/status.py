@@ -60,6 +60,8 @@ def status(
 
         lines += [*map(link_line, found.links or ())] or ["every link leads to one note"]
     show(found, json, lines if problems or links or skipped else _status_lines(found, config))
+    if problems and any(note.failed for note in found.problems):
+        raise typer.Exit(5)
 
 
 def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:

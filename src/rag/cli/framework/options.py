@@ -185,17 +185,13 @@ def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
 
 def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
     """Make filters of the options that a command has; `None` where none is given."""
-    renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths"}
+    renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths", "kind": "type"}
     others = ("vaults", "tags", "modified_from", "modified_to", "where")
     names = {**renamed, **dict(zip(others, others, strict=True))}
     texts: dict[str, Any] = {field: given.get(name) for name, field in names.items()}
-    if (kind := given.get("kind")) is not None:
-        if (kind := kind.lower()) not in KINDS:
-            raise UsageError(f"unknown kind {kind!r}", hint=f"Use --type {', '.join(KINDS)}.")
-        texts["where"] = [*(texts["where"] or []), f"type={kind}"]
     texts = {field: text for field, text in texts.items() if text not in (None, [])}
     if "" in texts.values():
-        raise UsageError("a date is empty", hint="Leave out the option, or give it a value.")
+        raise UsageError("a date or kind is empty", hint="Leave out the option, or give a value.")
     if not texts:
         return None
     from rag.app.requests import read_filters
