@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -46,14 +47,13 @@ class Int8Engine:
 
     def __init__(
         self,
-        model: Path,
+        model: Path | WeightsFile,
         threads: int,
         folder: Path = FOLDER,
         tensors: dict[str, Array] | None = None,
     ) -> None:
         self.name = f"onnxruntime {version('onnxruntime')}"
-        self._file = WeightsFile(model)
-        self._pieces = sentencepiece.SentencePieceProcessor(model_proto=_tokenizer(self._file))
+        self._file = model if isinstance(model, WeightsFile) else WeightsFile(model)
         if tensors is None:
             with np.load(folder / "e5.npz") as kept:
                 tensors = self._file.tensors(kept["smooth"], kept["outliers"])
@@ -72,7 +72,9 @@ class Int8Engine:
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of passages, without those of their beginning and end."""
         replaced = (f"passage: {text}".translate(self._file.replaced) for text in texts)
-        tokens: list[list[int]] = self._pieces.encode([_SPACES.sub(" ", text) for text in replaced])
+        tokens: list[list[int]] = self._file.tokenizer.encode(
+            [_SPACES.sub(" ", text) for text in replaced]
+        )
         return tokens
 
     def vectors(self, tokens: Sequence[Sequence[int]]) -> Array:
@@ -100,24 +102,6 @@ class Int8Engine:
         rows = np.array([[begin, *some, end] for some in tokens], np.intp)
         outputs: list[Array] = self._session.run(None, {"x": self._file.embedded(rows)})
         return outputs
-
-
-def _tokenizer(file: WeightsFile) -> bytes:
-    """Return the vocabulary as the model of a Unigram tokenizer of sentencepiece."""
-    begin, end, padding, unknown = file.special
-    model = ModelProto()
-    for piece, score in zip(file.pieces, file.scores, strict=True):
-        model.pieces.add(piece=piece, score=score)
-    for at, kind in ((begin, _CONTROL), (end, _CONTROL), (padding, _CONTROL), (unknown, _UNKNOWN)):
-        model.pieces[at].type = kind
-    trained = model.trainer_spec
-    trained.model_type, trained.vocab_size = _UNIGRAM, len(file.pieces)
-    trained.bos_id, trained.eos_id, trained.pad_id, trained.unk_id = file.special
-    # Text is normalized before: only a space is put before it, and spaces are marked.
-    model.normalizer_spec.name = "identity"
-    model.normalizer_spec.remove_extra_whitespaces = False
-    serialized: bytes = model.SerializeToString()
-    return serialized
 
 
 class WeightsFile:
@@ -172,14 +156,41 @@ class WeightsFile:
                 raise ValueError(name)
             self._tensors[name] = self._bytes[begin : begin + size]
         self._words = self._blocks("emb.word", DIMENSION)
-        types = self._numbers("emb.type")[:DIMENSION]  # all texts are of the first of two types
-        self._positions = self._numbers("emb.pos").reshape(POSITIONS, DIMENSION) + types
+        types = self.numbers("emb.type")[:DIMENSION]  # all texts are of the first of two types
+        self._positions = self.numbers("emb.pos").reshape(POSITIONS, DIMENSION) + types
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The vocabulary as a Unigram tokenizer of sentencepiece."""
+        begin, end, padding, unknown = self.special
+        model = ModelProto()
+        for piece, score in zip(self.pieces, self.scores, strict=True):
+            model.pieces.add(piece=piece, score=score)
+        for at, kind in (
+            (begin, _CONTROL),
+            (end, _CONTROL),
+            (padding, _CONTROL),
+            (unknown, _UNKNOWN),
+        ):
+            model.pieces[at].type = kind
+        trained = model.trainer_spec
+        trained.model_type, trained.vocab_size = _UNIGRAM, len(self.pieces)
+        trained.bos_id, trained.eos_id, trained.pad_id, trained.unk_id = self.special
+        # Text is normalized before: only a space is put before it, and spaces are marked.
+        model.normalizer_spec.name = "identity"
+        model.normalizer_spec.remove_extra_whitespaces = False
+        return sentencepiece.SentencePieceProcessor(model_proto=model.SerializeToString())
 
     def _blocks(self, name: str, columns: int) -> Array:
         blocks: Array = self._tensors[name].reshape(-1, columns // _BLOCK, _BLOCK_BYTES)
         return blocks
 
-    def _numbers(self, name: str) -> Array:
+    def matrix(self, name: str, columns: int = DIMENSION) -> Array:
+        """Return the weights of a product in 32 bits, `(outputs, columns)`."""
+        return _unpacked(self._blocks(f"{name}.w", columns))
+
+    def numbers(self, name: str) -> Array:
+        """Return a tensor in 32 bits that is no matrix, `(n,)`."""
         numbers: Array = np.array(self._tensors[name]).view(np.float32)
         return numbers
 
@@ -196,7 +207,7 @@ class WeightsFile:
         :param smooth: `(12, 2, 384)`, see `tests/support/make_e5_graph.py`.
         :param outliers: `(12, n)`, likewise.
         """
-        tensors = {f"emb.ln.{end}": self._numbers(f"emb.ln.{end}") for end in "wb"}
+        tensors = {f"emb.ln.{end}": self.numbers(f"emb.ln.{end}") for end in "wb"}
 
         def add(name: str, matrix: Array, bias: Array) -> None:
             tensors[f"{name}.bias"] = np.ascontiguousarray(bias)
@@ -204,26 +215,23 @@ class WeightsFile:
             tensors[name] = np.ascontiguousarray(np.rint(matrix / scale[:, None]).astype(np.int8).T)
             tensors[f"{name}.scale"] = scale.astype(np.float32)
 
-        def matrix(name: str, columns: int = DIMENSION) -> Array:
-            return _unpacked(self._blocks(f"{name}.w", columns))
-
         for number in range(LAYERS):
             p, factors = f"l{number}", smooth[number].astype(np.float32)
             tensors |= {f"{p}.smooth.{at}": 1 / factors[at] for at in range(2)}
             for part in "qkv":
-                weights = matrix(f"{p}.{part}") * factors[0]
-                add(f"{p}.{part}", weights, self._numbers(f"{p}.{part}.b"))
-            add(f"{p}.ao", matrix(f"{p}.ao"), self._numbers(f"{p}.ao.b"))
+                weights = self.matrix(f"{p}.{part}") * factors[0]
+                add(f"{p}.{part}", weights, self.numbers(f"{p}.{part}.b"))
+            add(f"{p}.ao", self.matrix(f"{p}.ao"), self.numbers(f"{p}.ao.b"))
             few = outliers[number].astype(np.intp)
             most = np.setdiff1d(np.arange(FEED), few)
-            inner, outer = matrix(f"{p}.fi") * factors[1], matrix(f"{p}.fo", FEED)
-            bias = self._numbers(f"{p}.fi.b")
+            inner, outer = self.matrix(f"{p}.fi") * factors[1], self.matrix(f"{p}.fo", FEED)
+            bias = self.numbers(f"{p}.fi.b")
             add(f"{p}.fi", inner[most], bias[most])
             add(f"{p}.few", inner[few], bias[few])
-            add(f"{p}.fo", outer[:, most], self._numbers(f"{p}.fo.b"))
+            add(f"{p}.fo", outer[:, most], self.numbers(f"{p}.fo.b"))
             tensors[f"{p}.fo.few"] = np.ascontiguousarray(outer[:, few].T)
             for norm in ("aln", "oln"):
-                tensors |= {f"{p}.{norm}.{end}": self._numbers(f"{p}.{norm}.{end}") for end in "wb"}
+                tensors |= {f"{p}.{norm}.{end}": self.numbers(f"{p}.{norm}.{end}") for end in "wb"}
         return tensors
 
 

