@@ -1,6 +1,9 @@
 """Notes by path and title; and patterns of paths, which mean what they do in `.gitignore`."""
 
 import re
+import resource
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -13,7 +16,6 @@ from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.search.understanding.query_conditions import Places
-from tables import rows
 
 FILES = ["a.md", "ab/a.md", "ab/bb.md", "a/b/ab/b.a", "b/a/ba/aab", "ba", "a/a/a/a", "b/aaab.md"]
 
