@@ -37,12 +37,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-pytest_plugins = [
-    "index_fixtures",
-    "plugin_fixtures",
-    "server_fixtures",
-    "scheduler_programs",
-]
+pytest_plugins = ["index_fixtures", "plugin_fixtures", "server_fixtures", "scheduler_programs"]
 
 # Before any test imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"

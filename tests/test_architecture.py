@@ -25,9 +25,7 @@ EXCEPTIONS = {
 # `rag init` looks for Ollama and writes its section of the settings.
 KNOWS_OLLAMA = {"rag.app.setup"}
 # What search, indexing and answers may know of who runs models.
-ASKED_OF_PROVIDERS = {
-    *("rag.clients.factory", "rag.clients.protocols"),
-}
+ASKED_OF_PROVIDERS = {*("rag.clients.factory", "rag.clients.protocols")}
 WITHOUT_HAYSTACK = {"exceptions", "support", "config", "vault", "text", "index", "answers"}
 # Private words that gave way to standard ones, and the standard words.
 RETIRED = {

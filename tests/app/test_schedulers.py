@@ -12,14 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.app.service import (
-    Job,
-    agent,
-    crontab_line,
-    interval_text,
-    parse_interval,
-    service_unit,
-)
+from rag.app.service import Job, agent, crontab_line, interval_text, parse_interval, service_unit
 from rag.exceptions import UsageError
 
 SHOWN = st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\\\ufffe\uffff")

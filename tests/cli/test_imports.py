@@ -140,8 +140,7 @@ DAILY = {"search backups", "ask backups", "status"}
 
 
 @pytest.mark.parametrize(
-    "command",
-    [pytest.param(row, marks=() if row in DAILY else pytest.mark.slow) for row in TABLE],
+    "command", [pytest.param(row, marks=() if row in DAILY else pytest.mark.slow) for row in TABLE]
 )
 def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Path) -> None:
     Path("questions.jsonl").write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')

@@ -26,9 +26,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OllamaServer, Qdr
 
 @pytest.fixture
 def strange(
-    servers: tuple[OllamaServer, QdrantServer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    servers: tuple[OllamaServer, QdrantServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """A stranger's folder, which is the working folder: its file names the stranger's servers."""
     folder = (tmp_path / "strange").resolve()

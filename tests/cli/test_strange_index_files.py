@@ -18,10 +18,7 @@ def make_folder(path: Path) -> None:
     (path / "mine.txt").write_text("mine")
 
 
-KINDS: dict[str, Callable[[Path], None]] = {
-    "a folder": make_folder,
-    "a pipe": os.mkfifo,
-}
+KINDS: dict[str, Callable[[Path], None]] = {"a folder": make_folder, "a pipe": os.mkfifo}
 
 
 def replace(pattern: str, kind: str) -> Path:

@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from daemon_fixture import (
-    RAG,
-    REPO,
-    Daemon,
-    reads_stdin,
-    settle,
-    state_of,
-    wait_until,
-)
+from daemon_fixture import RAG, REPO, Daemon, reads_stdin, settle, state_of, wait_until
 
 KILLED = b"rag: the process of this command was killed\n"
 QUESTION = b"How long do we keep backups?\n"

@@ -259,8 +259,7 @@ class TestRelated:
         text = call_tool(Dispatcher(library), "related", {"note": "One", "min_score": 0.0})
         library.close()
         assert re.search(
-            r"1\. Two  \(0\.\d+\)\n   v/Two\.md  \[\[Two\]\]\n.*\n   \d+: .*walrus",
-            inside(text),
+            r"1\. Two  \(0\.\d+\)\n   v/Two\.md  \[\[Two\]\]\n.*\n   \d+: .*walrus", inside(text)
         )
 
     @pytest.mark.parametrize(

@@ -562,10 +562,7 @@ TURNED = [
     row("notes not tagged python or rust", "", excluded_tags=["python", "rust"]),
     row("notes tagged python but not rust", "", tags=["python"], excluded_tags=["rust"]),
     row(
-        "notes tagged python except those tagged rust",
-        "",
-        tags=["python"],
-        excluded_tags=["rust"],
+        "notes tagged python except those tagged rust", "", tags=["python"], excluded_tags=["rust"]
     ),
     row("#docker notes not from last week", "not from last week", tags=["docker"]),
     plain("先週以外のメモ"),

@@ -61,10 +61,7 @@ class Shards:
         return deleted
 
     def upsert(
-        self,
-        name: str,
-        points: Iterable[models.PointStruct],
-        mode: models.UpdateMode | None = None,
+        self, name: str, points: Iterable[models.PointStruct], mode: models.UpdateMode | None = None
     ) -> None:
         for shard, part in self._parts(name, points, lambda point: point.id):
             self._engine.upsert(shard, part, update_mode=mode)
