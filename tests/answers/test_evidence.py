@@ -3,11 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.claims import (
-    Evidence,
-    fold,
-    names,
-)
+from rag.answers.claims import Evidence, fold, names
 from rag.answers.notices import is_japanese, tongue
 from tables import rows
 

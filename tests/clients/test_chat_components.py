@@ -9,10 +9,7 @@ from rag.clients.chat_generators import OllamaGenerator, OpenAIGenerator
 from rag.config import ModelsConfig, OllamaConfig
 from tables import rows
 
-OURS = [
-    (OllamaGenerator, OllamaConfig()),
-    (OpenAIGenerator, ModelsConfig()),
-]
+OURS = [(OllamaGenerator, OllamaConfig()), (OpenAIGenerator, ModelsConfig())]
 
 
 @rows("kind, config", OURS)

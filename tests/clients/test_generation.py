@@ -16,10 +16,7 @@ from rag.clients.http_client import Delta
 from rag.clients.protocols import Response
 from rag.clients.servers import Endpoint
 from rag.config import OllamaConfig
-from rag.exceptions import (
-    TooLongError,
-    UnfinishedError,
-)
+from rag.exceptions import TooLongError, UnfinishedError
 from tables import rows
 
 Settings = Callable[..., OllamaConfig]

@@ -26,11 +26,7 @@ from rag.exceptions import (
 from tables import rows
 
 NAME = "llama3.2"
-SCHEMA = {
-    "type": "object",
-    "properties": {"score": {"type": "integer"}},
-    "required": ["score"],
-}
+SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
 ASKED = [ChatMessage.from_user("When do holds expire?")]
 
 

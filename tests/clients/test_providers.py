@@ -9,34 +9,12 @@ from haystack import Pipeline
 from haystack.dataclasses import Document
 
 from ollama_server import OllamaServer, refused
-from rag.app.doctor import (
-    CheckResult,
-    Examination,
-    check_servers,
-    check_vectors,
-    run_checks,
-)
+from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors, run_checks
 from rag.clients.factory import chat_provider, embedding_provider
-from rag.clients.protocols import (
-    EmbeddedTexts,
-    EmbeddingIdentity,
-    ModelInfo,
-    ServerView,
-)
-from rag.config import (
-    ChatConfig,
-    EmbeddingConfig,
-    ModelsConfig,
-    OllamaConfig,
-    RAGConfig,
-)
+from rag.clients.protocols import EmbeddedTexts, EmbeddingIdentity, ModelInfo, ServerView
+from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
 from rag.config.sections import EMBEDDING_PROVIDERS
-from rag.exceptions import (
-    ConfigError,
-    ConnectionError,
-    IndexUnavailableError,
-    ModelMissingError,
-)
+from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, ModelMissingError
 from rag.index.embedding_space import Embedded, Space, other_model
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.run import IndexRun

@@ -9,13 +9,7 @@ from context_parts import Shelf, Words, contents, item
 from rag.context import ContextPipeline, PipelineStep, QueryBundle, retriever_step
 from tables import rows
 
-EVENTS = (
-    "on_pipeline_start",
-    "on_step_start",
-    "on_step_end",
-    "on_step_error",
-    "on_pipeline_end",
-)
+EVENTS = ("on_pipeline_start", "on_step_start", "on_step_end", "on_step_error", "on_pipeline_end")
 
 
 class Watcher:

@@ -6,11 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from context_parts import item
-from rag.context import (
-    ContextItem,
-    ContextWindow,
-    SourceType,
-)
+from rag.context import ContextItem, ContextWindow, SourceType
 from tables import rows
 
 

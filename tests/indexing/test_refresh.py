@@ -210,10 +210,7 @@ class TestKilledRuns:
                     return real(*args, **kwargs)
 
                 monkeypatch.setattr(owner, where, die)
-                with (
-                    pytest.raises(Killed),
-                    IndexRun(config, store.directory, pipeline) as index,
-                ):
+                with pytest.raises(Killed), IndexRun(config, store.directory, pipeline) as index:
                     index.index_vault(vault, folder)
                     index.publish()
 

@@ -22,13 +22,7 @@ from rag.app.search import search as find
 from rag.app.workspace import Workspace
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.exceptions import QueryError, UsageError
-from rag.pipelines import (
-    QueryFilters,
-    ask,
-    create_qa_pipeline,
-    create_search_pipeline,
-    search,
-)
+from rag.pipelines import QueryFilters, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.stores import get_document_store
 
 MODELS = ["nomic-embed-text", "llama3.2"]

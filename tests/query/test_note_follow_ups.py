@@ -70,11 +70,7 @@ def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, foun
             "list my notes about deploys",
             "list my notes about deploys tagged ops",
         ),
-        (
-            "and not Bob?",
-            "how many notes mention Ann",
-            "how many notes mention Ann and not Bob",
-        ),
+        ("and not Bob?", "how many notes mention Ann", "how many notes mention Ann and not Bob"),
         ("先月は？", "フェリーのノートはいくつ", "先月のフェリーのノートはいくつ"),
     ],
 )

@@ -6,10 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 import rag.query
-from rag.query import (
-    ConversationTurn,
-    QueryBundle,
-)
+from rag.query import ConversationTurn, QueryBundle
 from tables import rows
 
 

@@ -29,10 +29,7 @@ TAG = FieldTerm("tag", "work")
     [
         # Phrases, and what is ranked by them
         ('"error budget"', query("error budget", phrases=("error budget",))),
-        (
-            'deploy "error budget" now',
-            query("deploy error budget now", phrases=("error budget",)),
-        ),
+        ('deploy "error budget" now', query("deploy error budget now", phrases=("error budget",))),
         ('"a b" "c d"', query("a b c d", phrases=("a b", "c d"))),
         ('"エラー 予算"', query("エラー 予算", phrases=("エラー 予算",))),
         ('"a b"c', query("a b c", phrases=("a b",))),

@@ -38,10 +38,7 @@ class TestOr:
 class TestProperties:
     def test_a_known_name_is_a_field(self):
         parsed = parse_query('Status:done -owner:"Ada L" x:y', ["status", "owner"])
-        assert parsed.properties == [
-            FieldTerm("status", "done"),
-            FieldTerm("owner", "Ada L", True),
-        ]
+        assert parsed.properties == [FieldTerm("status", "done"), FieldTerm("owner", "Ada L", True)]
         assert parsed.text == "x:y"
 
     def test_names_are_found_before_a_colon(self):

@@ -34,7 +34,7 @@ NOTES = {
     },
     "仕事": {
         "会議.md": "---\ntags: [会議]\ncreated: 2026-11-12\nmodified: 2026-11-12\n---\n"
-        "# 定例会議\n\n証明書の更新を三月に行う。\n",
+        "# 定例会議\n\n証明書の更新を三月に行う。\n"
     },
 }
 
@@ -175,12 +175,7 @@ class TestFlags:
 
 class TestTimes:
     @pytest.mark.parametrize(
-        "query",
-        [
-            "what happened last month",
-            "先月何があった",
-            "先月の出来事",
-        ],
+        "query", ["what happened last month", "先月何があった", "先月の出来事"]
     )
     def test_whoever_asks_what_happened_is_shown_all_of_it(self, plan, run, query):
         intent = plan(query)

@@ -198,8 +198,7 @@ def test_a_pipeline_on_a_server_serialises(
 
 @pytest.fixture(scope="module")
 def parted(
-    both: tuple[BaseDocumentStore, BaseDocumentStore],
-    build_index: Callable[..., RAGConfig],
+    both: tuple[BaseDocumentStore, BaseDocumentStore], build_index: Callable[..., RAGConfig]
 ) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
     """The embedded store of the same, and one of a server with six shards on three nodes."""
     config = build_index(NOTES)  # has the vectors of `both`

@@ -139,11 +139,7 @@ class TestCounts:
     @rows(
         "question, count, text",
         [
-            (
-                "how many notes about Sato or the garden?",
-                2,
-                '2 notes hold "Sato" or "garden"',
-            ),
+            ("how many notes about Sato or the garden?", 2, '2 notes hold "Sato" or "garden"'),
             (
                 "how many notes mention roses, Sato or backups",
                 4,

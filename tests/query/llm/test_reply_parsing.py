@@ -6,12 +6,7 @@ import unicodedata
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.query.llm import (
-    LONGEST_DOCUMENT,
-    document_in,
-    line_in,
-    texts_in,
-)
+from rag.query.llm import LONGEST_DOCUMENT, document_in, line_in, texts_in
 from rag.text.tokenizer import normalize
 from tables import rows
 

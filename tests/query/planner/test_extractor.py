@@ -231,8 +231,7 @@ class TestTheRest:
 
 class TestTheSyntax:
     @rows(
-        "kept",
-        ["tag:docker", "-tag:docker", 'title:"Daily note"', "-helm", "kube*", '"last week"'],
+        "kept", ["tag:docker", "-tag:docker", 'title:"Daily note"', "-helm", "kube*", '"last week"']
     )
     def test_its_conditions_are_left_to_it(self, kept: str) -> None:
         got = read(f"{kept} rollback #rust")

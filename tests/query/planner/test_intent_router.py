@@ -5,13 +5,7 @@ from typing import Any
 
 from haystack.components.generators.chat import MockChatGenerator
 
-from rag.query import (
-    Extraction,
-    IntentRouter,
-    MetadataExtraction,
-    QueryBundle,
-    Route,
-)
+from rag.query import Extraction, IntentRouter, MetadataExtraction, QueryBundle, Route
 from tables import rows
 
 Install = Callable[..., None]

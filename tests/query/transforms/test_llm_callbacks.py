@@ -49,11 +49,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Any, str]] = {
     "hyde": (lambda g: HypotheticalDocuments(g, 5)(QUERY), QUERY, "wrote no passage"),
     "variations": (variations(QUERY), [], "gave no variation"),
     "parts": (lambda g: SubQuestions(g, 5)(QUERY), [QUERY], "gave no sub-question"),
-    "step back": (
-        lambda g: StepBackQuestions(g, 5)(QUERY),
-        QUERY,
-        "gave no general question",
-    ),
+    "step back": (lambda g: StepBackQuestions(g, 5)(QUERY), QUERY, "gave no general question"),
     "rewritten": (lambda g: RewrittenQuestions(g, 5)(QUERY, TURNS), QUERY, "gave no question"),
 }
 each = pytest.mark.parametrize(("call", "fallback", "useless"), CALLS.values(), ids=CALLS)

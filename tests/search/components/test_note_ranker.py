@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.pipelines import create_search_pipeline, search
-from rag.search.components.note_ranker import (
-    DocumentLoader,
-    NoteRanker,
-)
+from rag.search.components.note_ranker import DocumentLoader, NoteRanker
 from rag.search.query import Hit, Part, Query, Retrieval
 from rag.stores import QdrantEdgeDocumentStore, get_document_store
 from rag.stores.base.points import Candidate

@@ -189,11 +189,7 @@ def test_an_operator_selects(store: QdrantEdgeDocumentStore, subtests: pytest.Su
             "negative nulls empty-lists missing",
             "negative nulls missing",
         ),
-        (
-            comparison("meta.tags", "==", []),
-            "negative nulls empty-lists missing",
-            "empty-lists",
-        ),
+        (comparison("meta.tags", "==", []), "negative nulls empty-lists missing", "empty-lists"),
         # True is not 1.
         (comparison("meta.n", "==", True), "", "full"),
         (comparison("meta.b", "==", 1), "", "full decimal"),

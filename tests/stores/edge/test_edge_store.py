@@ -16,11 +16,7 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.exceptions import IndexUnavailableError
 from rag.index.snapshots import SHARD
-from rag.stores import (
-    COLLECTION_NAME,
-    QdrantEdgeDocumentStore,
-    get_collection_stats,
-)
+from rag.stores import COLLECTION_NAME, QdrantEdgeDocumentStore, get_collection_stats
 from rag.support.disk_space import copy_tree
 
 Store = QdrantEdgeDocumentStore

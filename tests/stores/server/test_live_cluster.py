@@ -32,11 +32,7 @@ def store() -> Iterator[StoreConfig]:
     """Six shards with two copies of each, on all nodes."""
     name = f"rag-test-{uuid.uuid4()}"
     yield StoreConfig(
-        url=CLUSTER,
-        collection=name,
-        shard_number=6,
-        replication_factor=2,
-        timeout=30,
+        url=CLUSTER, collection=name, shard_number=6, replication_factor=2, timeout=30
     )
     for collection in (name, f"{name}.catalog"):
         httpx.delete(f"{ADDRESSES[0]}/collections/{collection}", timeout=30)

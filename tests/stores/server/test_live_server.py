@@ -19,11 +19,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import StoreConfig
-from rag.stores import (
-    BaseDocumentStore,
-    QdrantEdgeDocumentStore,
-    QdrantServerDocumentStore,
-)
+from rag.stores import BaseDocumentStore, QdrantEdgeDocumentStore, QdrantServerDocumentStore
 from store_documents import DOCUMENTS
 
 # Read here: tests see none of the user's RAG_*.

@@ -12,10 +12,7 @@ from qdrant_client import models
 
 from machines import Machine
 from qdrant_server import QdrantServer
-from rag.exceptions import (
-    IndexUnavailableError,
-    StoreConnectionError,
-)
+from rag.exceptions import IndexUnavailableError, StoreConnectionError
 from rag.index.snapshots import CURRENT, MANIFEST, IndexDirectory
 from rag.stores import QdrantServerDocumentStore
 from rag.stores.server.catalog import Catalog

@@ -182,10 +182,7 @@ def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(
 
 def test_a_server_that_is_silent_is_not_taken_for_one_without_an_index(tmp_path: Path) -> None:
     settings = StoreConfig(url="http://127.0.0.1:1")
-    with (
-        Store(str(tmp_path / "index"), settings) as store,
-        pytest.raises(StoreConnectionError),
-    ):
+    with Store(str(tmp_path / "index"), settings) as store, pytest.raises(StoreConnectionError):
         _ = store.is_readable
 
 

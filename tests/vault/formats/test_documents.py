@@ -146,7 +146,7 @@ def test_dates_are_those_of_the_file_itself(read_raw: Read) -> None:
 def test_a_word_file_keeps_its_headings_and_tables(read_raw: Read) -> None:
     raw = files.docx("House", ["# Rooms\n\nWe have two.\n\nRoom | Size\nHall | 9"])
     assert [line for line in read_raw("a.docx", raw).lines if line] == [
-        *("# Rooms", "We have two.", "| Room | Size |", "| --- | --- |", "| Hall | 9 |"),
+        *("# Rooms", "We have two.", "| Room | Size |", "| --- | --- |", "| Hall | 9 |")
     ]
 
 
