@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full browser picture integration lint types bench peers crash faults warm watch-burst wheel try-wheel index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full browser picture integration lint types bench peers crash faults watch-burst wheel try-wheel index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -105,10 +105,6 @@ crash: install
 # Attackers, power cuts, damage, full disks: tries and failures of each, in under 20 minutes.
 faults: install
 	PYTHONPATH=benchmarks $(BIN)/python -m faults $(PARTS)
-
-# The command-line suite in the warm process and cold, byte for byte: some ten minutes.
-warm: install
-	$(BIN)/python tests/support/both_ways.py
 
 # What `rag watch` makes of edits one by one, of 10,000 in a minute, of 50,000 files touched at once.
 watch-burst: install

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from both_ways import WAY
-from daemon_fixture import Daemon
 from property_examples import IS_FULL, examples, left_out
 from rag.clients import servers
 
@@ -90,17 +88,6 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def shared_daemon() -> Iterator[Daemon]:
-    """One warm process for most tests, which serves all of their homes."""
-    daemon = Daemon(is_shared=True)
-    try:
-        daemon.start()
-        yield daemon
-    finally:
-        daemon.clear()
-
-
-@pytest.fixture(scope="session")
 def runtime_folder() -> Iterator[Path]:
     """A runtime folder for all tests of a process; its name must be short."""
     with tempfile.TemporaryDirectory(prefix="rag-", dir="/tmp") as folder:
@@ -109,14 +96,9 @@ def runtime_folder() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def empty_home(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-    runtime_folder: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime_folder: Path
 ) -> Iterator[Path]:
     """A home, data folder and working folder of the test's own; no RAG_* from outside."""
-    if WAY and request.node.get_closest_marker("inside"):
-        pytest.skip("it changes the program in its own process")
     home = tmp_path / "home"
     home.mkdir()
     for name in [n for n in os.environ if n.startswith(("RAG_", "XDG_"))]:
@@ -134,13 +116,7 @@ def empty_home(
     # Nor does a test have the built-in model embed that does not say so: it takes time.
     monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "ollama")
     # Nor may a warm process of the user's run what a test wants run.
-    monkeypatch.setenv("RAG_WARM", WAY or "0")
-    if WAY == "1":  # but that of `make warm`
-        daemon = request.getfixturevalue("shared_daemon")
-        if not daemon.is_up():  # a test has ended it, by a configuration of its own for example
-            daemon.start()
-        monkeypatch.setenv("XDG_RUNTIME_DIR", str(daemon.folder))
-        monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # it would have one of its own
+    monkeypatch.setenv("RAG_WARM", "0")
     monkeypatch.chdir(home)
     yield home
 

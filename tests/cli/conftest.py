@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from both_ways import WAY, run_program, typed
 from index_fixtures import NOTES
 from ollama_server import OllamaServer
 from rag.cli.app import run as run_app
@@ -35,11 +35,9 @@ class Ran(NamedTuple):
 
 @pytest.fixture
 def rag(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Run a command in this process: `rag("search", "words")`; in `make warm` as a program."""
+    """Run a command in this process: `rag("search", "words")`."""
 
     def run(*arguments: str | Path) -> Ran:
-        if WAY:
-            return Ran(*run_program([str(argument) for argument in arguments], typed()))
         capsys.readouterr()
         code = run_app([str(argument) for argument in arguments])
         return Ran(code, *capsys.readouterr())
@@ -62,7 +60,7 @@ def quick_agents(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
             answers = map(Dispatcher(library).handle, map(json.loads, input.splitlines()))
             return subprocess.CompletedProcess(command, 0, "\n".join(map(json.dumps, answers)), "")
 
-    if not WAY and "started_agents" not in request.fixturenames:
+    if "started_agents" not in request.fixturenames:
         expired = subprocess.TimeoutExpired
         stand_in = SimpleNamespace(run=run, TimeoutExpired=expired)
         monkeypatch.setattr("rag.app.doctor.subprocess", stand_in)
@@ -84,8 +82,10 @@ def program(environment: dict[str, str]) -> Callable[..., Ran]:
     """Run `python -m rag …` as a process of its own."""
 
     def run(*arguments: str | Path, env: Mapping[str, str] = environment, **options: Any) -> Ran:
-        options = {"stdin": subprocess.DEVNULL, **options}
-        return Ran(*run_program([*map(str, arguments)], env=env, **options))
+        command = [sys.executable, "-m", "rag", *map(str, arguments)]
+        options = {"stdin": subprocess.DEVNULL, "timeout": 60, **options}
+        done = subprocess.run(command, env=env, capture_output=True, **options)
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 

@@ -154,7 +154,6 @@ class TestConfig:
         assert rag("config", "--config", tmp_path / "rag.toml").code == 0
 
 
-@pytest.mark.inside
 @pytest.mark.parametrize(
     "error", [sqlite3.DatabaseError("malformed"), json.JSONDecodeError("no value", "", 0)]
 )

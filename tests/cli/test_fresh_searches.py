@@ -31,14 +31,12 @@ def deleted(indexed):
 
 
 class TestChanged:
-    @pytest.mark.inside
     def test_at_a_terminal_a_search_indexes_them_first_and_says_so(self, rag, written, at_terminal):
         at_terminal()
         ran = rag("search", "quokka")
         assert (ran.code, ran.err) == (0, "indexed 1 changed note\n")
         assert "Zebra.md" in ran.out
 
-    @pytest.mark.inside
     @pytest.mark.parametrize("way", ["option", "setting"])
     def test_it_can_be_switched_off(self, rag, written, at_terminal, monkeypatch, way):
         at_terminal()

@@ -283,7 +283,6 @@ def record_of(rag: Rag) -> str:
     return name
 
 
-@pytest.mark.inside
 @pytest.mark.parametrize("name", CASES)
 def test_the_json_is_as_it_was(
     name: str,

@@ -30,7 +30,6 @@ class TestIndex:
         assert rag("index", tmp_path / "nowhere").code == 2
         assert not load_config().data_dir.exists()
 
-    @pytest.mark.inside
     def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
         import rag.indexing.note_reader as module
 

@@ -43,7 +43,6 @@ class TestAnIndexMadeAnew:
         assert rag("index", "--rebuild").code == 0
         assert rag("search", "ocelot").code == 0
 
-    @pytest.mark.inside
     def test_is_not_published_when_a_note_that_was_readable_is_not(
         self, rag, write_notes, unreadable, monkeypatch
     ):

@@ -70,7 +70,6 @@ class TestPlan:
         assert len(server.requests("/api/chat")) == asked > 0
 
 
-@pytest.mark.inside
 def test_an_index_of_an_older_version_says_so(rag, write_notes, monkeypatch, tmp_path):
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
     with monkeypatch.context() as older:

@@ -95,7 +95,6 @@ def test_one_that_never_had_notes_may_be_renamed(rag, indexed, tmp_path):
     assert rag("vault", "rename", "fresh", "new").code == 0
 
 
-@pytest.mark.inside
 def test_a_run_that_is_killed_leaves_the_notes_under_one_name(rag, indexed, monkeypatch):
     def killed(*_):
         raise OSError("the power failed")

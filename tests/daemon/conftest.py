@@ -8,6 +8,17 @@ import pytest
 from daemon_fixture import RAG, Daemon, Terminal
 
 
+@pytest.fixture(scope="session")
+def shared_daemon() -> Iterator[Daemon]:
+    """One warm process, which serves the homes of all tests."""
+    daemon = Daemon(is_shared=True)
+    try:
+        daemon.start()
+        yield daemon
+    finally:
+        daemon.clear()
+
+
 @pytest.fixture
 def warm(shared_daemon: Daemon) -> Daemon:
     """The warm process that most tests share: they may not end it."""

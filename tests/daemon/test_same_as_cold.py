@@ -1,7 +1,6 @@
 """A command says the same in the warm process as cold, byte for byte.
 
-Most are compared with the command line run in this process, which is quick; `make warm` compares
-each command of the whole suite with a cold program.
+Most are compared with the command line run in this process, which is quick.
 """
 
 from collections.abc import Callable
@@ -19,6 +18,9 @@ READERS = [
     ["ask", "How long do we keep backups?"],
     ["plan", "backups from 2025"],
     ["get", "証明書", "--json"],
+    ["related", "Backups", "--min-score", "0"],
+    ["vault", "list"],
+    ["tags"],
     ["status"],
     ["doctor"],
     ["config"],
