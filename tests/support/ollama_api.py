@@ -9,13 +9,12 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
 import ollama_models
-from ollama_models import KNOWN, Model, full_name, pieces, unit
+from ollama_models import Model, full_name, pieces, unit
 from ollama_replies import Reply, Says, Script, as_reply, default_reply
 from ollama_shapes import (
     MODIFIED,
@@ -23,11 +22,10 @@ from ollama_shapes import (
     ApiError,
     Json,
     Speech,
+    check_duration,
     details,
     durations,
     entry,
-    keep_seconds,
-    stamp,
     stream_of,
 )
 
@@ -58,7 +56,6 @@ class Api:
         self,
         models: Iterable[Model],
         *,
-        registry: Iterable[Model] = (),
         version: str = "0.33.0",
         overflow: str = "shift",
         refuses: bool = True,
@@ -66,7 +63,6 @@ class Api:
         default_num_ctx: int = 4096,
     ) -> None:
         self.models = {model.name: model for model in models}
-        self.registry = KNOWN | {model.name: model for model in registry}
         self.version, self.overflow, self.default_num_ctx = version, overflow, default_num_ctx
         self.refuses, self.counts_cached = refuses, counts_cached
         self.queue: deque[Says | Script] = deque()
@@ -74,17 +70,13 @@ class Api:
         self.lock = threading.Lock()
         self.computed: list[str] = []
         self._cached: list[str] = []
-        self._loaded: dict[str, tuple[datetime, int]] = {}
         self._routes = {
             "/": ("GET", lambda *_: Answer("Ollama is running", content_type="text/plain")),
             "/api/version": ("GET", lambda *_: Answer({"version": self.version})),
             "/api/tags": ("GET", self._tags),
-            "/api/ps": ("GET", self._ps),
             "/api/show": ("POST", self._show),
             "/api/embed": ("POST", self._embed),
             "/api/chat": ("POST", self._chat),
-            "/api/generate": ("POST", self._generate),
-            "/api/pull": ("POST", self._pull),
         }
 
     def respond(self, method: str, path: str, body: Any, *, consume: bool = True) -> Answer:
@@ -115,18 +107,6 @@ class Api:
             models = list(self.models.values())
         return Answer({"models": [entry(m) | {"modified_at": MODIFIED} for m in models]})
 
-    def _ps(self, *_: Any) -> Answer:
-        """docs/api.md, List Running Models; `context_length` as in api/types.go."""
-        now = datetime.now(UTC)
-        with self.lock:
-            running = [
-                entry(self.models[name])
-                | {"expires_at": stamp(until), "size_vram": 0, "context_length": num_ctx}
-                for name, (until, num_ctx) in self._loaded.items()
-                if until > now and name in self.models
-            ]
-        return Answer({"models": running})
-
     def _show(self, body: Json, _: bool) -> Answer:
         """docs/api.md, Show Model Information; ShowHandler names an unknown model with its tag."""
         name = body.get("model") or body.get("name")
@@ -150,30 +130,6 @@ class Api:
             "modified_at": MODIFIED,
         }
         return Answer({key: value for key, value in shown.items() if value != ""})
-
-    def _pull(self, body: Json, _: bool) -> Answer:
-        """docs/api.md, Pull a Model; its errors come behind the first line, with status 200."""
-        name = body.get("model") or body.get("name") or ""
-        model = ollama_models.find(self.registry, name)
-        if body.get("stream", True):
-            return stream_of(self._pull_lines(name, model))
-        *_, last = self._pull_lines(name, model)
-        return Answer(last, 500 if "error" in last else 200)
-
-    def _pull_lines(self, name: str, model: Model | None) -> Iterator[Json]:
-        yield {"status": "pulling manifest"}
-        if model is None:
-            yield {"error": "pull model manifest: file does not exist"}
-            return
-        layer = {"status": f"pulling {model.digest[:12]}", "digest": f"sha256:{model.digest}"}
-        layer["total"] = model.size
-        yield layer
-        yield from (layer | {"completed": model.size * part // 4} for part in range(1, 5))
-        yield {"status": "verifying sha256 digest"}
-        yield {"status": "writing manifest"}
-        with self.lock:
-            self.models[name.removesuffix(":latest")] = model
-        yield {"status": "success"}
 
     def _embed(self, body: Json, _: bool) -> Answer:
         """docs/api.md, Generate Embeddings; EmbedHandler fails the whole batch for one input,
@@ -212,26 +168,17 @@ class Api:
 
     def _chat(self, body: Json, consume: bool) -> Answer:
         """docs/api.md, Generate a chat completion."""
-        return self._complete(body, body.get("messages") or [], "chat", consume)
-
-    def _generate(self, body: Json, consume: bool) -> Answer:
-        """docs/api.md, Generate a completion."""
-        asked = [("system", body.get("system")), ("user", body.get("prompt"))]
-        messages = [{"role": role, "content": text} for role, text in asked if text]
-        return self._complete(body, messages, "generate", consume)
-
-    def _complete(self, body: Json, messages: list[Json], task: str, consume: bool) -> Answer:
+        messages = body.get("messages") or []
         started = time.monotonic_ns()
         name = body.get("model", "")
         if not name:
             raise ApiError(400, "model is required")
         model = self._model(name, f"model '{name}' not found")
-        think = self._check(model, name, body, task)
+        think = self._check(model, name, body)
         num_ctx = self._load(model, body)
-        speak = Speech(name, task, started)
+        speak = Speech(name, started)
         if not messages:
-            unload = body.get("keep_alive") == 0
-            return Answer(speak.done(Reply(), {"done_reason": "unload" if unload else "load"}))
+            return Answer(speak.done(Reply(), {"done_reason": "load"}))
         prompt, prompt_tokens = self._fit(messages, body, num_ctx)
         reply = self._reply(body, prompt, messages[-1].get("content") or "", consume)
         thoughts = pieces(reply.thinking) if think else []
@@ -244,7 +191,6 @@ class Api:
             **self._prompt_count(prompt, prompt_tokens),
             "eval_count": len(thoughts) + len(parts) + len(reply.tool_calls),
         }
-        counts |= {"context": [1, 2, 3]} if task == "generate" and not body.get("raw") else {}
         if body.get("stream", True):
             answer = stream_of(speak.lines(thoughts, parts, reply.tool_calls, counts))
         else:
@@ -253,10 +199,10 @@ class Api:
         answer.num_ctx = num_ctx
         return answer
 
-    def _check(self, model: Model, name: str, body: Json, task: str) -> bool:
+    def _check(self, model: Model, name: str, body: Json) -> bool:
         """Refuse what the model cannot do; say whether it thinks (unasked, when it can)."""
         if not model.can("completion"):
-            raise ApiError(400, f'"{name}" does not support {task}')
+            raise ApiError(400, f'"{name}" does not support chat')
         if body.get("tools") and not model.can("tools"):
             full = f"registry.ollama.ai/library/{full_name(name)}"
             raise ApiError(400, f"{full} does not support tools")
@@ -318,10 +264,7 @@ class Api:
         return model
 
     def _load(self, model: Model, body: Json) -> int:
-        """Note that the model is in memory, and until when; return its context length."""
+        """Return the context length that the model is loaded with."""
+        check_duration(body.get("keep_alive"))
         options = {**model.parameters, **(body.get("options") or {})}
-        num_ctx = max(4, min(options.get("num_ctx") or self.default_num_ctx, model.context))
-        keep = keep_seconds(body.get("keep_alive"))
-        with self.lock:
-            self._loaded[model.name] = (datetime.now(UTC) + timedelta(seconds=keep), num_ctx)
-        return num_ctx
+        return max(4, min(options.get("num_ctx") or self.default_num_ctx, model.context))

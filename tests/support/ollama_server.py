@@ -8,18 +8,16 @@
 
 The API is in ollama_api.py and ollama_shapes.py, the models and their vectors in
 ollama_models.py, the replies in ollama_replies.py, what can go wrong in ollama_faults.py, and
-the sockets in ollama_http.py. `python tests/support/ollama_server.py` runs it by itself.
+the sockets in ollama_http.py.
 """
 
-import argparse
 import socket
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Self
 
-import ollama_models
 from ollama_api import Api
 from ollama_faults import Fault, FaultBook
 from ollama_http import TICK, Handler, HttpServer, Request
@@ -36,7 +34,7 @@ class OllamaServer:
     :param port: 0 for any free port; the port of a closed server brings it back.
     :param answer: what a chat model says when nothing is queued: request body to text,
         mapping or `Reply`; without it the default reply.
-    :param kwargs: for `Api`: `registry`, `version`, `overflow`, `default_num_ctx`.
+    :param kwargs: for `Api`: `version`, `overflow`, `default_num_ctx`.
     """
 
     def __init__(
@@ -129,15 +127,6 @@ class OllamaServer:
         with self.api.lock:
             return Counter(self.api.computed)
 
-    def prefixes(self) -> Counter[str]:
-        """Count the prefixes of those texts, as the model of each request knows them."""
-        found: Counter[str] = Counter()
-        for request in self.requests("/api/embed"):
-            model = ollama_models.find(self.api.models, request.json.get("model", ""))
-            if model:
-                found.update(model.split_prefix(text)[0] for text in request.inputs)
-        return found
-
     def most_in_flight(self, path: str = "*") -> int:
         """Return how many requests, to one path or to all, were ever unanswered at once."""
         with self.lock:
@@ -169,18 +158,3 @@ def refused() -> Iterator[str]:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}"
-
-
-def main() -> None:
-    """Serve until interrupted, for a look by hand or a measurement from outside."""
-    parser = argparse.ArgumentParser(description="an Ollama server for tests")
-    parser.add_argument("models", nargs="*", default=["nomic-embed-text", "llama3.2"])
-    parser.add_argument("--port", type=int, default=0)
-    given = parser.parse_args()
-    with OllamaServer(given.models, port=given.port) as server, suppress(KeyboardInterrupt):
-        print(server.url, flush=True)
-        server.closing.wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -41,10 +41,10 @@ class ApiError(Exception):
 
 
 class Speech:
-    """The lines of one answer of /api/chat or /api/generate."""
+    """The lines of one answer of /api/chat."""
 
-    def __init__(self, model: str, task: str, started: int) -> None:
-        self.model, self.task, self.started = model, task, started
+    def __init__(self, model: str, started: int) -> None:
+        self.model, self.started = model, started
 
     def lines(
         self, thoughts: list[str], parts: list[str], calls: Iterable[Any], counts: Json
@@ -63,7 +63,6 @@ class Speech:
         return self._line(reply) | {"done": True} | counts | durations(self.started)
 
     def _line(self, reply: Reply, first: int = 0) -> Json:
-        line: Json = {"model": self.model, "created_at": stamp(datetime.now(UTC))}
         more: Json = {"thinking": reply.thinking} if reply.thinking else {}
         if reply.tool_calls:
             more["tool_calls"] = [
@@ -73,15 +72,13 @@ class Speech:
                 }
                 for at, (name, arguments) in enumerate(reply.tool_calls, first)
             ]
-        if self.task == "generate":
-            line |= {"response": reply.text, **more}
-        else:
-            line["message"] = {"role": "assistant", "content": reply.text, **more}
-        return line | {"done": False}
+        message = {"role": "assistant", "content": reply.text, **more}
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        return {"model": self.model, "created_at": now, "message": message, "done": False}
 
 
 def entry(model: Model) -> Json:
-    """Return a model as /api/tags and /api/ps list it."""
+    """Return a model as /api/tags lists it."""
     name = full_name(model.name)
     about = {"name": name, "model": name, "size": model.size, "digest": model.digest}
     return about | {"details": details(model)}
@@ -105,23 +102,9 @@ def durations(started: int) -> Json:
     return {"total_duration": taken, "load_duration": max(taken // 2, 1)}
 
 
-def stamp(moment: datetime) -> str:
-    """Return a time as Go writes it."""
-    return moment.isoformat().replace("+00:00", "Z")
-
-
-def keep_seconds(keep_alive: Any) -> float:
-    """Read a duration as api/types.go does: seconds, or text in Go's form (`10m`, `1h30m`)."""
-    if keep_alive is None:
-        return 300.0
-    forever = 1e8
-    if not isinstance(keep_alive, str):
-        return forever if keep_alive < 0 else float(keep_alive)
-    text, sizes = keep_alive.strip(), {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
-    if re.fullmatch(r"-?\d+(\.\d+)?", text) and text != "0":
-        raise ApiError(400, f'time: missing unit in duration "{text}"')
-    if not re.fullmatch(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+", text):
-        raise ApiError(400, f'time: invalid duration "{text}"')
-    if text.startswith("-"):
-        return forever
-    return sum(float(n) * sizes[u] for n, _, u in re.findall(r"(\d+(\.\d+)?)(h|ms|m|s)", text))
+def check_duration(keep_alive: Any) -> None:
+    """Refuse a text that Go reads no duration in, which has a unit: `10m`, `1h30m`."""
+    if isinstance(keep_alive, str) and not re.fullmatch(
+        r"0|-?(\d+(\.\d+)?(h|ms|m|s))+", keep_alive
+    ):
+        raise ApiError(400, f'time: invalid duration "{keep_alive}"')
