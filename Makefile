@@ -47,11 +47,11 @@ demo: install
 # While one processor checks types, the other compiles the tests: else each of their processes would.
 test: lint
 	@$(BIN)/python -m pytest --collect-only -q > /dev/null & $(BIN)/mypy; status=$$?; wait; exit $$status
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The same, with all examples of the property tests, and all tests that take long.
 test-full: lint types
-	FULL_TESTS=1 $(BIN)/python -m pytest -n auto
+	FULL_TESTS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # What is installed without a checkout: dist/rag_notes-VERSION-py3-none-any.whl
 wheel: install

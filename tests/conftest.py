@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, settings, strategies
 
 from property_examples import IS_FULL, examples, left_out
 from rag.clients import servers
@@ -79,8 +79,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 gc.disable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the collector of garbage pass over thousands of collected tests, and come seldom."""
+    if session.config.option.collectonly:
+        strategies.text().validate()  # keeps the table of characters: 3 s of each process else
     gc.enable()
     gc.collect()
     gc.freeze()
