@@ -19,13 +19,7 @@ from rag.clients.factory import embedding_provider, resolved
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
 from rag.exceptions import ConnectionError, StoreConnectionError
 from rag.index.background import Background, background_texts, lacks_background, record_background
-from rag.index.embedding_space import (
-    Space,
-    maker,
-    may_lack_embeddings,
-    other_model,
-    read_embedded,
-)
+from rag.index.embedding_space import Space, maker, may_lack_embeddings, other_model, read_embedded
 from rag.index.manifest import Manifest
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.reports import EmbeddingReport, Progress, unseen

@@ -16,16 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rag.config import RAGConfig
-from rag.exceptions import (
-    IndexingError,
-    IndexUnavailableError,
-)
-from rag.index.embedding_space import (
-    Embedded,
-    Space,
-    read_embedded,
-    record_embedded,
-)
+from rag.exceptions import IndexingError, IndexUnavailableError
+from rag.index.embedding_space import Embedded, Space, read_embedded, record_embedded
 from rag.index.manifest import (
     DAMAGE,
     UNEMBEDDED,

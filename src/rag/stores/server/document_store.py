@@ -19,13 +19,7 @@ from rag.index.embedding_space import read_embedded
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
 from rag.stores.base.document_store import BaseDocumentStore, Json
-from rag.stores.base.points import (
-    DENSE,
-    SPARSE,
-    Filter,
-    Point,
-    checked_json,
-)
+from rag.stores.base.points import DENSE, SPARSE, Filter, Point, checked_json
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.catalog import (
     TAKE_OVER,

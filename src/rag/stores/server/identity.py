@@ -27,31 +27,20 @@ _LONGEST_NAME = 100
 @dataclass(frozen=True)
 class Head:
     """The head of a catalog. The file SERVER in the folder of an index holds that of the catalog
-    which is the current snapshot there.
+    which is the current snapshot there."""
 
-    :param index: the id of the index.
-    :param machine: the id of the one that writes; `name` is its name, `since` when it began.
-    :param version: that of the catalog; "" before the first was published.
-    :param before: the version before.
-    :param parts: of how many parts it is made.
-    :param points: how many points belong to it.
-    :param revision: of its manifest.
-    :param published: when, as ISO text.
-    :param unfinished: whether points were written that no catalog knows yet.
-    """
-
-    index: str = ""
-    machine: str = ""
-    name: str = ""
-    since: str = ""
+    index: str = ""  # its id
+    machine: str = ""  # the id of the one that writes
+    name: str = ""  # of that machine
+    since: str = ""  # when it began, as ISO text
     format: int = FORMAT
-    version: str = ""
-    before: str = ""
-    parts: int = 0
-    points: int = 0
-    revision: int = 0
-    published: str = ""
-    unfinished: bool = False
+    version: str = ""  # of the catalog; "" before the first was published
+    before: str = ""  # the version before
+    parts: int = 0  # of how many it is made
+    points: int = 0  # how many belong to it
+    revision: int = 0  # of its manifest
+    published: str = ""  # when, as ISO text
+    unfinished: bool = False  # whether points were written that no catalog knows yet
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Head:
