@@ -138,6 +138,5 @@ def other_model(space: Space, provider: EmbeddingProvider) -> IndexUnavailableEr
     made = f"another version of {space.model}, or with another prefix" if same else f"{space.model}"
     wanted = "" if same else f", not {provider.model}"
     return IndexUnavailableError(
-        f"the index's embeddings were made by {made}{wanted}",
-        hint=EMBED_ANEW,
+        f"the index's embeddings were made by {made}{wanted}", hint=EMBED_ANEW
     )

@@ -48,8 +48,7 @@ def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
     try:
         if not readable(manifest.get("fingerprint")):
             raise IndexUnavailableError(
-                "the index was made by another version of rag",
-                hint=UPDATE_INDEX,
+                "the index was made by another version of rag", hint=UPDATE_INDEX
             )
         yield
     except (sqlite3.DatabaseError, json.JSONDecodeError) as error:

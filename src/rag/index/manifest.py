@@ -180,8 +180,7 @@ class Manifest:
         """Return by path what a file looked like: size, mtime_ns, and whether it must be read
         again whatever it looks like now."""
         rows = self._db.execute(
-            "SELECT path, size, mtime_ns, racy OR failed FROM notes WHERE vault = ?",
-            (vault,),
+            "SELECT path, size, mtime_ns, racy OR failed FROM notes WHERE vault = ?", (vault,)
         )
         return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
 

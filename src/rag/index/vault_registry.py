@@ -76,8 +76,7 @@ class Registry:
         if not root.is_dir():
             what = "is a file, not a folder" if root.exists() else "does not exist"
             raise UsageError(
-                f"{folder} {what}",
-                hint="Name the folder that holds your notes: `rag index FOLDER`",
+                f"{folder} {what}", hint="Name the folder that holds your notes: `rag index FOLDER`"
             )
         root = root.resolve()
         if not _is_unicode(str(root)):
@@ -92,8 +91,7 @@ class Registry:
                 raise UsageError(f"{folder} is the vault {other!r} already", hint=rename)
         if wanted in vaults:
             raise UsageError(
-                f"a vault named {wanted!r} exists already: {vaults[wanted]}",
-                hint=_name_it(folder),
+                f"a vault named {wanted!r} exists already: {vaults[wanted]}", hint=_name_it(folder)
             )
         if "/" in wanted or not wanted.strip():
             raise UsageError(f"{wanted!r} cannot name a vault", hint="Use a name without `/`.")
@@ -187,8 +185,7 @@ def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
     other = indexed.get(name)
     if other is not None and other != root and other.is_dir():
         raise UsageError(
-            f"the vault {name!r} in the index is {other}, not {root}",
-            hint=_name_it(root),
+            f"the vault {name!r} in the index is {other}, not {root}", hint=_name_it(root)
         )
 
 

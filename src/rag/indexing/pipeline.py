@@ -75,10 +75,7 @@ class SentenceEmbedder:
 
     @component.output_types(embedded=int)
     def run(
-        self,
-        documents: list[Document],
-        documents_written: int,
-        makes: bool = True,
+        self, documents: list[Document], documents_written: int, makes: bool = True
     ) -> dict[str, int]:
         """Return how many documents were `embedded`.
 

@@ -148,8 +148,7 @@ def _numbers(path: str, **bounds: float) -> Filter:
     if any(map(math.isnan, bounds.values())):
         return has_id(())
     return _field(
-        path,
-        range={name: min(max(value, -_LARGEST), _LARGEST) for name, value in bounds.items()},
+        path, range={name: min(max(value, -_LARGEST), _LARGEST) for name, value in bounds.items()}
     )
 
 

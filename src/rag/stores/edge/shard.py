@@ -80,9 +80,7 @@ def shard_config() -> qe.EdgeConfig:
         # a graph costs fifty times the rest. A low threshold lets `optimize` merge small shards.
         hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
         optimizers=qe.EdgeOptimizersConfig(
-            indexing_threshold=1_000,
-            default_segment_number=1,
-            max_segment_size=_SEGMENT_KB,
+            indexing_threshold=1_000, default_segment_number=1, max_segment_size=_SEGMENT_KB
         ),
         wal_enabled=False,
     )
