@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.index.catalog import Vocabulary
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
-from rag.index.vocabulary import Vocabulary
 
 
 @pytest.fixture

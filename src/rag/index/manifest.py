@@ -23,7 +23,7 @@ from uuid import UUID
 from rag.index import catalog as catalog_tables
 from rag.index import links as link_tables
 from rag.index import note_rows
-from rag.index.catalog import TAGS, CatalogTables
+from rag.index.catalog import TAGS, CatalogTables, Vocabulary
 from rag.index.links import LinkTables, link_key, spelling_key
 from rag.index.note_rows import (
     CHUNK,
@@ -38,7 +38,6 @@ from rag.index.note_rows import (
     transaction,
 )
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
-from rag.index.vocabulary import Vocabulary
 from rag.text.bm25 import LEXICAL_VERSION
 from rag.vault.chunking import CHUNKER_VERSION
 
@@ -48,8 +47,7 @@ if TYPE_CHECKING:
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
-{note_rows.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
-{catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
+{note_rows.SCHEMA}{catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
 # To check so many files a second time takes as long as to publish that it was done.
 _MANY_CHECKS = 300
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
