@@ -35,7 +35,7 @@ TABLE = {
     "search backups": f"{SEARCH} {APP}",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports {APP} stores haystack qdrant_edge search query"
-    " answers clients indexing vector_digest",
+    " clients indexing vector_digest",
     "ask backups": f"{SEARCH} {ANSWER} {APP} runtime_folder",
     "plan backups": f"{ENGINE} {APP} indexing pipeline_parts plugins query rapidfuzz search"
     " settings_repr vector_digest",

@@ -54,7 +54,7 @@ _NOT_PRELOADED = (
 # Modules of others that commands import when they run.
 _PRELOADED = (
     *("encodings.ascii", "encodings.utf_32_le", "encodings.utf_8_sig", "frontmatter", "numpy.ma"),
-    "haystack.tools.toolset",
+    *("haystack.tools.toolset", "regex"),
     *("pathspec", "platformdirs", "rapidfuzz.distance", "rapidfuzz.process", "rich.markdown"),
     *("rich.padding", "rich.progress", "rich.table", "typer._adapters", "typer._click._textwrap"),
     "typer._click.decorators",
