@@ -13,7 +13,7 @@ from rag.search.query import WEIGHTS, Retrieval
 from rag.search.results import SearchMode, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.points import Candidate
-from rag.text.bm25 import content_words
+from rag.text.bm25 import content_words, query_terms
 from rag.text.exact_forms import (
     Form,
     Kind,
@@ -32,6 +32,7 @@ READ = 25  # texts that are looked at; for each result that is wanted two, if th
 READ_ALONE = 100  # for a query of one word
 DEEP = 500  # chunks with other forms of that word, of which none but those with it are kept
 
+_IN_TEXT = ("words", "grams", "edges")  # fields that a text with all words of a query has
 Rarity = Callable[[int], float]  # what it tells of a text that it has a dimension of the index
 
 
@@ -93,9 +94,14 @@ def form_gains(text: SearchedText, forms: Iterable[Form], rarity: Rarity) -> lis
     ]
 
 
-def full_gain(text: str, rarity: Rarity) -> float:
-    """Return what a chunk gains that holds every form of a query, below its names."""
-    return sum(_gain(form, Place.BODY, rarity) for form in asked_forms(text))
+def full_score(text: str, rarity: Rarity) -> float:
+    """Return what a text of average length scores that holds each word of a query once, and every
+    form of it below its names.
+
+    :param text: of the query, corrected.
+    """
+    words = sum(t.weight * rarity(t.dimension) for t in query_terms(text) if t.field in _IN_TEXT)
+    return words + sum(_gain(form, Place.BODY, rarity) for form in asked_forms(text))
 
 
 def _gain(form: Form, place: Place, rarity: Rarity) -> float:

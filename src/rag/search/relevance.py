@@ -20,13 +20,11 @@ notes are borne no more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag.index.embedding_space import read_embedded
-from rag.search.exact_words import full_gain
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import query_terms
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-9
 _MOST_COVERED, _LEAST_COVERED, _MOST_MARGIN = 100.0, 0.05, 1.5
-_IN_TEXT = ("words", "grams", "edges")  # fields that a text with all words of a query has
 
 
 class _Weights(NamedTuple):
@@ -103,17 +100,6 @@ class Evidence(NamedTuple):
             + weights.margin * max(-_MOST_MARGIN, min(_MOST_MARGIN, self.margin))
             + weights.named * self.is_named
         )
-
-
-def full_score(text: str, rarity: Callable[[int], float]) -> float:
-    """Return what a text of average length scores that holds each word of a query once.
-
-    :param text: of the query, corrected.
-    :param rarity: what it tells of a text that it has a dimension of the lexical index.
-    """
-    terms = query_terms(text)
-    words = sum(t.weight * rarity(t.dimension) for t in terms if t.field in _IN_TEXT)
-    return words + full_gain(text, rarity)
 
 
 def weigh(

@@ -15,9 +15,9 @@ from rag.index.manifest import Manifest
 from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
 from rag.query.syntax import ParsedQuery, bounded, named_properties, parse_query
 from rag.search.components import SearchComponent
+from rag.search.exact_words import full_score
 from rag.search.filters import Filter, all_of
 from rag.search.query import Query, Variants
-from rag.search.relevance import full_score
 from rag.search.results import NearWord, QueryFilters, SearchMode
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import (
