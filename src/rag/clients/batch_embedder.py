@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import hypot, isfinite
 from operator import mul
@@ -106,14 +107,7 @@ def _vector(numbers: Any) -> Vector | None:
     return vector if length and isfinite(length) else None
 
 
-def mean(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector | None:
-    """Return the weighted mean of unit vectors, again of length 1; `None` if it is zero."""
-    scales = [weight / hypot(*vector) for vector, weight in zip(vectors, weights, strict=True)]
-    middle = [sum(map(mul, column, scales)) for column in zip(*vectors, strict=True)]
-    norm = hypot(*middle)
-    return [number / norm for number in middle] if norm else None
-
-
+@dataclass
 class BatchEmbedder:
     """Embed batches by one server, from several threads at once.
 
@@ -123,30 +117,21 @@ class BatchEmbedder:
     :param seconds: the longest that a request may take; `None` for the configured time.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        prefix: str = "",
-        dimension: int = 0,
-        limit: int = 0,
-        measure: Measure = count_tokens,
-        retries: int = 2,
-        backoff: float = 0.5,
-        seconds: float | None = None,
-        patient: bool = True,
-    ) -> None:
-        self.client, self.prefix = client, prefix
-        self.dimension, self.measure = dimension, measure
-        self.limit = max(limit - measure(prefix) - _RESERVE, 1) if limit else 0
-        self.retries, self.backoff = retries, backoff
-        self.seconds, self.patient = seconds, patient
-        self._most_texts = MAX_TEXTS
-        self._stopped = threading.Event()
+    client: Client
+    prefix: str = ""
+    dimension: int = 0
+    limit: int = 0
+    measure: Measure = count_tokens
+    retries: int = 2
+    backoff: float = 0.5
+    seconds: float | None = None
+    patient: bool = True
 
-    def stop(self) -> None:
-        """End all pauses; what is under way raises soon."""
-        self._stopped.set()
+    def __post_init__(self) -> None:
+        if self.limit:
+            self.limit = max(self.limit - self.measure(self.prefix) - _RESERVE, 1)
+        self._most_texts = MAX_TEXTS
+        self.stopped = threading.Event()  # ends all pauses; what is under way raises soon
 
     def embed(self, texts: Sequence[str]) -> list[Vector | RAGError]:
         """Return a vector for each text, or why it has none.
@@ -201,7 +186,7 @@ class BatchEmbedder:
                 self._check_server(result)
                 return result
             pause = min(self.backoff * 2 ** (attempt - 1), _LONGEST_PAUSE)
-            self._stopped.wait(max(pause, result.wait))
+            self.stopped.wait(max(pause, result.wait))
 
     def _check_server(self, trouble: Trouble) -> None:
         """Raise what is wrong when the server does not manage even a single letter."""
@@ -210,7 +195,7 @@ class BatchEmbedder:
             raise result.error
 
     def _ask(self, texts: list[str]) -> list[Vector | None] | Trouble:
-        if self._stopped.is_set():
+        if self.stopped.is_set():
             raise QueryError("stopped")
         try:
             given = self.client.vectors([self.prefix + text for text in texts], self.seconds)
@@ -222,7 +207,8 @@ class BatchEmbedder:
 
 
 def _joined(parts: Sequence[str], vectors: Sequence[Vector | RAGError]) -> Vector | RAGError:
-    """Return the one vector of a text by those of its parts; of one that was not cut as it came."""
+    """Return the one vector of a text by those of its parts, their mean weighted by length; of one
+    that was not cut as it came."""
     good = [vector for vector in vectors if not isinstance(vector, RAGError)]
     if len(good) < len(vectors):
         return next(vector for vector in vectors if isinstance(vector, RAGError))
@@ -230,8 +216,12 @@ def _joined(parts: Sequence[str], vectors: Sequence[Vector | RAGError]) -> Vecto
         return QueryError("there is no text to embed")
     if len(good) == 1:
         return good[0]
-    common = mean(good, [*map(len, parts)])
-    return common or QueryError("the parts of the text have no common vector")
+    scales = [len(part) / hypot(*vector) for part, vector in zip(parts, good, strict=True)]
+    middle = [sum(map(mul, column, scales)) for column in zip(*good, strict=True)]
+    norm = hypot(*middle)
+    if not norm:
+        return QueryError("the parts of the text have no common vector")
+    return [number / norm for number in middle]
 
 
 def embed_query(embedders: Iterable[BatchEmbedder], texts: Sequence[str]) -> list[Vector | None]:
@@ -302,7 +292,7 @@ def embed_in_batches(
             yield result
     finally:
         for embedder in embedders:
-            embedder.stop()
+            embedder.stopped.set()
             embedder.client.close()
         for _ in workers:
             to_do.put(None)

@@ -14,7 +14,6 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha1
 from typing import Any, NamedTuple
 
 from rag.vault import limits
@@ -79,22 +78,14 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
             name = json.dumps([note.vault, note.path, *heading, ordinals[heading]])
             ordinals[heading] += 1
             lines = line_start + 1, line_end + 1
-            chunks.append(Chunk(_uuid5(name), heading, text, *lines, len(chunks), number, repeated))
+            key = str(uuid.uuid5(_NAMESPACE, name))
+            chunks.append(Chunk(key, heading, text, *lines, len(chunks), number, repeated))
     return chunks
 
 
 def note_id(vault: str, path: str) -> str:
     """Return the UUID that stands for a note, whatever it holds."""
-    return _uuid5(f"{vault}\x1f{path}")
-
-
-def _uuid5(name: str) -> str:
-    """Return `str(uuid.uuid5(_NAMESPACE, name))`, which takes four times as long."""
-    digest = bytearray(sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False).digest()[:16])
-    digest[6] = digest[6] & 0x0F | 0x50  # the version
-    digest[8] = digest[8] & 0x3F | 0x80  # the variant
-    text = digest.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    return str(uuid.uuid5(_NAMESPACE, f"{vault}\x1f{path}"))
 
 
 def _sections(note: Note) -> Iterator[tuple[tuple[str, ...], int, int]]:
