@@ -41,7 +41,7 @@ from rag.answers.claims import (
     share,
     without_citations,
 )
-from rag.answers.notices import Marks, is_not_found, is_refusal, marks_for, tongue
+from rag.answers.notices import is_not_found, is_refusal, marks_for, tongue
 from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.quantities import read_quantities
 from rag.text.messages import without_controls
@@ -57,68 +57,6 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _AROUND = "<>.,;:!?)*_'\"|"  # an address in a sentence
-
-
-class Fabrications:
-    """Strike what claims to stand in a source and does not.
-
-    :param window: the sources.
-    :param question: its words and addresses may be repeated.
-    :param marks: what is written in the place of what is removed.
-    """
-
-    def __init__(self, window: Sequence[Evidence], question: Evidence, marks: Marks) -> None:
-        self._window, self._question, self._marks = window, question, marks
-
-    def strike(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool, list[str]]:
-        """Return a sentence without them; whether it is doubtful, which it is too when a quotation
-        stands in another source than those it names, or a few quoted words in none; and what was
-        removed.
-
-        :param cited: the sources that the sentence names.
-        :param quoted: the sentence is a quotation as a whole.
-        """
-        removed: list[str] = []
-        elsewhere = False
-
-        def check(whole: str, inside: str) -> str:
-            nonlocal elsewhere
-            holders = self._holders(without_citations(inside))
-            if holders is None:
-                removed.append("quotation")
-                return self._marks.no_quotation + "".join(c[0] for c in CITATION.finditer(inside))
-            elsewhere |= bool(cited and not holders & set(cited))
-            return whole
-
-        def check_address(whole: str, address: str, instead: str) -> str:
-            address = address.casefold()
-            if any(address in e.text.casefold() for e in (*self._window, self._question)):
-                return whole
-            removed.append("address")
-            return instead
-
-        def check_addresses(part: str) -> str:
-            part = CITATION.sub(lambda c: c[0].removesuffix(c["address"] or ""), part)
-            part = _LINK.sub(lambda m: check_address(m[0], m["target"], m["text"]), part)
-            mark = self._marks.no_address
-            return _ADDRESS.sub(lambda m: check_address(m[0], m[0].strip(_AROUND), mark), part)
-
-        body = outside_code(check_addresses, body)
-        if quoted:
-            body = check(body, body)
-        else:  # what is code inside a quotation belongs to it
-            body = _QUOTATION.sub(lambda match: check(match[0], match[0][1:-1]), body)
-        return body, elsewhere or bool(removed), removed
-
-    def _holders(self, quotation: str) -> set[int] | None:
-        """Return the sources in which a quotation stands, all of them for the question's own words;
-        `None` when it was invented. A few words that stand in none may be meant otherwise."""
-        if self._question.says(quotation):
-            return {*range(1, len(self._window) + 1)}
-        holders = {n for n, source in enumerate(self._window, 1) if source.says(quotation)}
-        wide = sum(char > "\u2e80" for char in quotation)
-        is_long = wide >= _MIN_CHARACTERS or len(quotation.split()) >= _MIN_WORDS
-        return holders if holders or not is_long else None
 
 
 SENTENCE, QUOTE, ROW = "sentence", "quote", "row"
@@ -290,7 +228,6 @@ class Verifier:
         self._question, self._tongue = Evidence(question), tongue(question)
         self._known = frozenset().union(self._question.terms, *(e.terms for e in window))
         self._tongues = frozenset().union(*(e.tongues for e in window))
-        self._fabrications = Fabrications(window, self._question, self._marks)
         self._splitter = UnitSplitter()
         self._found = Verification()
         self._kept = Verification()  # what of it is shown
@@ -437,8 +374,7 @@ class Verifier:
             return text if self._found.text.rstrip().endswith("|") else ""
         self._refusals += is_refusal(body)
         self._found.removed += false
-        body, doubtful, invented = self._fabrications.strike(body, cited, kind == QUOTE)
-        self._found.removed += invented
+        body, doubtful = self._without_fabrications(body, cited, kind == QUOTE)
         bare = without_citations(body)
         said = bare.replace(self._marks.no_quotation, " ").replace(self._marks.no_address, " ")
         plain = not has_words(bare) or bare.strip(" .!。！、,*_").lower() in _BARE_REPLY
@@ -457,6 +393,57 @@ class Verifier:
             body = _marked(body, self._marks.no_source, kind)
         self._found.claims.append(Claim(body.strip(), shown, bool(supported), why))
         return text[:start] + body + tail
+
+    def _without_fabrications(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool]:
+        """Return a sentence without quotations and addresses that stand in no source; and whether
+        it is doubtful, which it is too when a quotation stands in another source than those it
+        names.
+
+        :param quoted: the sentence is a quotation as a whole.
+        """
+        is_doubtful = False
+
+        def check(whole: str, inside: str) -> str:
+            nonlocal is_doubtful
+            holders = self._holders(without_citations(inside))
+            if holders is None:
+                is_doubtful = True
+                self._strike("quotation")
+                return self._marks.no_quotation + "".join(c[0] for c in CITATION.finditer(inside))
+            is_doubtful |= bool(cited and not holders & set(cited))
+            return whole
+
+        def check_address(whole: str, address: str, instead: str) -> str:
+            nonlocal is_doubtful
+            address = address.casefold()
+            if any(address in e.text.casefold() for e in (*self._window, self._question)):
+                return whole
+            is_doubtful = True
+            self._strike("address")
+            return instead
+
+        def check_addresses(part: str) -> str:
+            part = CITATION.sub(lambda c: c[0].removesuffix(c["address"] or ""), part)
+            part = _LINK.sub(lambda m: check_address(m[0], m["target"], m["text"]), part)
+            mark = self._marks.no_address
+            return _ADDRESS.sub(lambda m: check_address(m[0], m[0].strip(_AROUND), mark), part)
+
+        body = outside_code(check_addresses, body)
+        if quoted:
+            body = check(body, body)
+        else:  # what is code inside a quotation belongs to it
+            body = _QUOTATION.sub(lambda match: check(match[0], match[0][1:-1]), body)
+        return body, is_doubtful
+
+    def _holders(self, quotation: str) -> set[int] | None:
+        """Return the sources in which a quotation stands, all of them for the question's own words;
+        `None` when it was invented. A few words that stand in none may be meant otherwise."""
+        if self._question.says(quotation):
+            return {*range(1, len(self._window) + 1)}
+        holders = {n for n, source in enumerate(self._window, 1) if source.says(quotation)}
+        wide = sum(char > "\u2e80" for char in quotation)
+        is_long = wide >= _MIN_CHARACTERS or len(quotation.split()) >= _MIN_WORDS
+        return holders if holders or not is_long else None
 
     def _is_structural(self, kind: str, text: str) -> bool:
         """Return whether a text leads to what comes: a heading, the head of a table, "Steps:"."""
