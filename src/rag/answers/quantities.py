@@ -158,7 +158,14 @@ class Quantity:
 @lru_cache(maxsize=4096)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text in normal form (`cleaned`), in their order."""
-    return tuple(_found(text))
+    found: list[Quantity] = []
+    for match in _PATTERN.finditer(text):
+        start, end = match.span()
+        bound = _bound(text, start, end)
+        for value, dimension, written in _read(match):
+            loose = bool(match["words"] or match["kanji"]) and written <= 2 and not dimension
+            found.append(Quantity(value, dimension, written, start, end, bound, loose))
+    return tuple(found)
 
 
 def without_quantities(text: str) -> str:
@@ -173,15 +180,6 @@ def without_quantities(text: str) -> str:
 def read_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of any text."""
     return quantities(cleaned(text))
-
-
-def _found(text: str) -> Iterator[Quantity]:
-    for found in _PATTERN.finditer(text):
-        start, end = found.span()
-        bound = _bound(text, start, end)
-        for value, dimension, written in _read(found):
-            loose = bool(found["words"] or found["kanji"]) and written <= 2 and not dimension
-            yield Quantity(value, dimension, written, start, end, bound, loose)
 
 
 def _bound(text: str, start: int, end: int) -> int:
@@ -234,13 +232,12 @@ def _measured(found: re.Match[str]) -> tuple[float, str, float]:
         number = _value(found["priced"])
     else:
         name = found["unit"] or found["wide"] or ""
-        number = (
-            _value(found["digits"])
-            if found["digits"]
-            else _word_value(found["words"])
-            if found["words"]
-            else _kanji_value(found["mixed"] or found["kanji"])
-        )
+        if found["digits"]:
+            number = _value(found["digits"])
+        elif found["words"]:
+            number = _word_value(found["words"])
+        else:
+            number = _kanji_value(found["mixed"] or found["kanji"])
     if found["sign"]:
         number = -number
     dimension, factor = _NAMES.get(name, ("", 1))

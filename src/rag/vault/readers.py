@@ -34,8 +34,7 @@ class NoteReader:
         if self.render is None:
             return read_note(raw, vault, path, mtime, birthtime)
         problems: list[str] = []
-        lines = self._lines(raw, problems)
-        return make_note(lines, vault, path, mtime, birthtime, problems)
+        return make_note(self.lines(raw, problems), vault, path, mtime, birthtime, problems)
 
     def read_file(
         self,
@@ -66,11 +65,10 @@ class NoteReader:
         note.state = document.state
         return note
 
-    def lines(self, raw: bytes) -> list[str]:
-        """Return the lines of a file, as the lines of its chunks are counted."""
-        return self._lines(raw, [])
-
-    def _lines(self, raw: bytes, problems: list[str]) -> list[str]:
+    def lines(self, raw: bytes, problems: list[str] | None = None) -> list[str]:
+        """Return the lines of a file, as the lines of its chunks are counted; what is wrong with it
+        is added to `problems`."""
+        problems = [] if problems is None else problems
         text = decode(raw, problems)
         try:
             return self.render(text) if self.render else split_lines(text)
