@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain
@@ -93,7 +93,8 @@ def choose_notes(
         if words and not unknown:
             sought = [word for word in words if not (happened and word.is_company)] or words
             held, chunks, how = notes_holding(store, sought, stated=happened)
-            notes |= _fitting(store, understood.filters, held)
+            chosen_by = understood.filters
+            notes |= {*newest_first(store, held, chosen_by)} if chosen_by and held else held
             notices += how
     conditions = [subject[start:end] for start, end in condition_spans(subject)] + unknown
     any_of = [_told(words, understood) for understood, words in groups]
@@ -150,14 +151,6 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
     return subject, [] if is_either else unknown
 
 
-def _fitting(store: BaseDocumentStore, filters: Filter | None, notes: set[str]) -> set[str]:
-    """Return those of some notes that filters let through."""
-    if not (filters and notes):
-        return notes
-    let_through = store.newest(all_of([filters, _first_of(notes)]), len(notes))
-    return {candidate.note for candidate in let_through}
-
-
 def _filtered(
     store: BaseDocumentStore, filters: Filter | None, most: int | None
 ) -> tuple[int, list[str]]:
@@ -169,15 +162,13 @@ def _filtered(
     return count, [candidate.note for candidate in found][:wanted_number]
 
 
-def newest_first(store: BaseDocumentStore, notes: Sequence[str]) -> list[str]:
-    """Return the ids of notes, those of the newest first."""
-    found = store.newest(_first_of(notes), max(1, len(notes)))
+def newest_first(
+    store: BaseDocumentStore, notes: Collection[str], filters: Filter | None = None
+) -> list[str]:
+    """Return the ids of those notes that filters let through, the newest first."""
+    first_chunks_of = one_of("file_id", Batch(sorted(notes)))
+    found = store.newest(all_of([filters, first_chunks_of, _FIRST]), max(1, len(notes)))
     return [candidate.note for candidate in found]
-
-
-def _first_of(notes: Iterable[str]) -> Filter | None:
-    """Return what lets the first chunks of some notes through."""
-    return all_of([one_of("file_id", Batch(sorted(notes))), _FIRST])
 
 
 def ranked_results(
