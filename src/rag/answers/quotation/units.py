@@ -18,6 +18,7 @@ from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
 _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
+_CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ ]?)+")
 _NOTE_LINK = re.compile(r"\[\[[^\]]*\]\]")
 _LINK = re.compile(r"!?\[\[[^\]]*\]\]|!?\[[^\]]*\]\([^)]*\)|<?https?://\S+")
@@ -167,7 +168,8 @@ def _blocks(content: str) -> Iterator[_Block]:
     for line in readable_lines(content):
         own, is_new = _kind_of(line, lines)
         goes_on = bool(held) and not _is_parted(lines, held[-1][-1], line)
-        if held and line.goes_on and line.kind == LineKind.TEXT:
+        is_below = held and not _CALLOUT.match(lines[held[-1][-1].number])
+        if is_below and line.goes_on and line.kind == LineKind.TEXT:
             held[-1].append(line)
             continue
         joins = kind == own and own not in (None, Kind.SENTENCE) and (goes_on or own == Kind.ITEM)
