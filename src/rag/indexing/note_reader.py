@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,8 +59,9 @@ def read_files(
     """Yield each file with its note, with what is wrong with it, or with `None` where it vanished;
     parameters are those of `open_note`. Documents that come next are read by their processes
     while a note is cut."""
+    ahead = iter(files)
     for at, file in enumerate(files):
-        for one in files[at : at + AHEAD]:
+        for one in islice(ahead, AHEAD if at == 0 else 1):
             if reader_of(one.path).is_document and one.size <= config.max_file_mb * 1_000_000:
                 read_ahead(os.path.join(root, one.file))  # noqa: PTH118
         try:

@@ -4,6 +4,7 @@ a hostile or broken file does there costs that file alone."""
 from __future__ import annotations
 
 import atexit
+import fcntl
 import logging
 import signal
 import sys
@@ -26,7 +27,8 @@ SECONDS = 10.0  # of a processor, for one file
 _PATIENCE = 6  # times as long where other work goes on
 MEMORY = 500 << 20  # bytes of addresses
 OCR_SECONDS, OCR_MEMORY = 120.0, 3 << 30  # for one page, which takes 10 s and 1.5 GB
-AHEAD = 4  # files that are read while one is cut
+AHEAD = 32  # files that may be read while others are cut
+_PIPE = 1 << 20  # bytes of them that wait in a pipe, where it may be so large
 _MOST = 2  # processes
 _DEEPEST = 5_000  # calls within calls: elements of a web page lie in each other
 Reader = Callable[..., Document]
@@ -79,6 +81,8 @@ class DocumentProcess:
             self.close()  # somebody ended it
         if self._process is None:
             self._process = PythonProcess(__name__, serve.__name__)
+            with suppress(AttributeError, OSError):  # else the reader waits for who asks
+                fcntl.fcntl(self._process.answers.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
         memory = OCR_MEMORY if self._is_ocr else MEMORY
         self._process.order((read, (path, *more), self._seconds, memory))
         self.ordered.append(path)

@@ -175,10 +175,13 @@ def _set(document: Document, **properties: Any) -> None:
             document.fields[name] = text
 
 
+_MEANS = re.compile(r"\s{0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3}|(?:=+|-+)\s*$|>)")
+
+
 def escaped(line: str) -> str:
     """Return a line of text that means nothing in Markdown: no heading, fence or rule."""
     line = line.replace("\0", " ").replace("\f", " ").rstrip()
-    if re.match(r"\s{0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3}|(?:=+|-+)\s*$|>)", line):
+    if _MEANS.match(line):
         return f"\\{line.lstrip()}"
     return line
 
@@ -243,7 +246,9 @@ def _pdf(stream: IO[bytes], document: Document) -> None:
             headings.setdefault(index, []).append((bookmark.level + 1, bookmark.get_title()))
     for number, lines in enumerate(_without_running_heads(pages)):
         document.lines += [page_line(PAGED[".pdf"], number + 1)]
-        document.lines += _paragraphs(_with_headings(lines, headings.get(number, [])))
+        if number in headings:
+            lines = _with_headings(lines, headings[number])
+        document.lines += _paragraphs(lines)
 
 
 def _scanned(document: Document, page: int) -> str:
