@@ -61,13 +61,15 @@ def _engine() -> Any:
 
         cv2.setNumThreads(1)
         models = Path(rapidocr.__file__).parent / "models"
-        parts = ("Det", "Cls", "Rec")
+        parts = ("Det", "Rec")
         # A model that is named is not looked for, nor fetched from the network.
         paths = {part: next(models.glob(f"*_{part.lower()}_*.onnx")) for part in parts}
         engine = rapidocr.RapidOCR(
             params={
                 **{f"{part}.model_path": str(path) for part, path in paths.items()},
                 "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+                # It would tell lines that are upside down, and takes some for these that are not.
+                "Global.use_cls": False,
                 "Global.log_level": "critical",
             }
         )
