@@ -1,14 +1,12 @@
-"""Question sets in SQuAD's format as examples of a reader, and the proof that none of them is one
-of the project's own questions.
+"""Question sets in SQuAD's format as examples of a reader, none of them one of the project's own.
 
-Prepare a folder once, from files and folders of `.json` in SQuAD's format (v1 or v2):
+    python training/data.py OUT --train SET... --dev SET... --own FOLDER...
 
-    python training/data.py OUT --train FOLDER... --dev FOLDER... --own FOLDER...
-
-It writes `train.jsonl` and `dev.jsonl` to OUT: one paragraph a line, `set`, `article`, `title`,
-`text`, `questions`: `[question, [[start, answer], …]]`. A paragraph that shares 36 letters in a row
-with a file under `--own` or `--dev` is left out of training, and so is a question that equals a
-line or a string there, or has the number of such a question (translations keep numbers).
+A set is a file, or a folder of `.json`. `OUT/train.jsonl` and `OUT/dev.jsonl` have a paragraph on
+each line: `set`, `article`, `title`, `text`, `questions`: `[question, [[begin, answer], …]]`. What
+shares 36 letters in a row with a text under `--own` or `--dev`, or equals a line or a string there,
+is left out of training; so is a paragraph with the number of a question there, which translations
+keep. How many were left out is printed.
 """
 
 from __future__ import annotations
@@ -28,33 +26,31 @@ from rag.clients.local.reader import LIMIT, Encoder
 _LENGTHS = (128, 192, LIMIT)  # of training inputs: shorter ones teach as much for less
 _ABSENT = 0.35  # of the questions, asked of another paragraph
 _WINDOW = 24  # letters; windows begin at each second half of one
-_OWN = {".md", ".jsonl", ".json", ".py", ".toml", ".txt", ".yaml", ".csv"}
 Row = dict[str, Any]
 
 
 def paragraphs(path: Path) -> Iterator[Row]:
-    """Yield the paragraphs of a set: a file, or a folder of them, whose name is the set's."""
+    """Yield the paragraphs of a set, with the `numbers` of their questions."""
     for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
         for number, article in enumerate(json.loads(file.read_text("utf-8-sig"))["data"]):
-            title = article.get("title") or ""
+            title = article.get("title", "").replace("_", " ")
             for paragraph in article["paragraphs"]:
-                text, questions, numbers = paragraph["context"], [], []
-                for question in paragraph["qas"]:
-                    answers = [
-                        [answer["answer_start"], answer["text"]]
-                        for answer in question["answers"]
-                        if not question.get("is_impossible") and answer["text"].strip()
+                questions, context = {}, paragraph["context"]
+                for asked in paragraph["qas"]:
+                    answers = [] if asked.get("is_impossible") else asked["answers"]
+                    places = [(answer["answer_start"], answer["text"]) for answer in answers]
+                    places = [
+                        (at, text) for at, text in places if text and context.startswith(text, at)
                     ]
-                    if all(text[at : at + len(answer)] == answer for at, answer in answers):
-                        questions.append([question["question"].strip(), answers])
-                        numbers.append(str(question["id"]))
+                    if places or not answers:
+                        questions[str(asked["id"])] = (asked["question"].strip(), places)
                 yield {
                     "set": path.stem,
                     "article": f"{path.stem}/{title or number}",
-                    "title": title.replace("_", " "),
-                    "text": text,
-                    "questions": questions,
-                    "numbers": numbers,
+                    "title": title,
+                    "text": context,
+                    "questions": [*questions.values()],
+                    "numbers": [*questions],
                 }
 
 
@@ -74,7 +70,6 @@ class Own:
         self._numbers.update(numbers)
 
     def has(self, text: str, numbers: Sequence[str] = ()) -> bool:
-        """Return whether a text is one of these, or shares a passage with one."""
         letters = _letters(text)
         begins = range(len(letters) - _WINDOW + 1)
         return (
@@ -94,36 +89,7 @@ class Example(NamedTuple):
 
     tokens: list[int]
     begin: int
-    span: tuple[int, int]
-
-
-def example(
-    encoder: Encoder,
-    question: str,
-    passage: str,
-    answer: tuple[int, int] | None,
-    rng: random.Random,
-) -> Example:
-    """Return an input. A long passage is cut at random, to a window that holds the answer.
-
-    :param answer: the first character of it, and the one after its last.
-    """
-    head = encoder.question(question)
-    tokens, offsets = encoder.tokens(passage)
-    room = rng.choice(_LENGTHS) - len(head) - 1
-    first = last = 0
-    if answer:
-        first = max(0, sum(at <= answer[0] for at in offsets[:-1]) - 1)
-        last = max(first, sum(at < answer[1] for at in offsets[:-1]) - 1)
-    begin = 0
-    if len(tokens) > room:
-        least, most = (last + 1 - room, first) if answer else (0, LIMIT)
-        most = min(most, len(tokens) - room)
-        begin = rng.randint(max(0, min(least, most)), most)
-        tokens = tokens[begin : begin + room]
-    at = len(head) - begin
-    span = (first + at, min(last + at, len(head) + len(tokens) - 1)) if answer else (0, 0)
-    return Example([*head, *tokens, encoder.end], len(head), span)
+    span: tuple[int, int] = (0, 0)
 
 
 class Stream:
@@ -146,15 +112,27 @@ class Stream:
         return [self._example(*order[at * size + each], rng) for each in range(size)]
 
     def _example(self, at: int, asked: Any, rng: random.Random) -> Example:
+        """Return a question as an example, with its paragraph's title half of the time. A long
+        paragraph is cut at random, to a window that holds the answer."""
         question, answers = asked
-        span = None
         other = self._other(at, question, answers, rng) if rng.random() < _ABSENT else at
         row = self._rows[other]
         lead = f"{row['title']}: " if row["title"] and rng.random() < 0.5 else ""
-        if answers and other == at:
-            begin, answer = rng.choice(answers)
-            span = (len(lead) + begin, len(lead) + begin + len(answer))
-        return example(self._encoder, question, lead + row["text"], span, rng)
+        head = self._encoder.question(question)
+        tokens, offsets = self._encoder.tokens(lead + row["text"])
+        room = rng.choice(_LENGTHS) - len(head) - 1
+        cut = max(0, len(tokens) - room)  # so many tokens must go
+        if not answers or other != at:
+            begin = rng.randint(0, cut)
+            return Example([*head, *tokens[begin : begin + room], self._encoder.end], len(head))
+        begin, answer = rng.choice(answers)
+        begin += len(lead)
+        first = max(0, sum(at <= begin for at in offsets[:-1]) - 1)
+        last = max(first, sum(at < begin + len(answer) for at in offsets[:-1]) - 1)
+        begin = rng.randint(min(cut, first, max(0, last + 1 - room)), min(cut, first))
+        tokens, shift = tokens[begin : begin + room], len(head) - begin
+        span = (first + shift, min(last + shift, len(head) + len(tokens) - 1))
+        return Example([*head, *tokens, self._encoder.end], len(head), span)
 
     def _other(self, at: int, question: str, answers: list[Any], rng: random.Random) -> int:
         """Return another paragraph of the article, without the answer: at random, or, as often,
@@ -179,22 +157,18 @@ def read(path: Path) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     for name in ("train", "dev", "own"):
         parser.add_argument(f"--{name}", type=Path, nargs="+", default=[])
     options = parser.parse_args()
-    own = Own()
-    for file in (file for folder in options.own for file in folder.rglob("*")):
-        if file.suffix in _OWN and file.is_file():
-            text = file.read_text("utf-8", "replace")
-            own.add(re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), text))
+    own, train, counts = Own(), [], Counter[str]()
+    for file in (file for folder in options.own for file in folder.rglob("*") if file.is_file()):
+        text = file.read_text("utf-8", "replace")
+        own.add(re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), text))
     dev = [row for path in options.dev for row in paragraphs(path)]
     for row in dev:
-        own.add(row["text"], row["numbers"])
-        for question, _ in row["questions"]:
-            own.add(question)
-    train, counts = [], Counter[str]()
+        own.add("\n".join([row["text"], *(asked for asked, _ in row["questions"])]), row["numbers"])
     for row in (row for path in options.train for row in paragraphs(path)):
         is_own = own.has(row["text"], row["numbers"])
         questions = [asked for asked in row["questions"] if not is_own and not own.has(asked[0])]
@@ -203,10 +177,9 @@ def main() -> None:
         train += [row | {"questions": questions}] if questions else []
     options.out.mkdir(parents=True, exist_ok=True)
     for name, rows in (("train", train), ("dev", dev)):
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        (options.out / f"{name}.jsonl").write_text(lines, "utf-8")
-    for name, count in sorted(counts.items()):
-        print(f"{name}: {count:,}")
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+        (options.out / f"{name}.jsonl").write_text("".join(lines), "utf-8")
+    print(*(f"{name}: {count:,}" for name, count in sorted(counts.items())), sep="\n")
 
 
 if __name__ == "__main__":

