@@ -97,9 +97,7 @@ def runtime_folder() -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def empty_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime_folder: Path
-) -> Iterator[Path]:
+def empty_home(tmp_path, monkeypatch, runtime_folder) -> Iterator[Path]:
     """A home, data folder and working folder of the test's own; no RAG_* from outside."""
     home = tmp_path / "home"
     home.mkdir()
@@ -155,7 +153,7 @@ def trust() -> Callable[[Path], None]:
 
 
 @pytest.fixture
-def write_notes(tmp_path: Path) -> Callable[..., Path]:
+def write_notes(tmp_path) -> Callable[..., Path]:
     """Write notes into a vault: `write_notes("work", {"a.md": "text"})` returns its folder."""
 
     def write(vault: str, notes: dict[str, str | bytes]) -> Path:

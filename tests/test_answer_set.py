@@ -35,7 +35,7 @@ ANSWERABLE = [question for question in SET if question.answers]
         for name in VAULTS
     ]
 )
-def vault(request: pytest.FixtureRequest) -> str:
+def vault(request) -> str:
     """A vault of the set; skipped where it is not there."""
     name: str = request.param
     if not folder_of(name).is_dir():
@@ -51,7 +51,7 @@ def test_an_answer_is_in_the_vault_that_is_asked_and_says_what_a_quotation_must_
             assert all(key.strip() and len(key) <= 60 for key in place.must), question.id
 
 
-def test_the_lines_of_an_answer_exist_and_hold_what_a_quotation_must_hold(vault: str):
+def test_the_lines_of_an_answer_exist_and_hold_what_a_quotation_must_hold(vault):
     for question in ANSWERABLE:
         if question.vault == vault:
             for place in question.answers:

@@ -62,7 +62,7 @@ GRAMMAR = {"how", "to", "a", "what", "is", "the", "and", "where"}
 
 
 @pytest.fixture(params=LANGUAGES)
-def language_and_notes(request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
+def language_and_notes(request) -> tuple[str, dict[str, str]]:
     """A language, and the notes of its help vault and of odd-notes, by vault/path."""
     vault = SHARED / f"obsidian-help-{request.param}"
     if not vault.is_dir():
@@ -74,14 +74,14 @@ def language_and_notes(request: pytest.FixtureRequest) -> tuple[str, dict[str, s
     }
 
 
-def test_judged_notes_exist_in_the_help_vaults(language_and_notes: tuple[str, dict[str, str]]):
+def test_judged_notes_exist_in_the_help_vaults(language_and_notes):
     language, notes = language_and_notes
     for query in QUERIES:
         if query.language == language:
             assert {*query.relevant, *query.partial} <= notes.keys(), query.id
 
 
-def test_no_note_holds_a_word_of_an_absent_query(language_and_notes: tuple[str, dict[str, str]]):
+def test_no_note_holds_a_word_of_an_absent_query(language_and_notes):
     language, notes = language_and_notes
     text = fold("\n".join(f"{path}\n{content}" for path, content in notes.items()))
     apart = language not in ("ja", "zh")
@@ -104,7 +104,7 @@ def test_a_query_is_right_when_a_relevant_note_is_first_and_an_absent_one_when_n
     assert not Answer("absent", nothing, ("v/a.md",)).right
 
 
-def test_the_queries_of_a_language_are_asked_of_an_index_of_their_own(tmp_path: Path):
+def test_the_queries_of_a_language_are_asked_of_an_index_of_their_own(tmp_path):
     help_vault = tmp_path / "obsidian-help-de"
     help_vault.mkdir()
     (help_vault / "Schnellauswahl.md").write_text("Öffnet Notizen.", "utf-8")

@@ -35,7 +35,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize(
     "page", [page for page in _PAGES if ">>> " in page.read_text("utf-8")], ids=lambda p: p.stem
 )
-def test_examples_run(page: Path):
+def test_examples_run(page):
     """All of a page in order, as one session."""
     parser, told = doctest.DocTestParser(), []
     runner = doctest.DocTestRunner()
@@ -52,7 +52,7 @@ def test_examples_run(page: Path):
 @pytest.mark.parametrize(
     "page", [page for page in _PAGES if _TEST.search(page.read_text("utf-8"))], ids=lambda p: p.stem
 )
-def test_the_tests_that_are_named_are_there(page: Path):
+def test_the_tests_that_are_named_are_there(page):
     named = _TEST.findall(page.read_text("utf-8"))
     gone = [
         name
@@ -63,7 +63,7 @@ def test_the_tests_that_are_named_are_there(page: Path):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory) -> Path:
     """The documents as a site; a link that leads nowhere is an error."""
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
@@ -72,11 +72,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_site_has_every_page(site: Path):
+def test_the_site_has_every_page(site):
     assert {page.stem for page in DOCS.glob("*.md")} <= {page.stem for page in site.glob("*.html")}
 
 
-def test_a_page_of_the_site_loads_nothing_from_elsewhere(site: Path):
+def test_a_page_of_the_site_loads_nothing_from_elsewhere(site):
     loads = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*//""")
     assert [
         page.name for page in site.glob("*.html") if loads.search(page.read_text("utf-8"))
@@ -98,7 +98,7 @@ def test_links_of_the_pages_for_newcomers_lead_somewhere():
     assert lost == []
 
 
-def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch: pytest.MonkeyPatch):
+def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch):
     monkeypatch.syspath_prepend(DOCS.parent / "benchmarks")
     from peer_report import page
 
@@ -106,9 +106,7 @@ def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch: pytest.Mon
     assert page(results) == (DOCS / "benchmarks.md").read_text("utf-8")
 
 
-def test_the_plug_in_of_the_query_page_is_found_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_plug_in_of_the_query_page_is_found_by_name(tmp_path, monkeypatch):
     from rag.query import QueryBundle, create_classifier, create_transformer, transformer_names
 
     page = DOCS / "query.md"
@@ -134,7 +132,7 @@ def test_the_plug_in_of_the_query_page_is_found_by_name(
 
 
 @pytest.mark.slow  # the sample vaults are embedded: half a minute of a processor
-def test_the_session_is_what_is_printed(tmp_path: Path):
+def test_the_session_is_what_is_printed(tmp_path):
     root = DOCS.parent
     [session] = [text for text in blocks(DOCS / "search.md", "console") if "$ rag search" in text]
     surroundings = {k: v for k, v in os.environ.items() if not k.startswith(("RAG_", "XDG_"))}

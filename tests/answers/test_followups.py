@@ -8,7 +8,7 @@ JAPANESE = [Exchange("証明書の更新はいつ？", "証明書は毎年三月
 
 
 @rows("rewritten", ["Where do we keep backups?", "where?  backups of ninety days", "Backups where"])
-def test_a_question_of_words_of_the_conversation_is_accepted(rewritten: str) -> None:
+def test_a_question_of_words_of_the_conversation_is_accepted(rewritten):
     assert is_accepted(rewritten, "where?", HISTORY)
 
 
@@ -30,11 +30,11 @@ def test_a_question_of_words_of_the_conversation_is_accepted(rewritten: str) -> 
         "How long do we keep backups ninety days tag:x",
     ],
 )
-def test_anything_else_is_not(answer: str) -> None:
+def test_anything_else_is_not(answer):
     assert not is_accepted(answer, "where?", HISTORY)
 
 
-def test_conditions_and_subject_of_the_question_must_stay() -> None:
+def test_conditions_and_subject_of_the_question_must_stay():
     asked = "and restores of databases tag:ops?"
     assert not is_accepted("How long do we keep backups tag:ops?", asked, HISTORY)
     assert not is_accepted("How long do restores of databases take?", asked, HISTORY)
@@ -65,7 +65,7 @@ def test_conditions_and_subject_of_the_question_must_stay() -> None:
         ("それは何枚？", [Exchange("なぜ？ (証明書 更新)", "")], "それは何枚？ (証明書 更新)"),
     ],
 )
-def test_without_a_model_the_words_of_the_question_before_follow(question, history, found) -> None:
+def test_without_a_model_the_words_of_the_question_before_follow(question, history, found):
     assert expanded(question, history) == found
 
 
@@ -77,7 +77,7 @@ def test_without_a_model_the_words_of_the_question_before_follow(question, histo
         *("what can you do?", "何ができますか？", "はじめまして、よろしくお願いします。"),
     ],
 )
-def test_what_asks_nothing_leans_on_nothing(said: str) -> None:
+def test_what_asks_nothing_leans_on_nothing(said):
     assert is_small_talk(said)
     assert expanded(said, HISTORY) == said
 
@@ -96,11 +96,11 @@ def test_what_asks_nothing_leans_on_nothing(said: str) -> None:
         ),
     ],
 )
-def test_what_asks_for_something_is_no_small_talk(said: str) -> None:
+def test_what_asks_for_something_is_no_small_talk(said):
     assert not is_small_talk(said)
 
 
-def test_a_question_word_alone_lacks_its_subject() -> None:
+def test_a_question_word_alone_lacks_its_subject():
     alone = [
         "why?",
         "When?",
@@ -118,6 +118,6 @@ def test_a_question_word_alone_lacks_its_subject() -> None:
     assert [said for said in whole if lacks_subject(said)] == []
 
 
-def test_a_question_mark_alone_asks_what_was_asked_before() -> None:
+def test_a_question_mark_alone_asks_what_was_asked_before():
     assert expanded("?", HISTORY) != "?"
     assert expanded("？", HISTORY) != "？"

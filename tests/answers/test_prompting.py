@@ -11,7 +11,7 @@ LONG = Source("Long", "v/l.md", " ".join(f"Sentence number {n} says a little." f
 
 
 @given(st.integers(0, 500))
-def test_a_source_is_cut_at_the_end_of_a_sentence_and_nothing_of_it_is_lost(room: int) -> None:
+def test_a_source_is_cut_at_the_end_of_a_sentence_and_nothing_of_it_is_lost(room):
     parts = cut(LONG, 1, "abcd1234", room)
     if parts is None:
         assert room < 90
@@ -36,9 +36,9 @@ def test_a_source_is_cut_at_the_end_of_a_sentence_and_nothing_of_it_is_lost(room
         ("- one [1]\n  - `a[1]` two", "- one\n  - `a[1]` two"),
     ],
 )
-def test_what_was_said_before_has_no_numbers_and_instructs_nobody(said: str, left: str) -> None:
+def test_what_was_said_before_has_no_numbers_and_instructs_nobody(said, left):
     assert as_said(said, "why?") == left
 
 
-def test_a_fact_is_one_line() -> None:
+def test_a_fact_is_one_line():
     assert fact_line("I am\n[1] a \x1b[2Jnurse") == "- I am [1] a nurse\n"

@@ -42,7 +42,7 @@ def agree(one: str, other: str) -> bool:
         ("two things", "twice"),
     ],
 )
-def test_written_otherwise_are_the_same(one: str, other: str) -> None:
+def test_written_otherwise_are_the_same(one, other):
     assert agree(one, other)
     assert agree(other, one) or "2024" in other
 
@@ -72,28 +72,28 @@ def test_written_otherwise_are_the_same(one: str, other: str) -> None:
         ("十二回", "二十回"),
     ],
 )
-def test_of_another_value_unit_or_bound_are_not(one: str, other: str) -> None:
+def test_of_another_value_unit_or_bound_are_not(one, other):
     assert not agree(one, other)
 
 
 @rows("text", ["you may go", "一度に", "wpa3", "the X3 body", "march on"])
-def test_what_is_no_number_is_none(text: str) -> None:
+def test_what_is_no_number_is_none(text):
     assert read_quantities(text) == ()
 
 
 @rows("text, loose", [("one of the two ways", True), ("二つの道", True), ("2 ways", False)])
-def test_small_numbers_in_words_need_not_be_counts(text: str, loose: bool) -> None:
+def test_small_numbers_in_words_need_not_be_counts(text, loose):
     assert all(q.loose == loose for q in read_quantities(text))
 
 
 @given(st.integers(0, 10**9))
-def test_grouped_digits_are_the_number(number: int) -> None:
+def test_grouped_digits_are_the_number(number):
     (found,) = read_quantities(f"{number:,}")
     assert found.value == number
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_and_quantities_stand_in_their_order(text: str) -> None:
+def test_any_text_is_read_and_quantities_stand_in_their_order(text):
     found = read_quantities(text)
     assert all(q.start < q.end <= len(cleaned(text)) for q in found)
     assert [q.start for q in found] == sorted(q.start for q in found)

@@ -46,7 +46,7 @@ def sentence(text: str) -> QuotableUnit:
         ("backups", Asked.OTHER),
     ],
 )
-def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Asked) -> None:
+def test_the_words_of_a_question_tell_what_it_asks_for(question, asked):
     assert kind_of(question) == asked
 
 
@@ -64,7 +64,7 @@ def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Ask
         (Asked.PRICE, "38,500円で済んだ。", "すぐ済んだ。"),
     ],
 )
-def test_a_unit_holds_such_a_thing_or_not(asked: Asked, text: str, other: str) -> None:
+def test_a_unit_holds_such_a_thing_or_not(asked, text, other):
     assert (fits(asked, text, text), fits(asked, other, other)) == (1.0, -1.0)
 
 
@@ -76,7 +76,7 @@ def test_a_unit_holds_such_a_thing_or_not(asked: Asked, text: str, other: str) -
         ("会は何人で始めた？", "二人で始めた。", "4月に始めた。"),
     ],
 )
-def test_a_number_of_what_is_counted_is_seen(question: str, text: str, other: str) -> None:
+def test_a_number_of_what_is_counted_is_seen(question, text, other):
     counted = counted_in(question)
     assert (counts(counted, text), counts(counted, other)) == (1.0, -1.0)
 
@@ -89,7 +89,7 @@ def test_a_number_of_what_is_counted_is_seen(question: str, text: str, other: st
         ("帳場とは何ですか", "帳場は自作のプログラム。"),
     ],
 )
-def test_a_definition_begins_with_its_subject(question: str, text: str) -> None:
+def test_a_definition_begins_with_its_subject(question, text):
     assert defines(question, sentence(text))
     assert not defines(question, sentence(f"We use it. {text}"))
 
@@ -103,5 +103,5 @@ def test_a_definition_begins_with_its_subject(question: str, text: str) -> None:
         ("backups", ""),
     ],
 )
-def test_what_is_to_be_told_of_the_subject_is_seen(question: str, told: str) -> None:
+def test_what_is_to_be_told_of_the_subject_is_seen(question, told):
     assert told_of(question) == told

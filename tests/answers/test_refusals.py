@@ -14,10 +14,10 @@ from tables import rows
         "該当する情報は見当たりませんでした。",
     ],
 )
-def test_a_refusal_is_known_in_both_languages(said: str) -> None:
+def test_a_refusal_is_known_in_both_languages(said):
     assert is_refusal(said)
 
 
 @rows("said", ["Backups are kept for ninety days.", "証明書は毎年三月に更新する。"])
-def test_an_answer_is_none(said: str) -> None:
+def test_an_answer_is_none(said):
     assert not is_refusal(said)

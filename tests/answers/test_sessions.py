@@ -4,7 +4,6 @@ import json
 import os
 import stat
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ SOURCE = {"number": 1, "vault": "work", "path": "a.md", "line": 3, "title": "A"}
 TURN = Turn("and now?", "backups now?", "証明書 [1]", sources=[SOURCE])
 
 
-def test_a_turn_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_turn_comes_back_as_it_was(tmp_path):
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     session.add(Turn("?", "?", "", found=False, partial=True))
@@ -26,7 +25,7 @@ def test_a_turn_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sources", [5, ["a.md"], [{**SOURCE, "line": "3"}], [{"number": 1}]])
-def test_a_turn_with_damaged_sources_is_passed_over(tmp_path: Path, sources: object) -> None:
+def test_a_turn_with_damaged_sources_is_passed_over(tmp_path, sources):
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     damaged = {"question": "q", "asked": "q", "answer": "a", "sources": sources}
@@ -37,20 +36,20 @@ def test_a_turn_with_damaged_sources_is_passed_over(tmp_path: Path, sources: obj
     assert again.notices == [f"passed over a damaged line of {session.path}"]
 
 
-def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
+def test_only_its_owner_may_read_it(tmp_path):
     session = new_session(tmp_path / "data")
     session.add(TURN)
     assert stat.S_IMODE(session.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(session.path.parent.stat().st_mode) == 0o700
 
 
-def test_two_of_the_same_second_have_two_names(tmp_path: Path) -> None:
+def test_two_of_the_same_second_have_two_names(tmp_path):
     first = new_session(tmp_path / "data", NOW)
     first.add(TURN)
     assert new_session(tmp_path / "data", NOW).id == f"{first.id}-2"
 
 
-def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path: Path) -> None:
+def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path):
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     with session.path.open("a") as file:
@@ -66,7 +65,7 @@ def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path:
     "line",
     ["null", "[]", "3", '{"question": 1}', '{"question": 1, "asked": 2, "answer": 3}', "[" * 9999],
 )
-def test_lines_that_are_no_turn_are_passed_over(tmp_path: Path, line: str) -> None:
+def test_lines_that_are_no_turn_are_passed_over(tmp_path, line):
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     with session.path.open("a") as file:
@@ -76,7 +75,7 @@ def test_lines_that_are_no_turn_are_passed_over(tmp_path: Path, line: str) -> No
     assert (found.turns, len(found.notices)) == ([TURN, TURN], 1)
 
 
-def test_what_later_versions_add_to_a_turn_is_no_damage(tmp_path: Path) -> None:
+def test_what_later_versions_add_to_a_turn_is_no_damage(tmp_path):
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     text = session.path.read_text().replace('"question"', '"mood": "good", "question"')
@@ -85,7 +84,7 @@ def test_what_later_versions_add_to_a_turn_is_no_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("head", ['{"version": 2}', "", "{}", "[]", "\x00\x01", "null"])
-def test_another_version_or_no_conversation_is_refused(tmp_path: Path, head: str) -> None:
+def test_another_version_or_no_conversation_is_refused(tmp_path, head):
     session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     _, _, rest = session.path.read_text().partition("\n")
@@ -96,7 +95,7 @@ def test_another_version_or_no_conversation_is_refused(tmp_path: Path, head: str
 
 
 @pytest.mark.parametrize("name", ["2020-01-01", "../secret", "", "a/b", ".", "x" * 300])
-def test_a_name_that_is_none_is_not_found(tmp_path: Path, name: str) -> None:
+def test_a_name_that_is_none_is_not_found(tmp_path, name):
     (tmp_path / "data" / "chats").mkdir(parents=True)
     (tmp_path / "secret.jsonl").write_text(json.dumps({"version": 1}) + "\n")
     with pytest.raises(NotFoundError, match="no conversation") as caught:
@@ -104,7 +103,7 @@ def test_a_name_that_is_none_is_not_found(tmp_path: Path, name: str) -> None:
     assert "rag chat --list" in caught.value.hint
 
 
-def test_the_latest_is_the_one_that_was_added_to_last(tmp_path: Path) -> None:
+def test_the_latest_is_the_one_that_was_added_to_last(tmp_path):
     old, new = (
         new_session(tmp_path / "data", NOW),
         new_session(tmp_path / "data", NOW.replace(year=2027)),

@@ -45,7 +45,7 @@ def oppose(one: str, other: str) -> bool:
         ("靴を脱がなければならない", "靴を脱がなくてもよい"),
     ],
 )
-def test_opposites_oppose_each_other(one: str, other: str) -> None:
+def test_opposites_oppose_each_other(one, other):
     assert oppose(one, other)
     assert oppose(other, one)
 
@@ -72,7 +72,7 @@ def test_opposites_oppose_each_other(one: str, other: str) -> None:
         ("閉まるかもしれない", "閉まる"),
     ],
 )
-def test_the_same_in_other_words_does_not(one: str, other: str) -> None:
+def test_the_same_in_other_words_does_not(one, other):
     assert not oppose(one, other)
 
 
@@ -84,10 +84,10 @@ def test_the_same_in_other_words_does_not(one: str, other: str) -> None:
         ("予約なしで入れる", ("予約",)),
     ],
 )
-def test_what_is_missing_is_named(text: str, words: tuple[str, ...]) -> None:
+def test_what_is_missing_is_named(text, words):
     assert stance(text).without == words
 
 
 @given(st.text(max_size=100))
-def test_no_text_opposes_itself(text: str) -> None:
+def test_no_text_opposes_itself(text):
     assert not oppose(text, text)

@@ -34,11 +34,11 @@ def units(*deltas: str, whole: bool = True) -> list[tuple[str, str]]:
         ("One!? (Two.) Three", ["One!? ", "(Two.) ", "Three"]),
     ],
 )
-def test_sentences_end_with_their_citations(text: str, sentences: list[str]) -> None:
+def test_sentences_end_with_their_citations(text, sentences):
     assert [found for _, found in units(text)] == sentences
 
 
-def test_lines_that_are_no_sentences() -> None:
+def test_lines_that_are_no_sentences():
     text = "# Head. Line\n| a. b | c |\n> Quote. More.\n\n```sh\n# x. y\n\nls\n```\nEnd.\n"
     assert units(text) == [
         ("heading", "# Head. Line\n"),
@@ -50,7 +50,7 @@ def test_lines_that_are_no_sentences() -> None:
     ]
 
 
-def test_a_sentence_is_given_out_as_soon_as_nothing_can_change_it() -> None:
+def test_a_sentence_is_given_out_as_soon_as_nothing_can_change_it():
     splitter = UnitSplitter()
     assert splitter.feed("One.") == []
     assert splitter.feed(" [1") == []
@@ -58,7 +58,7 @@ def test_a_sentence_is_given_out_as_soon_as_nothing_can_change_it() -> None:
     assert [unit.text for unit in splitter.feed(" T")] == ["One. [1] "]
 
 
-def test_a_fence_that_is_never_closed_ends_with_the_answer() -> None:
+def test_a_fence_that_is_never_closed_ends_with_the_answer():
     assert units("```\na. b\n") == [("fence", "```\na. b\n")]
 
 
@@ -66,7 +66,7 @@ def test_a_fence_that_is_never_closed_ends_with_the_answer() -> None:
     "text, kept",
     [("One. Tw", ["One. "]), ("One. Two.", ["One. ", "Two."]), ("One. [1", []), ("```\na", [])],
 )
-def test_of_an_answer_that_broke_off_no_half_sentence_is_kept(text: str, kept: list[str]) -> None:
+def test_of_an_answer_that_broke_off_no_half_sentence_is_kept(text, kept):
     assert [found for _, found in units(text, whole=False)] == kept
 
 
@@ -90,7 +90,7 @@ _TEXT = st.lists(st.sampled_from([*_PIECES, "a", "3.5", "# ", "- ", "e.g. ", "["
 
 
 @given(_TEXT.map("".join), st.integers(1, 7))
-def test_how_the_stream_is_cut_makes_no_difference(text: str, size: int) -> None:
+def test_how_the_stream_is_cut_makes_no_difference(text, size):
     cut = units(*(text[at : at + size] for at in range(0, len(text), size)))
     assert cut == units(text)
     assert "".join(found for _, found in cut) == text

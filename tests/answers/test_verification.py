@@ -428,10 +428,10 @@ _PIECES = st.sampled_from(
 
 
 @given(st.lists(_PIECES, max_size=12).map("".join), st.integers(1, 9))
-def test_how_the_stream_is_cut_makes_no_difference(text: str, size: int) -> None:
+def test_how_the_stream_is_cut_makes_no_difference(text, size):
     assert verify(text, size=size) == verify(text)
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_judged_and_none_of_random_ones_believed(text: str) -> None:
+def test_any_text_is_judged_and_none_of_random_ones_believed(text):
     assert not verify(text).believed

@@ -1,7 +1,7 @@
 """A recorded plan is made again from what the models said, and compared with the one of then."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, replace
 from datetime import date
 from typing import Any
@@ -39,7 +39,7 @@ ANSWERS = {
 
 
 @pytest.fixture(scope="module")
-def config(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def config(build_index) -> RAGConfig:
     return build_index(NOTES)
 
 

@@ -15,7 +15,7 @@ from document_files import fpdf_pdf, raw_pdf
 from property_examples import examples
 from rag.app.ledger import VaultFiles, count_files
 from rag.app.status import StatusReport, read_status
-from rag.config import IndexConfig, RAGConfig
+from rag.config import IndexConfig
 from rag.index.manifest import Manifest
 from rag.indexing.run import IndexRun
 
@@ -36,9 +36,7 @@ def write(folder: Path, files: Files) -> None:
 
 
 @pytest.fixture
-def count(
-    config: RAGConfig, tmp_path: Path, refresh: Callable[..., object]
-) -> Callable[..., tuple]:
+def count(config, tmp_path, refresh) -> Callable[..., tuple]:
     """Index files, write more that are not indexed, and count: `count(files, later)`."""
 
     def index_and_count(files: Files, later: Files | None = None) -> tuple[VaultFiles, Path]:
@@ -57,7 +55,7 @@ def of(report: StatusReport) -> VaultFiles:
     return files
 
 
-def test_files_are_counted_by_kind_and_by_why_they_are_not_indexed(count) -> None:
+def test_files_are_counted_by_kind_and_by_why_they_are_not_indexed(count):
     files = {
         "a.md": NOTE,
         "sub/b.markdown": NOTE,
@@ -94,9 +92,7 @@ def test_files_are_counted_by_kind_and_by_why_they_are_not_indexed(count) -> Non
     assert counted.total == count_on_disk(folder)
 
 
-def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(
-    config: RAGConfig, tmp_path: Path
-) -> None:
+def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(config, tmp_path):
     write(tmp_path / "work", {"large.txt": b"beacon " * 900, "a.md": NOTE, "old/b.md": NOTE})
     config = replace(config, index=IndexConfig(max_file_mb=0.005, ignore=["old/"]))
     with IndexRun(config) as run:
@@ -107,7 +103,7 @@ def test_a_file_that_is_too_large_and_one_that_settings_ignore_are_left_out(
     assert counted.total == count_on_disk(tmp_path / "work") == 3
 
 
-def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path: Path) -> None:
+def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path):
     write(tmp_path / "elsewhere", {"far.md": NOTE})
     folder = tmp_path / "work"
     write(folder, {"a.md": NOTE, "folder.pdf/inside.md": NOTE})
@@ -124,7 +120,7 @@ def test_links_pipes_and_what_folders_lead_to_are_no_files(count, tmp_path: Path
     assert counted.total == count_on_disk(folder)
 
 
-def test_two_names_that_differ_in_unicode_only_are_two_files_of_which_one_is_read(count) -> None:
+def test_two_names_that_differ_in_unicode_only_are_two_files_of_which_one_is_read(count):
     names = {normalize(form, "Café.md") for form in ("NFC", "NFD")}
     counted, folder = count(dict.fromkeys(names, NOTE))
     if count_on_disk(folder) < 2:
@@ -136,9 +132,7 @@ def test_two_names_that_differ_in_unicode_only_are_two_files_of_which_one_is_rea
     )
 
 
-def test_the_files_that_are_not_indexed_are_listed_where_that_is_asked_for(
-    config: RAGConfig, count
-) -> None:
+def test_the_files_that_are_not_indexed_are_listed_where_that_is_asked_for(config, count):
     count({"a.md": NOTE, "sub/picture.png": b"png", "empty.pdf": b""})
     assert read_status(config).skipped is None
     skipped = read_status(config, skipped=True).skipped
@@ -149,7 +143,7 @@ def test_the_files_that_are_not_indexed_are_listed_where_that_is_asked_for(
     ]
 
 
-def test_a_vault_whose_folder_is_gone_is_not_counted(config: RAGConfig, count) -> None:
+def test_a_vault_whose_folder_is_gone_is_not_counted(config, count):
     _, folder = count({"a.md": NOTE})
     folder.rename(folder.with_name("moved"))
     assert read_status(config).vaults["work"].files is None
@@ -167,12 +161,7 @@ TREES = st.dictionaries(
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TREES, st.dictionaries(FOLDERS, RULES, max_size=3))
-def test_whatever_is_in_a_folder_the_numbers_add_up(
-    config: RAGConfig,
-    tmp_path_factory: pytest.TempPathFactory,
-    tree: Files,
-    rules: Mapping[str, str],
-) -> None:
+def test_whatever_is_in_a_folder_the_numbers_add_up(config, tmp_path_factory, tree, rules):
     folder = tmp_path_factory.mktemp("tree")
     write(folder, tree)
     write(folder, {f"{name}.gitignore": rule.encode() for name, rule in rules.items()})

@@ -8,14 +8,13 @@ import pytest
 from rag.app.library import Library
 from rag.app.requests import SearchRequest
 from rag.app.search import search
-from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 
 Refresh = Callable[..., object]
 
 
 @pytest.fixture
-def folder(write_notes: Callable[..., Path], refresh: Refresh) -> Path:
+def folder(write_notes, refresh) -> Path:
     folder = write_notes("work", {"Old.md": "# Wombat\n\nA wombat digs.\n"})
     refresh(work=folder)
     return folder
@@ -26,9 +25,7 @@ def found(library: Library, query: str) -> int:
         return search(workspace, SearchRequest(query)).response.total
 
 
-def test_a_new_snapshot_is_read_by_the_next_request(
-    config: RAGConfig, folder: Path, refresh: Refresh
-):
+def test_a_new_snapshot_is_read_by_the_next_request(config, folder, refresh):
     library = Library(lambda: config)
     library.wait_for_notes()
     assert (found(library, "wombat"), found(library, "quokka")) == (1, 0)
@@ -38,7 +35,7 @@ def test_a_new_snapshot_is_read_by_the_next_request(
     library.close()
 
 
-def test_a_request_keeps_its_snapshot_to_its_end(config: RAGConfig, folder: Path, refresh: Refresh):
+def test_a_request_keeps_its_snapshot_to_its_end(config, folder, refresh):
     library = Library(lambda: config)
     with library.reader(is_fresh=False) as workspace:
         assert search(workspace, SearchRequest("wombat")).response.total == 1
@@ -50,7 +47,7 @@ def test_a_request_keeps_its_snapshot_to_its_end(config: RAGConfig, folder: Path
     library.close()
 
 
-def test_requests_one_after_the_other_share_a_reader(config: RAGConfig, folder: Path):
+def test_requests_one_after_the_other_share_a_reader(config, folder):
     library = Library(lambda: config)
     with library.reader(is_fresh=False) as first:
         pass
@@ -60,7 +57,7 @@ def test_requests_one_after_the_other_share_a_reader(config: RAGConfig, folder: 
     library.close()
 
 
-def test_a_reader_is_lent_again_after_a_query_that_failed(config: RAGConfig, folder: Path):
+def test_a_reader_is_lent_again_after_a_query_that_failed(config, folder):
     library = Library(lambda: config)
     with pytest.raises(QueryError), library.reader(is_fresh=False) as first:
         search(first, SearchRequest(""))
@@ -69,7 +66,7 @@ def test_a_reader_is_lent_again_after_a_query_that_failed(config: RAGConfig, fol
     library.close()
 
 
-def test_a_reader_in_which_something_broke_is_not_lent_again(config: RAGConfig, folder: Path):
+def test_a_reader_in_which_something_broke_is_not_lent_again(config, folder):
     library = Library(lambda: config)
     with pytest.raises(ZeroDivisionError), library.reader(is_fresh=False) as first:
         _ = 1 / 0
@@ -78,9 +75,7 @@ def test_a_reader_in_which_something_broke_is_not_lent_again(config: RAGConfig, 
     library.close()
 
 
-def test_an_index_that_is_made_later_is_found(
-    config: RAGConfig, write_notes: Callable[..., Path], refresh: Refresh
-):
+def test_an_index_that_is_made_later_is_found(config, write_notes, refresh):
     library = Library(lambda: config)
     with pytest.raises(IndexUnavailableError):
         found(library, "wombat")
@@ -89,7 +84,7 @@ def test_an_index_that_is_made_later_is_found(
     library.close()
 
 
-def test_a_fresh_reader_reads_what_was_just_written(config: RAGConfig, folder: Path):
+def test_a_fresh_reader_reads_what_was_just_written(config, folder):
     library = Library(lambda: config)
     assert found(library, "wombat") == 1
     (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")

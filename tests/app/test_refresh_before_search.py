@@ -1,13 +1,11 @@
 """Bringing an index up to date before a search: when that is done, and when it is left."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from index_fixtures import NOTES
-from ollama_server import OllamaServer
 from rag.app.refresh import MOST, Refreshed, refresh
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.search import search
@@ -20,7 +18,7 @@ UNCHANGED = Refreshed(0)
 
 
 @pytest.fixture
-def notes(write_notes: Callable[..., Path], config: RAGConfig) -> Path:
+def notes(write_notes, config) -> Path:
     """A vault of three notes, indexed."""
     folder = write_notes("work", NOTES)
     sync(config, SyncRequest([folder]))
@@ -97,11 +95,11 @@ def test_a_failure_is_told_and_the_index_searched_as_it_was(config, notes):
 
 class TestWithEmbeddings:
     @pytest.fixture
-    def config(self, config: RAGConfig, server: OllamaServer) -> RAGConfig:
+    def config(self, config, server) -> RAGConfig:
         return replace(config, ollama=OllamaConfig(url=server.url, retries=0))
 
     @pytest.fixture
-    def notes(self, write_notes: Callable[..., Path], config: RAGConfig) -> Path:
+    def notes(self, write_notes, config) -> Path:
         many = {f"{n}.md": f"# Note {n}\n\nText of note {n}.\n" for n in range(40)}
         folder = write_notes("work", many)
         sync(config, SyncRequest([folder], embed=True))

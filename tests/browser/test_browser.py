@@ -8,8 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from browser_tab import Tab
-from http_client import Client, serving
-from ollama_server import OllamaServer
+from http_client import serving
 from rag.config import OllamaConfig, RAGConfig
 
 MODELS = ["llama3.2"]
@@ -50,9 +49,7 @@ def asked(tab: Tab) -> list[str]:
     return [words for words in found if words]
 
 
-def test_words_are_searched_as_they_are_typed(
-    open_tab: OpenTab, client: Client, keep_picture: Keep
-):
+def test_words_are_searched_as_they_are_typed(open_tab, client, keep_picture):
     tab = open_tab(client)
     tab.type("when do holds expire")
     tab.wait_for("#results strong", has_text="Glossary")
@@ -63,7 +60,7 @@ def test_words_are_searched_as_they_are_typed(
     keep_picture(tab, "page-search")
 
 
-def test_a_slow_search_keeps_no_newer_one_waiting_and_is_dropped(open_tab: OpenTab, client: Client):
+def test_a_slow_search_keeps_no_newer_one_waiting_and_is_dropped(open_tab, client):
     tab = open_tab(client)
     held: list[Any] = []
     tab.page.route("**/page/results?query=h&*", lambda route: held.append(route))
@@ -74,7 +71,7 @@ def test_a_slow_search_keeps_no_newer_one_waiting_and_is_dropped(open_tab: OpenT
     assert (asked(tab)[0], asked(tab)[-1], len(held)) == ("h", "holds", 1)
 
 
-def test_a_long_text_is_searched_and_then_another(open_tab: OpenTab, client: Client):
+def test_a_long_text_is_searched_and_then_another(open_tab, client):
     tab = open_tab(client)
     tab.page.locator("#query").fill(("deploy rollback certificate 証明書 " * 200)[:4000])
     tab.page.wait_for_function(COUNT)
@@ -82,9 +79,7 @@ def test_a_long_text_is_searched_and_then_another(open_tab: OpenTab, client: Cli
     tab.wait_for("#results strong", has_text="Glossary")
 
 
-def test_japanese_is_searched_once_it_is_composed(
-    open_tab: OpenTab, client: Client, keep_picture: Keep
-):
+def test_japanese_is_searched_once_it_is_composed(open_tab, client, keep_picture):
     tab = open_tab(client, language="ja")
     tab.page.focus("#query")
     keyboard = tab.page.context.new_cdp_session(tab.page)
@@ -103,7 +98,7 @@ def test_japanese_is_searched_once_it_is_composed(
     keep_picture(tab, "page-japanese")
 
 
-def test_filters_narrow_and_the_browser_goes_back(open_tab: OpenTab, client: Client):
+def test_filters_narrow_and_the_browser_goes_back(open_tab, client):
     tab = open_tab(client).open("/?q=deploy")
     every = tab.titles()
     chip = tab.page.locator("#chips button", has_text="#runbook").first
@@ -116,7 +111,7 @@ def test_filters_narrow_and_the_browser_goes_back(open_tab: OpenTab, client: Cli
     assert chip.get_attribute("aria-pressed") == "false"
 
 
-def test_the_keyboard_does_it_all(open_tab: OpenTab, client: Client):
+def test_the_keyboard_does_it_all(open_tab, client):
     tab = open_tab(client).open("/?q=rollback")
     page = tab.page
     page.evaluate("document.activeElement.blur()")
@@ -143,9 +138,7 @@ def test_the_keyboard_does_it_all(open_tab: OpenTab, client: Client):
     tab.wait_for("article")
 
 
-def test_a_note_opens_at_the_line_and_leads_on(
-    open_tab: OpenTab, client: Client, keep_picture: Keep
-):
+def test_a_note_opens_at_the_line_and_leads_on(open_tab, client, keep_picture):
     tab = open_tab(client).open("/?q=holds+expire+minutes")
     tab.page.locator("#results a", has_text="Glossary").first.click()
     here = tab.wait_for("article .here")
@@ -162,13 +155,11 @@ def test_a_note_opens_at_the_line_and_leads_on(
 
 
 @pytest.fixture
-def with_model(sample: RAGConfig, server: OllamaServer) -> RAGConfig:
+def with_model(sample, server) -> RAGConfig:
     return replace(sample, ollama=OllamaConfig(url=server.url))
 
 
-def test_an_answer_shows_what_the_notes_bear_out(
-    open_tab: OpenTab, with_model: RAGConfig, server: OllamaServer, keep_picture: Keep
-):
+def test_an_answer_shows_what_the_notes_bear_out(open_tab, with_model, server, keep_picture):
     server.say(ANSWER)
     with serving(with_model) as client:
         tab = open_tab(client).open("/?mode=ask")
@@ -193,7 +184,7 @@ def test_an_answer_shows_what_the_notes_bear_out(
     assert len(sessions) == 1
 
 
-def test_an_answer_can_be_stopped(open_tab: OpenTab, with_model: RAGConfig, server: OllamaServer):
+def test_an_answer_can_be_stopped(open_tab, with_model, server):
     server.fail("/api/chat", "endless", seconds=0.05, times=None)
     with serving(with_model) as client:
         tab = open_tab(client).open("/?mode=ask")
@@ -203,9 +194,7 @@ def test_an_answer_can_be_stopped(open_tab: OpenTab, with_model: RAGConfig, serv
         tab.page.locator(".wait").wait_for(state="detached")
 
 
-def test_index_now_finds_what_was_written(
-    open_tab: OpenTab, tmp_path: Any, config: RAGConfig, refresh: Callable[..., object]
-):
+def test_index_now_finds_what_was_written(open_tab, tmp_path, config, refresh):
     folder = tmp_path / "vault"
     folder.mkdir()
     (folder / "One.md").write_text("# One\n\nwombat\n", "utf-8")
@@ -220,9 +209,7 @@ def test_index_now_finds_what_was_written(
         assert "2 notes" in tab.page.locator("#status").inner_text()
 
 
-def test_the_foot_says_what_is_so(
-    open_tab: OpenTab, tmp_path: Any, config: RAGConfig, refresh: Callable[..., object]
-):
+def test_the_foot_says_what_is_so(open_tab, tmp_path, config, refresh):
     """Also when another process has indexed, and when the server is gone."""
     folder = tmp_path / "vault"
     folder.mkdir()
@@ -242,12 +229,12 @@ def test_the_foot_says_what_is_so(
 
 @pytest.mark.parametrize("path", ["/?q=deploy", "/?note=engineering%2FGlossary.md", "/?mode=ask"])
 @pytest.mark.parametrize("width", [390, 800, 1440])
-def test_nothing_is_wider_than_the_screen(open_tab: OpenTab, client: Client, width: int, path: str):
+def test_nothing_is_wider_than_the_screen(open_tab, client, width, path):
     tab = open_tab(client, width=width).open(path)
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_dark_phone(open_tab: OpenTab, client: Client, keep_picture: Keep):
+def test_a_dark_phone(open_tab, client, keep_picture):
     tab = open_tab(client, width=390, dark=True, language="ja").open("/?q=デプロイ")
     color = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert max(int(part) for part in color[4:-1].split(",")) < 60
@@ -259,7 +246,7 @@ def test_a_dark_phone(open_tab: OpenTab, client: Client, keep_picture: Keep):
     assert tab.page.locator("#results").is_visible()
 
 
-def test_nothing_runs_that_a_note_holds(open_tab: OpenTab, build_index: Callable[..., RAGConfig]):
+def test_nothing_runs_that_a_note_holds(open_tab, build_index):
     name = "<img src=x onerror=alert(9)>.md"
     config = build_index({"v": {name: HOSTILE, "draw.svg": DRAWING}})
     with serving(config) as client:
@@ -273,9 +260,7 @@ def test_nothing_runs_that_a_note_holds(open_tab: OpenTab, build_index: Callable
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_no_rule_of_accessibility_is_broken(
-    open_tab: OpenTab, with_model: RAGConfig, server: OllamaServer, dark: bool
-):
+def test_no_rule_of_accessibility_is_broken(open_tab, with_model, server, dark):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     server.say(ANSWER)
     with serving(with_model) as client:

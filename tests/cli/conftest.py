@@ -15,7 +15,7 @@ import pytest
 from index_fixtures import NOTES
 from ollama_server import OllamaServer
 from rag.cli.app import run as run_app
-from rag.config import RAGConfig, load_config
+from rag.config import load_config
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,7 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture
-def rag(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def rag(capsys) -> Callable[..., Ran]:
     """Run a command in this process: `rag("search", "words")`."""
 
     def run(*arguments: str | Path) -> Ran:
@@ -46,7 +46,7 @@ def rag(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 
 @pytest.fixture(autouse=True)
-def quick_agents(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_agents(request, monkeypatch) -> None:
     """Have `rag doctor` ask the server for agents in this process: to start it takes a second.
 
     Where it is to be started, `@pytest.mark.usefixtures("started_agents")`.
@@ -78,7 +78,7 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def program(environment: dict[str, str]) -> Callable[..., Ran]:
+def program(environment) -> Callable[..., Ran]:
     """Run `python -m rag …` as a process of its own."""
 
     def run(*arguments: str | Path, env: Mapping[str, str] = environment, **options: Any) -> Ran:
@@ -91,9 +91,7 @@ def program(environment: dict[str, str]) -> Callable[..., Ran]:
 
 
 @pytest.fixture
-def read_only(
-    build_index: Callable[..., RAGConfig], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str, dict[str, str]], Path]:
+def read_only(build_index, monkeypatch) -> Callable[[str, dict[str, str]], Path]:
     """Have commands read a vault that is indexed once: `read_only("work", {"a.md": "text"})`
     returns its folder, which nobody may change."""
 
@@ -106,20 +104,20 @@ def read_only(
 
 
 @pytest.fixture
-def notes(write_notes: Callable[..., Path]) -> Path:
+def notes(write_notes) -> Path:
     """A folder of three notes, not yet indexed."""
     return write_notes("work", NOTES)
 
 
 @pytest.fixture
-def indexed(notes: Path, rag: Callable[..., Ran]) -> Path:
+def indexed(notes, rag) -> Path:
     """The same, indexed as the vault `work`."""
     assert rag("index", "-q", notes).code == 0
     return notes
 
 
 @pytest.fixture
-def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServer:
+def server(server, monkeypatch) -> OllamaServer:
     """The Ollama server, switched on in the environment; nothing is tried twice."""
     for name, value in (("ENABLED", "true"), ("URL", server.url), ("RETRIES", "0")):
         monkeypatch.setenv(f"RAG_OLLAMA__{name}", value)
@@ -127,7 +125,7 @@ def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServe
 
 
 @pytest.fixture
-def answer_index(answer_data: Path, tmp_path: Path) -> None:
+def answer_index(answer_data, tmp_path) -> None:
     """A data folder of the test's own with the index of `ANSWER_NOTES` in it."""
     (tmp_path / "data").mkdir(exist_ok=True)
     (tmp_path / "data" / "index").symlink_to(answer_data / "index")

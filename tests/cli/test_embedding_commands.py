@@ -9,7 +9,7 @@ from ollama_server import OllamaServer, refused
 
 
 @pytest.fixture
-def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServer:
+def server(server, monkeypatch) -> OllamaServer:
     """An Ollama server that the settings point to, and soon give up."""
     monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "0.5")
     return server

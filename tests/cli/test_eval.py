@@ -15,7 +15,7 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def questions(tmp_path: Path) -> Callable[..., Path]:
+def questions(tmp_path) -> Callable[..., Path]:
     """Write a question set: `questions({…}, …)`; without arguments the one of this module."""
 
     def write(*lines: dict[str, Any], name: str = "questions.jsonl") -> Path:

@@ -188,7 +188,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> dict[str, str]:
+def words(tmp_path) -> dict[str, str]:
     """What commands name: the notes, a set of questions."""
     questions = tmp_path / "home" / "questions.jsonl"
     questions.write_text(
@@ -199,7 +199,7 @@ def words(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+def ollama(monkeypatch) -> Iterator[OllamaServer]:
     """A server with models, which the settings name."""
     with OllamaServer([Model("bge-m3", 32), "llama3.2"]) as running:
         for name, value in (("ENABLED", "true"), ("URL", running.url), ("RETRIES", "0")):
@@ -211,7 +211,7 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
 
 
 @pytest.fixture(scope="module")
-def indexed_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Path]:
+def indexed_once(tmp_path_factory) -> Callable[[bool], Path]:
     """Index the notes for several cases: `indexed_once(True)`, with vectors.
 
     It returns a folder with `vaults/work`, which nobody may change, and `data`, to be copied.
@@ -284,14 +284,7 @@ def record_of(rag: Rag) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_json_is_as_it_was(
-    name: str,
-    words: dict[str, str],
-    rag: Rag,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_json_is_as_it_was(name, words, rag, tmp_path, request, monkeypatch):
     _, lines, code = CASES[name]
     base = prepare(name, tmp_path, request, monkeypatch)
     words["notes"] = str(base / "vaults" / "work")
@@ -310,10 +303,10 @@ def test_the_json_is_as_it_was(
     assert ran.code == code
 
 
-def test_every_command_is_kept() -> None:
+def test_every_command_is_kept():
     kept = {line.split()[0] for _, lines, _ in CASES.values() for line in lines}
     assert {*COMMANDS} - kept == {"serve", "watch"}  # which go on until Ctrl-C
 
 
-def test_no_file_is_kept_for_nothing() -> None:
+def test_no_file_is_kept_for_nothing():
     assert {file.stem for file in GOLDEN.glob("*.json")} == {*CASES}

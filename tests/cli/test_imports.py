@@ -142,7 +142,7 @@ DAILY = {"search backups", "ask backups", "status"}
 @pytest.mark.parametrize(
     "command", [pytest.param(row, marks=() if row in DAILY else pytest.mark.slow) for row in TABLE]
 )
-def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Path) -> None:
+def test_a_command_loads_what_it_uses(command, library, tmp_path):
     Path("questions.jsonl").write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')
     writes = {"RAG_DATA_DIR": str(tmp_path / "own")} if command.startswith("index") else {}
     if command == "audit":  # of something
@@ -156,7 +156,7 @@ def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("arguments", "said"), [(["--version"], "rag "), (["--help"], "Usage: ")])
-def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str], said: str) -> None:
+def test_the_program_says_what_it_is_without_its_libraries(arguments, said):
     done = run(PROGRAM, *arguments)
     assert done.stdout.lstrip().startswith(said)
     loaded = parts_of(done.stderr.split())
@@ -166,18 +166,16 @@ def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str],
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_told_of_a_command_is_what_it_says(name: str) -> None:
+def test_what_is_told_of_a_command_is_what_it_says(name):
     said = (load_command(name).help or "").split("\n\n")[0]
     assert COMMANDS[name][1] == " ".join(said.split())
 
 
-def test_every_command_is_in_the_table() -> None:
+def test_every_command_is_in_the_table():
     assert {row.split()[0] for row in TABLE} == {*COMMANDS, "--help"}
 
 
-def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_left(
-    library: Path,
-) -> None:
+def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_left(library):
     lines = (
         *(
             "search backups",
@@ -193,6 +191,6 @@ def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_lef
     assert done.stderr.rstrip().endswith("\nimported:")
 
 
-def test_a_search_by_words_loads_neither_numpy_nor_pydantic(library: Path) -> None:
+def test_a_search_by_words_loads_neither_numpy_nor_pydantic(library):
     loaded = parts_of(run(PROGRAM, "search", "backups", "-q").stderr.split())
     assert "search" in loaded and not loaded & {"numpy", "pydantic"}

@@ -15,7 +15,7 @@ MODELS = ["all-minilm", "llama3.2", "embeddinggemma", "qwen3"]
 
 
 @pytest.fixture
-def make_vault(empty_home: Path) -> Callable[[str], Path]:
+def make_vault(empty_home) -> Callable[[str], Path]:
     """Make an Obsidian vault with one note below the home."""
 
     def make(path: str) -> Path:
@@ -99,7 +99,7 @@ class TestFile:
 
 
 @given(st.text())
-def test_whatever_a_model_is_called_the_file_can_be_read(name: str) -> None:
+def test_whatever_a_model_is_called_the_file_can_be_read(name):
     name = name.encode("utf-8", "replace").decode()
     assert tomllib.loads(toml_text("", {"ollama.chat_model": name})) == {
         "ollama": {"chat_model": name}

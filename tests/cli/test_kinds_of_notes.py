@@ -57,18 +57,18 @@ class TestDocuments:
         assert rag("index", "-q", folder).code == 0
         return folder
 
-    def test_pages_are_printed_as_far_as_there_are(self, rag, folder) -> None:
+    def test_pages_are_printed_as_far_as_there_are(self, rag, folder):
         ran = rag("get", "plan.pdf:2-9")
         assert "ferry" in ran.out and "Bread" in ran.out and "it has 3 pages" in ran.err
         assert "'x' is no page" in rag("get", "plan.pdf#page=x").err
         assert "ferry" in rag("get", "plan.pdf#page=2").out
 
-    def test_reasons_are_told_apart_with_what_there_is_to_do(self, rag, folder) -> None:
+    def test_reasons_are_told_apart_with_what_there_is_to_do(self, rag, folder):
         lines = rag("status", "--skipped").out.splitlines()
         assert lines[:2] == ["work/cut.pdf: damaged", "work/locked.pdf: encrypted"]
         assert "needs no password" in lines[2]
 
-    def test_a_kind_is_chosen(self, rag, folder) -> None:
+    def test_a_kind_is_chosen(self, rag, folder):
         [result] = rag("search", "beacon", "--type", "PDF", "--json").json["results"]
         assert result["path"] == "plan.pdf"
         assert rag("search", "beacon", "--type", "mp3").code == 2

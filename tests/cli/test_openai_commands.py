@@ -25,7 +25,7 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def configured(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+def configured(server, monkeypatch) -> OpenAIServer:
     """The server, which the user's own file names for both, with its key."""
     monkeypatch.setenv("MODEL_KEY", KEY)
     monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
@@ -36,19 +36,17 @@ def configured(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIS
 
 
 @pytest.fixture
-def notes(write_notes: Callable[..., Path]) -> Path:
+def notes(write_notes) -> Path:
     return write_notes("work", ANSWER_NOTES)
 
 
 @pytest.fixture
-def indexed(rag: Rag, configured: OpenAIServer, notes: Path) -> Path:
+def indexed(rag, configured, notes) -> Path:
     assert rag("index", "-q", notes).code == 0
     return notes
 
 
-def test_notes_are_embedded_and_found_by_meaning(
-    rag: Rag, indexed: Path, configured: OpenAIServer
-) -> None:
+def test_notes_are_embedded_and_found_by_meaning(rag, indexed, configured):
     found = rag("search", "backups", "--mode", "dense", "--json")
     assert found.json["mode"] == "dense" and found.json["results"][0]["title"] == "Backups"
     assert configured.keys() <= {"", f"Bearer {KEY}"}
@@ -56,9 +54,7 @@ def test_notes_are_embedded_and_found_by_meaning(
     assert "bge-m3" in json.dumps(status)
 
 
-def test_the_key_is_nowhere_but_in_requests(
-    rag: Rag, indexed: Path, configured: OpenAIServer, tmp_path: Path
-) -> None:
+def test_the_key_is_nowhere_but_in_requests(rag, indexed, configured, tmp_path):
     ran = [
         rag("config", "--json"),
         rag("config"),
@@ -75,9 +71,7 @@ def test_the_key_is_nowhere_but_in_requests(
     assert files and not any(KEY.encode() in file.read_bytes() for file in files)
 
 
-def test_without_any_provider_words_do(
-    rag: Rag, notes: Path, configured: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_provider_words_do(rag, notes, configured, monkeypatch):
     monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "none")
     monkeypatch.setenv("RAG_CHAT__PROVIDER", "none")
     assert rag("index", notes).err == ""

@@ -1,7 +1,5 @@
 """`--plan`, `--no-plan`, `rag plan` and `planner.plan` on the command line."""
 
-from pathlib import Path
-
 import pytest
 
 QUERY = "rolling back tagged ops since 2025-06"
@@ -10,7 +8,7 @@ WAY_BACK = "(--no-plan searches the words as typed)"
 
 
 @pytest.fixture(autouse=True)
-def no_audit(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_audit(library, monkeypatch) -> None:
     """The index is that of all tests."""
     monkeypatch.setenv("RAG_PLANNER__AUDIT", "false")
 

@@ -15,13 +15,13 @@ HEAD = "POST /collections/obsidian_knowledge.catalog/points"
 
 
 @pytest.fixture
-def server(own_qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch) -> QdrantServer:
+def server(own_qdrant, monkeypatch) -> QdrantServer:
     monkeypatch.setenv("RAG_STORE__URL", own_qdrant.url)
     return own_qdrant
 
 
 @pytest.fixture
-def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def on(tmp_path, monkeypatch) -> Callable[[str], Path]:
     """Go to another machine: `on("laptop")`. Returns its data folder."""
 
     def go(name: str) -> Path:
@@ -33,7 +33,7 @@ def on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]
 
 
 @pytest.fixture
-def elsewhere(server: QdrantServer, notes: Path, rag: Rag, on: Callable[[str], Path]) -> Path:
+def elsewhere(server, notes, rag, on) -> Path:
     """Notes that another machine has indexed, and that are not on this one; returns where they
     were."""
     on("desktop")

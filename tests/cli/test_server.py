@@ -13,16 +13,14 @@ Rag = Callable[..., Any]
 
 
 @pytest.fixture
-def server(own_qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch) -> QdrantServer:
+def server(own_qdrant, monkeypatch) -> QdrantServer:
     """A Qdrant server, named in the environment."""
     monkeypatch.setenv("RAG_STORE__URL", own_qdrant.url)
     monkeypatch.setenv("RAG_STORE__TIMEOUT", "0.5")
     return own_qdrant
 
 
-def test_notes_are_indexed_into_the_server_and_found_there(
-    server: QdrantServer, notes: Path, rag: Rag
-) -> None:
+def test_notes_are_indexed_into_the_server_and_found_there(server, notes, rag):
     assert rag("index", notes).code == 0
     assert server.engine.count("obsidian_knowledge").count == 4
     found = rag("search", "restore", "--json").json
@@ -31,9 +29,7 @@ def test_notes_are_indexed_into_the_server_and_found_there(
     assert rag("get", "Backups").code == 0
 
 
-def test_commands_go_on_at_the_next_address(
-    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_go_on_at_the_next_address(server, notes, rag, monkeypatch):
     with QdrantServer() as gone:
         pass
     monkeypatch.setenv("RAG_STORE__URL", f"{gone.url},{server.url}")
@@ -45,9 +41,7 @@ def test_commands_go_on_at_the_next_address(
     assert f"no Qdrant server answers at {gone.url}, {server.url}" in failed.err
 
 
-def test_the_index_is_copied_to_the_server(
-    notes: Path, rag: Rag, request: pytest.FixtureRequest
-) -> None:
+def test_the_index_is_copied_to_the_server(notes, rag, request):
     rag("index", "-q", notes)
     server = request.getfixturevalue("server")
     copied = rag("index", "--to-server")
@@ -60,9 +54,7 @@ def test_the_index_is_copied_to_the_server(
     assert rag("index").out.startswith("nothing changed: 3 notes, 4 chunks")
 
 
-def test_status_names_the_server_and_asks_it_one_thing(
-    server: QdrantServer, notes: Path, rag: Rag
-) -> None:
+def test_status_names_the_server_and_asks_it_one_thing(server, notes, rag):
     rag("index", "-q", notes)
     server.requests.clear()
     assert f"server    {server.url}, collection obsidian_knowledge" in rag("status").out
@@ -79,14 +71,7 @@ def test_status_names_the_server_and_asks_it_one_thing(
 @pytest.mark.parametrize(
     "command", [("index",), ("search", "restore"), ("ask", "restore?"), ("index", "--to-server")]
 )
-def test_a_server_that_fails_is_exit_code_4(
-    server: QdrantServer,
-    notes: Path,
-    rag: Rag,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    command: tuple[str, ...],
-) -> None:
+def test_a_server_that_fails_is_exit_code_4(server, notes, rag, monkeypatch, kind, command):
     with monkeypatch.context() as patch:
         patch.delenv("RAG_STORE__URL")
         rag("index", "-q", notes)
@@ -98,9 +83,7 @@ def test_a_server_that_fails_is_exit_code_4(
     assert len(failed.err.splitlines()) <= 3
 
 
-def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
-    server: QdrantServer, notes: Path, rag: Rag
-) -> None:
+def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(server, notes, rag):
     rag("index", "-q", notes)
     server.engine.delete_collection("obsidian_knowledge")
     lost = rag("search", "restore")
@@ -109,9 +92,7 @@ def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
     assert rag("search", "restore").code == 0
 
 
-def test_the_key_is_never_shown(
-    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_never_shown(server, notes, rag, monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
     server.key = "s3cret"
     shown = [rag("index", notes), rag("config"), rag("status", "--json"), rag("search", "restore")]

@@ -17,34 +17,34 @@ OURS = b" # rag-index: written by rag service\n"
 
 
 @pytest.fixture
-def cron(machine: Machine) -> Machine:
+def cron(machine) -> Machine:
     """A machine with a crontab and no systemd."""
     machine.add("crontab")
     return machine
 
 
 @pytest.fixture
-def systemd(machine: Machine) -> Machine:
+def systemd(machine) -> Machine:
     """A machine with systemd and a crontab."""
     machine.add("systemctl", "loginctl", "crontab")
     return machine
 
 
 @pytest.fixture
-def mac(machine: Machine) -> Machine:
+def mac(machine) -> Machine:
     """A machine with launchd and a crontab."""
     machine.add("launchctl", "crontab")
     return machine
 
 
 @pytest.fixture
-def units(empty_home: Path) -> Path:
+def units(empty_home) -> Path:
     """Where systemd looks for units of the user's."""
     return empty_home / ".config" / "systemd" / "user"
 
 
 @pytest.fixture
-def agent(empty_home: Path) -> Path:
+def agent(empty_home) -> Path:
     """The file of the agent."""
     return empty_home / "Library" / "LaunchAgents" / "org.rag.index.plist"
 
@@ -268,7 +268,7 @@ class TestTheJob:
     """What is run is what would be run here by hand."""
 
     @pytest.fixture
-    def job(self, cron: Machine, rag: Rag) -> Callable[..., Any]:
+    def job(self, cron, rag) -> Callable[..., Any]:
         return lambda *options: rag("service", "install", "--dry-run", "--json", *options).json
 
     def test_a_file_that_was_named_is_named_to_it(self, job, monkeypatch, tmp_path):

@@ -22,7 +22,7 @@ NOTE = (
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(tmp_path_factory) -> Path:
     """A vault with such a name, in which notes have such names."""
     from rag.config import RAGConfig
     from rag.indexing.run import IndexRun
@@ -45,7 +45,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(hostile, monkeypatch) -> Path:
     monkeypatch.setenv("RAG_DATA_DIR", str(hostile / "data"))
     monkeypatch.chdir(hostile)
     return hostile
@@ -97,7 +97,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, arguments) -> None:
+def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, arguments):
     ran = say(*arguments)
     for text in (ran.out, ran.err):
         assert visible_lines(text) == text
@@ -107,7 +107,7 @@ def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, argumen
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("command", [["search", "harbour"], ["get", NOTE_NAME]])
-def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, command) -> None:
+def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, command):
     listed = subprocess.run([*RAG, *command, "--paths"], capture_output=True, timeout=60)
     ended = subprocess.run([*RAG, *command, "--format", "paths0"], capture_output=True, timeout=60)
     files = ended.stdout.split(b"\0")
@@ -135,7 +135,7 @@ def at_terminal() -> Iterator[list[Terminal]]:
     ],
     ids=["search --paths", "search", "get --paths", "get"],
 )
-def test_at_a_terminal_nothing_steers_but_styles_and_links(here, at_terminal, arguments) -> None:
+def test_at_a_terminal_nothing_steers_but_styles_and_links(here, at_terminal, arguments):
     env = {**os.environ, "TERM": "xterm-256color"}
     at_terminal.append(Terminal([*RAG, *arguments], env, columns=300))
     code, shown = at_terminal[0].end()

@@ -58,12 +58,12 @@ def objects(chat) -> Callable[..., list[Any]]:
         ("-facts", None),
     ],
 )
-def test_a_command_is_a_slash_and_letters_and_anything_else_a_question(line, command) -> None:
+def test_a_command_is_a_slash_and_letters_and_anything_else_a_question(line, command):
     assert as_command(line) == command
 
 
 class TestFacts:
-    def test_are_kept_listed_and_forgotten(self, chat, server) -> None:
+    def test_are_kept_listed_and_forgotten(self, chat, server):
         ran = chat("/remember I am a nurse", "/remember  I work   nights", "/facts", "/forget 1")
         assert ran.out == "  1  I am a nurse\n  2  I work nights\n"
         assert ran.err == (
@@ -82,19 +82,19 @@ class TestFacts:
             ("/remember", "rag: there is nothing to remember\n", 2),
         ],
     )
-    def test_a_wrong_number_or_no_word_says_so(self, chat, server, line, said, code) -> None:
+    def test_a_wrong_number_or_no_word_says_so(self, chat, server, line, said, code):
         ran = chat("/remember I am a nurse", line, "-q")
         assert (ran.code, ran.out) == (code, "")
         assert ran.err.startswith(said)
         assert "/f" in ran.err or "/remember I" in ran.err
 
-    def test_steer_no_terminal(self, chat, server) -> None:
+    def test_steer_no_terminal(self, chat, server):
         ran = chat("/remember a \x1b[2J\x07b", "/facts")
         assert "\x1b" not in ran.out + ran.err and ran.out == "  1  a b\n"
 
 
 class TestSources:
-    def test_are_printed_as_below_the_answer(self, chat, server) -> None:
+    def test_are_printed_as_below_the_answer(self, chat, server):
         server.say(TRUE)
         assert chat(QUESTION, "/sources").out.endswith(
             "\n\n[1] Backups  v/Backups.md:6\n\n[1] Backups  v/Backups.md:6\n"
@@ -105,14 +105,14 @@ class TestUnknownCommands:
     @pytest.mark.parametrize(
         ("typed", "near"), [("/fact", "/facts"), ("/source", "/sources"), ("/claer", "/clear")]
     )
-    def test_name_the_nearest_and_ask_nobody(self, chat, server, typed, near) -> None:
+    def test_name_the_nearest_and_ask_nobody(self, chat, server, typed, near):
         ran = chat(f"{typed} x")
         assert ran.err.startswith(f"rag: there is no command {typed}\nDid you mean {near}?")
         assert (ran.code, server.requests("/api/chat")) == (2, [])
 
 
 @pytest.mark.parametrize("word", ["/quit", "/exit", "/q", "/QUIT", "/quit now", "quit", "Exit"])
-def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
+def test_help_lists_every_command_and_quit_leaves(chat, server, word):
     ran = chat("/help", word, "/facts")
     assert [line.split()[0] for line in ran.out.splitlines()] == [
         usage.split()[0] for usage in CHAT_HELP
@@ -121,7 +121,7 @@ def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
 
 
 class TestExplain:
-    def test_prints_the_window_on_stderr_after_the_answer(self, rag, chat, server) -> None:
+    def test_prints_the_window_on_stderr_after_the_answer(self, rag, chat, server):
         chat("/remember I am a nurse")
         server.say(TRUE)
         plain = rag("ask", QUESTION, "-q")

@@ -15,7 +15,7 @@ Rag = Callable[..., Any]
 
 
 @pytest.fixture
-def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OllamaServer, QdrantServer]]:
+def servers(monkeypatch) -> Iterator[tuple[OllamaServer, QdrantServer]]:
     """A stranger's servers, which nothing of the user's names."""
     monkeypatch.delenv("RAG_OLLAMA__ENABLED")
     monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "1")
@@ -25,9 +25,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OllamaServer, Qdr
 
 
 @pytest.fixture
-def strange(
-    servers: tuple[OllamaServer, QdrantServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def strange(servers, tmp_path, monkeypatch) -> Path:
     """A stranger's folder, which is the working folder: its file names the stranger's servers."""
     folder = (tmp_path / "strange").resolve()
     folder.mkdir()
@@ -40,7 +38,7 @@ def strange(
 
 
 @pytest.fixture
-def switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def switched_off(monkeypatch) -> None:
     """No model at the usual address either, so that nothing depends on what runs here."""
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("[ollama]\nurl = 'http://127.0.0.1:9'\nretries = 0\n")
@@ -65,8 +63,8 @@ class TestWithoutTrust:
         ],
     )
     def test_nothing_reaches_the_servers_that_it_names(
-        self, rag: Rag, indexed: Path, switched_off: None, strange: Path, servers: Any, line: str
-    ) -> None:
+        self, rag, indexed, switched_off, strange, servers, line
+    ):
         ran = rag(*line.split())
         ollama, qdrant = servers
         assert (ollama.requests(), qdrant.requests) == ([], [])
@@ -74,8 +72,8 @@ class TestWithoutTrust:
         assert file in (ran.out if line == "doctor" else ran.err) and "trust" in ran.err + ran.out
 
     def test_it_is_said_in_one_line_with_the_next_command(
-        self, rag: Rag, indexed: Path, switched_off: None, strange: Path
-    ) -> None:
+        self, rag, indexed, switched_off, strange
+    ):
         ran = rag("search", "restore", "-q", "--json")
         assert ran.err == (
             f"{strange}/rag.toml is not trusted: left out ollama.url, store.url."
@@ -84,8 +82,8 @@ class TestWithoutTrust:
         assert ran.json["total"] == 1
 
     def test_no_folder_of_the_stranger_s_choice_is_written(
-        self, rag: Rag, indexed: Path, strange: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, rag, indexed, strange, monkeypatch
+    ):
         monkeypatch.delenv("RAG_DATA_DIR")
         photo = strange / "photos/index/gen-1/photo.jpg"
         photo.parent.mkdir(parents=True)
@@ -98,9 +96,7 @@ class TestWithoutTrust:
 
 
 class TestTrust:
-    def test_it_shows_what_the_file_asks_for_and_the_file_counts(
-        self, rag: Rag, strange: Path, servers: Any
-    ) -> None:
+    def test_it_shows_what_the_file_asks_for_and_the_file_counts(self, rag, strange, servers):
         ran = rag("trust")
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.splitlines() == [
@@ -113,20 +109,20 @@ class TestTrust:
         assert "left_out" not in found["ollama.url"]
 
     @pytest.mark.parametrize("place", [".", "rag.toml", "below"])
-    def test_folders_and_files_can_be_named(self, rag: Rag, strange: Path, place: str) -> None:
+    def test_folders_and_files_can_be_named(self, rag, strange, place):
         (strange / "below").mkdir()
         assert rag("trust", place, "--json").json["file"] == str(strange / "rag.toml")
         assert rag("trust", place, "--remove").code == 0
         assert "is not trusted" in rag("config").err
 
-    def test_what_init_replaces_is_not(self, rag: Rag, strange: Path, servers: Any) -> None:
+    def test_what_init_replaces_is_not(self, rag, strange, servers):
         """Settings of the stranger's do not get into the file that the program writes."""
         (strange / "rag.toml").write_text(f"[ollama]\nurl = '{servers[0].url}'\n")
         assert rag("init", "--force").code == 0
         assert servers[0].requests() == []
         assert servers[0].url not in (strange / "rag.toml").read_text()
 
-    def test_a_file_that_was_changed_is_trusted_no_more(self, rag: Rag, strange: Path) -> None:
+    def test_a_file_that_was_changed_is_trusted_no_more(self, rag, strange):
         rag("trust")
         with (strange / "rag.toml").open("a") as file:
             file.write("# by another hand\n")
@@ -138,8 +134,8 @@ class TestKeys:
         return {headers.get("api-key", "") for _, _, headers in qdrant.requests}
 
     def test_the_server_of_a_trusted_file_gets_none(
-        self, rag: Rag, notes: Path, switched_off: None, strange: Path, servers: Any
-    ) -> None:
+        self, rag, notes, switched_off, strange, servers
+    ):
         rag("trust")
         ran = rag("index", notes)
         assert ran.code == 0
@@ -148,22 +144,14 @@ class TestKeys:
         assert "store.key_hosts" in ran.err
 
     def test_a_host_that_the_user_names_gets_it(
-        self,
-        rag: Rag,
-        notes: Path,
-        switched_off: None,
-        strange: Path,
-        servers: Any,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, rag, notes, switched_off, strange, servers, monkeypatch
+    ):
         rag("trust")
         monkeypatch.setenv("RAG_STORE__KEY_HOSTS", "127.0.0.1")
         assert rag("index", notes).code == 0
         assert self.keys(servers[1]) == {"s3cret"}
 
-    def test_a_redirection_does_not_take_it_along(
-        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_redirection_does_not_take_it_along(self, rag, notes, servers, monkeypatch):
         with QdrantServer() as own:
             own.fail("redirect", 307, servers[1].url)
             monkeypatch.setenv("RAG_STORE__URL", own.url)
@@ -173,9 +161,7 @@ class TestKeys:
             assert self.keys(own) == {"s3cret"}
         assert servers[1].requests == []
 
-    def test_it_is_not_sent_in_the_clear(
-        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_is_not_sent_in_the_clear(self, rag, notes, servers, monkeypatch):
         monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
         ran = rag("index", notes)
         assert ran.code == 2 and "unencrypted" in ran.err and "https://" in ran.err

@@ -17,12 +17,12 @@ QUERY = "undo a release"
 
 
 @pytest.fixture
-def server(server: OllamaServer, library: Path) -> OllamaServer:
+def server(server, library) -> OllamaServer:
     return server
 
 
 @pytest.fixture
-def configured(empty_home: Path) -> Callable[[str], None]:
+def configured(empty_home) -> Callable[[str], None]:
     """Write the settings of the working folder."""
     return lambda text: (empty_home / "rag.toml").write_text(text, "utf-8") and None
 

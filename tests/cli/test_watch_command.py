@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ STATUS = WatcherStatus(
 
 
 @pytest.fixture
-def indexed(rag: Rag, write_notes: Callable[..., Path]) -> None:
+def indexed(rag, write_notes) -> None:
     """An index of one note."""
     rag("index", str(write_notes("work", {"Backups.md": "# Backups\n\nNinety days.\n"})))
 

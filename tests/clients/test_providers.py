@@ -1,14 +1,13 @@
 """The providers of models: Ollama as the first, and another in its place."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import pytest
 from haystack import Pipeline
 from haystack.dataclasses import Document
 
-from ollama_server import OllamaServer, refused
+from ollama_server import refused
 from rag.app.doctor import CheckResult, Examination, check_servers, check_vectors, run_checks
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import EmbeddedTexts, EmbeddingIdentity, ModelInfo, ServerView
@@ -26,7 +25,7 @@ EMBEDDER = "nomic-embed-text"
 
 
 @pytest.fixture
-def config(server: OllamaServer) -> Callable[..., ModelsConfig]:
+def config(server) -> Callable[..., ModelsConfig]:
     def make(**given: Any) -> ModelsConfig:
         ollama = {"url": server.url, "embedding_model": EMBEDDER} | given
         return ModelsConfig(embedding=EmbeddingConfig("ollama"), ollama=OllamaConfig(**ollama))
@@ -35,7 +34,7 @@ def config(server: OllamaServer) -> Callable[..., ModelsConfig]:
 
 
 class TestEmbeddings:
-    def test_say_what_makes_them(self, config) -> None:
+    def test_say_what_makes_them(self, config):
         embeddings = embedding_provider(config())
         whole, brief = embeddings.identity(whole=True), embeddings.identity()
         assert (whole.model, whole.dimension, whole.document_prefix) == (
@@ -47,7 +46,7 @@ class TestEmbeddings:
         assert (brief.digest, brief.dimension) == (whole.digest, 0)
         assert len(whole.digest) == 64
 
-    def test_know_what_they_read(self, config) -> None:
+    def test_know_what_they_read(self, config):
         english, every = (embedding_provider(config(multilingual=m)) for m in ("no", "yes"))
         assert english.reads_script("roll back") and every.reads_script("証明書の更新")
         assert not english.reads_script("renew the 証明書 today again and again")
@@ -56,7 +55,7 @@ class TestEmbeddings:
 
 
 class TestChat:
-    def test_says_why_there_is_none(self, config) -> None:
+    def test_says_why_there_is_none(self, config):
         with pytest.raises(ConfigError, match="switched off"):
             chat_provider(config(enabled=False)).find_chat_model(1.0)
         with pytest.raises(ModelMissingError, match="nobody"):
@@ -117,7 +116,7 @@ class Letters:
         """Do nothing."""
 
 
-def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch) -> None:
+def test_another_provider_embeds_chunks_and_queries(tmp_path, monkeypatch):
     monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
     vault = tmp_path / "v"
     vault.mkdir()
@@ -149,9 +148,7 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
             search(create_search_pipeline(store, OllamaConfig()), "b", mode="dense")
 
 
-def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
-    tmp_path: Path,
-) -> None:
+def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(tmp_path):
     config = RAGConfig(
         data_dir=tmp_path,
         embedding=EmbeddingConfig("gemini"),
@@ -174,7 +171,7 @@ def look(examination: Examination) -> list[CheckResult]:
     return [result for check in checks for result in check(examination)]
 
 
-def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monkeypatch) -> None:
+def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path, monkeypatch):
     monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
     made = Space("Letters", "", 2, "")
     ollama = OllamaConfig(enabled=False)

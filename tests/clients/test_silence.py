@@ -40,7 +40,7 @@ class Hanging:
 
 
 @pytest.fixture
-def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
+def hanging(monkeypatch) -> Iterator[Hanging]:
     monkeypatch.setattr(servers, "_SECONDS", 0.2)
     server = Hanging()
     yield server
@@ -56,14 +56,14 @@ def fetch(url: str) -> object:
         return client.fetch("/api/tags")
 
 
-def test_it_is_an_error_that_says_when_it_is_asked_again(hanging: Hanging) -> None:
+def test_it_is_an_error_that_says_when_it_is_asked_again(hanging):
     with pytest.raises(ConnectionError, match="says nothing") as caught:
         fetch(hanging.url)
     assert caught.value.server == hanging.url
     assert "in 60 s" in caught.value.hint and "rag doctor" in caught.value.hint
 
 
-def test_it_is_asked_once_in_a_minute(hanging: Hanging) -> None:
+def test_it_is_asked_once_in_a_minute(hanging):
     for _ in range(3):
         with pytest.raises(ConnectionError):
             fetch(hanging.url)
@@ -76,13 +76,13 @@ def test_it_is_asked_once_in_a_minute(hanging: Hanging) -> None:
     assert len(hanging.taken) == 2
 
 
-def test_who_asks_how_it_is_asks_it(hanging: Hanging) -> None:
+def test_who_asks_how_it_is_asks_it(hanging):
     for _ in range(2):
         assert not check_connection(hanging.url).ok
     assert len(hanging.taken) == 2
 
 
-def test_each_of_several_is_looked_at_once(hanging: Hanging) -> None:
+def test_each_of_several_is_looked_at_once(hanging):
     others = [Hanging() for _ in range(3)]
     urls = [server.url for server in (hanging, *others)]
     with pytest.raises(ConnectionError):
@@ -92,13 +92,13 @@ def test_each_of_several_is_looked_at_once(hanging: Hanging) -> None:
         server.close()
 
 
-def test_one_that_answers_stands_in_for_one_that_hangs(hanging: Hanging) -> None:
+def test_one_that_answers_stands_in_for_one_that_hangs(hanging):
     with OllamaServer(["bge-m3"]) as well:
         config = OllamaConfig(urls=[hanging.url, well.url])
         assert embeddings_of(config).identity().digest
 
 
-def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging: Hanging) -> None:
+def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging):
     with OllamaServer(["bge-m3"]) as slow:
         slow.fail("/api/tags", "slow", seconds=1.0)  # five times as long as the look
         assert fetch(slow.url)["models"]
@@ -112,12 +112,12 @@ def listening(*urls: str) -> None:
     check_listening([Endpoint("ollama", "chat", url) for url in urls])
 
 
-def test_one_of_several_is_enough(server: OllamaServer) -> None:
+def test_one_of_several_is_enough(server):
     with refused() as gone:
         listening(gone, server.url)
 
 
-def test_nobody_there_is_an_error_that_says_how_to_start_one() -> None:
+def test_nobody_there_is_an_error_that_says_how_to_start_one():
     with refused() as gone, pytest.raises(ConnectionError, match="does not answer") as caught:
         listening(gone)
     assert (caught.value.server, caught.value.exit_code) == (gone, 4)
@@ -125,10 +125,10 @@ def test_nobody_there_is_an_error_that_says_how_to_start_one() -> None:
 
 
 @rows("url", ["http://localhost:{}", "http://127.0.0.1:{}/", "http://[::1]:{}"])
-def test_this_machine_has_several_names(url: str) -> None:
+def test_this_machine_has_several_names(url):
     with refused() as gone, pytest.raises(ConnectionError):
         listening(url.format(gone.rpartition(":")[2]))
 
 
-def test_another_machine_is_not_asked_here() -> None:
+def test_another_machine_is_not_asked_here():
     listening("http://ollama.example:11434")  # a test that reached out would fail

@@ -6,7 +6,7 @@ import pytest
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path) -> Path:
     """A project's folder, empty."""
     folder = (tmp_path / "project").resolve()
     folder.mkdir()

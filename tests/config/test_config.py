@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest import Subtests
 
 from rag import config as config_module
 from rag.config import (
@@ -27,14 +26,14 @@ REPO = Path(__file__).resolve().parents[2]
 # -- layers ----------------------------------------------------------------------------
 
 
-def test_without_any_file_every_setting_is_its_default(project: Path) -> None:
+def test_without_any_file_every_setting_is_its_default(project):
     config = load_config(env={}, cwd=project)
     assert config.search.top_k == 10 and config.index_dir == config.data_dir / "index"
     assert config.origins == dict.fromkeys(settings(), "default")
     assert config.root is None
 
 
-def test_later_layers_win_user_file_then_project_file_then_environment(project: Path) -> None:
+def test_later_layers_win_user_file_then_project_file_then_environment(project):
     user = write(user_file(), "[search]\ntop_k = 1\nmode = 'dense'\n[ask]\ntop_k = 1\n")
     file = write(project / "rag.toml", "[search]\ntop_k = 2\n[ask]\ntop_k = 2\n")
     config = load_config(env={"RAG_ASK__TOP_K": "3"}, cwd=project)
@@ -44,7 +43,7 @@ def test_later_layers_win_user_file_then_project_file_then_environment(project: 
     assert origins == [str(user), str(file), "environment", "default"]
 
 
-def test_the_nearest_project_file_is_read_and_no_other(project: Path) -> None:
+def test_the_nearest_project_file_is_read_and_no_other(project):
     write(project / "rag.toml", "[search]\ntop_k = 1\nmode = 'dense'")
     (project / "a/b").mkdir(parents=True)
     assert load_config(env={}, cwd=project / "a/b").search.top_k == 1
@@ -55,7 +54,7 @@ def test_the_nearest_project_file_is_read_and_no_other(project: Path) -> None:
     assert load_config(env={}, cwd=project / "a/b").search.top_k == 3
 
 
-def test_a_file_that_is_named_is_read_instead(project: Path) -> None:
+def test_a_file_that_is_named_is_read_instead(project):
     write(project / "rag.toml", "[search]\ntop_k = 7")
     mine = write(project / "mine.toml", "[search]\ntop_k = 8")
     env = {"RAG_CONFIG": str(write(project / "other.toml", "[search]\ntop_k = 9"))}
@@ -64,7 +63,7 @@ def test_a_file_that_is_named_is_read_instead(project: Path) -> None:
     assert load_config("mine.toml", {}, project).search.top_k == 8
 
 
-def test_one_that_is_missing_or_no_file_is_an_error(project: Path) -> None:
+def test_one_that_is_missing_or_no_file_is_an_error(project):
     (project / "folder.toml").mkdir()
     for name, says in (("nowhere.toml", "no configuration"), ("folder.toml", "is a folder")):
         for path, env in ((name, {}), (None, {"RAG_CONFIG": name})):
@@ -76,9 +75,7 @@ def test_one_that_is_missing_or_no_file_is_an_error(project: Path) -> None:
 # -- what is refused -------------------------------------------------------------------
 
 
-def test_an_unknown_setting_is_refused_with_where_it_is_and_the_nearest_name(
-    project: Path, subtests: Subtests
-) -> None:
+def test_an_unknown_setting_is_refused_with_where_it_is_and_the_nearest_name(project, subtests):
     for toml, unknown, nearest in (
         ("[search]\ntopk = 3", "search.topk", "search.top_k"),
         ("vault_dir = 'x'", "vault_dir", "vaults_dir"),
@@ -135,9 +132,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("section", REFUSED)
-def test_a_value_that_cannot_be_meant_is_refused_with_its_name_and_file(
-    project: Path, section: str, subtests: Subtests
-) -> None:
+def test_a_value_that_cannot_be_meant_is_refused_with_its_name_and_file(project, section, subtests):
     for line in REFUSED[section]:
         with subtests.test(line[:40]):
             name = f"{section}.{line.split()[0]}".removeprefix(".")
@@ -147,7 +142,7 @@ def test_a_value_that_cannot_be_meant_is_refused_with_its_name_and_file(
             assert str(file) in str(caught.value) and caught.value.hint
 
 
-def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(project: Path) -> None:
+def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(project):
     for kind, known in {"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}.items():
         says = f"{kind}.provider must be one of {', '.join(['auto', *known])}, not 'gemini' (from "
         file = write(project / "rag.toml", f"[{kind}]\nprovider = 'gemini'")
@@ -161,7 +156,7 @@ def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(project: P
 # -- the environment -------------------------------------------------------------------
 
 
-def test_the_environment_gives_numbers_booleans_lists_and_tables_as_text(project: Path) -> None:
+def test_the_environment_gives_numbers_booleans_lists_and_tables_as_text(project):
     env = {
         "RAG_SEARCH__TOP_K": "3",
         "RAG_SEARCH__FRESHNESS": "False",
@@ -193,16 +188,14 @@ def test_the_environment_gives_numbers_booleans_lists_and_tables_as_text(project
         ("RAG_DATA_DIR", "a\0", "the path of a folder"),
     ],
 )
-def test_text_that_is_no_such_value_is_refused(
-    project: Path, name: str, value: str, says: str
-) -> None:
+def test_text_that_is_no_such_value_is_refused(project, name, value, says):
     setting = name.removeprefix("RAG_").replace("__", ".").lower()
     with pytest.raises(ConfigError) as caught:
         load_config(env={name: value}, cwd=project)
     assert caught.value.message == f"{setting} must be {says} (from {name})"
 
 
-def test_a_variable_that_sets_nothing_is_told_with_the_nearest_name(project: Path) -> None:
+def test_a_variable_that_sets_nothing_is_told_with_the_nearest_name(project):
     write(user_file(), "[chat]\napi_key = 'RAG_MY_KEY'\n")  # the name of a variable, which is known
     known = ("RAG_CONFIG", "RAG_DATA_DIR", "RAG_WARM", "RAG_TEST_WARM", "RAG_MY_KEY", "PATH")
     wrong = ("RAG_SERCH__TOP_K", "RAG_CONFG", "RAG_FOO")
@@ -214,7 +207,7 @@ def test_a_variable_that_sets_nothing_is_told_with_the_nearest_name(project: Pat
 # -- folders ---------------------------------------------------------------------------
 
 
-def test_a_path_is_relative_to_where_it_is_written(project: Path, empty_home: Path) -> None:
+def test_a_path_is_relative_to_where_it_is_written(project, empty_home):
     """To the project, whichever of its two files it is in; to the user's file; or to the working
     folder for one of the environment."""
     user = write(user_file(), "vaults_dir = 'notes'")
@@ -229,9 +222,7 @@ def test_a_path_is_relative_to_where_it_is_written(project: Path, empty_home: Pa
     assert load_config(env={"RAG_DATA_DIR": "x"}, cwd=project).data_dir == project / "x"
 
 
-def test_the_folder_vaults_beside_the_project_file_is_the_default_and_says_so(
-    project: Path,
-) -> None:
+def test_the_folder_vaults_beside_the_project_file_is_the_default_and_says_so(project):
     write(project / "config/rag.toml", "")
     assert load_config(env={}, cwd=project).vaults_dir is None
     (project / "vaults").mkdir()
@@ -242,9 +233,7 @@ def test_the_folder_vaults_beside_the_project_file_is_the_default_and_says_so(
     assert load_config(env={}, cwd=project).vaults_dir == project / "notes"
 
 
-def test_the_module_gives_the_index_and_vaults_folders_by_name(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_module_gives_the_index_and_vaults_folders_by_name(project, monkeypatch):
     monkeypatch.setenv("RAG_DATA_DIR", "/somewhere")
     monkeypatch.setenv("RAG_VAULTS_DIR", "/notes")
     assert Path("/somewhere/index") == config_module.QDRANT_PATH
@@ -253,9 +242,7 @@ def test_the_module_gives_the_index_and_vaults_folders_by_name(
         config_module.NO_SUCH_NAME  # noqa: B018
 
 
-def test_the_vaults_folder_is_a_path_in_and_outside_of_a_project(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_vaults_folder_is_a_path_in_and_outside_of_a_project(project, monkeypatch):
     monkeypatch.delenv("RAG_VAULTS_DIR", raising=False)
     (project / "below").mkdir()
     monkeypatch.chdir(project / "below")
@@ -267,7 +254,7 @@ def test_the_vaults_folder_is_a_path_in_and_outside_of_a_project(
 # -- the file that sets nothing --------------------------------------------------------
 
 
-def test_the_default_file_names_every_setting_and_changes_nothing(project: Path) -> None:
+def test_the_default_file_names_every_setting_and_changes_nothing(project):
     (project / "vaults").mkdir()
     write(project / "rag.toml", "")
     defaults = values(load_config(env={}, cwd=project))
@@ -280,14 +267,14 @@ def test_the_default_file_names_every_setting_and_changes_nothing(project: Path)
     assert values(config) == defaults
 
 
-def test_the_repository_s_configuration_is_the_default_file() -> None:
+def test_the_repository_s_configuration_is_the_default_file():
     assert (REPO / "config/rag.toml").read_text("utf-8") == default_toml()
 
 
 # -- servers ---------------------------------------------------------------------------
 
 
-def test_one_address_of_ollama_serves_all_unless_others_are_named(project: Path) -> None:
+def test_one_address_of_ollama_serves_all_unless_others_are_named(project):
     ollama = load_config(env={"RAG_OLLAMA__URL": "http://one:1"}, cwd=project).ollama
     assert (ollama.embedding_urls, ollama.local_url) == (["http://one:1"], "http://one:1")
     env = {
@@ -299,7 +286,7 @@ def test_one_address_of_ollama_serves_all_unless_others_are_named(project: Path)
     assert (ollama.remote_url, ollama.local_url) == ("http://two:2", "https://four")
 
 
-def test_ollama_takes_the_names_of_the_embedding_and_the_generation_server() -> None:
+def test_ollama_takes_the_names_of_the_embedding_and_the_generation_server():
     both = OllamaConfig(remote_url="http://far:1", local_url="http://near:2", chat_model="m")
     assert (both.embedding_urls, both.local_url) == (["http://far:1"], "http://near:2")
     assert both == OllamaConfig(

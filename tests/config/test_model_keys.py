@@ -1,11 +1,8 @@
 """Who gets an API key, of Qdrant or of a server of OpenAI's API: no host that a project names."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from pytest import Subtests
 
 from rag.config import keys_in_use, load_config, user_file, values
 from rag.config.servers import KEYS, KeySetting
@@ -30,9 +27,7 @@ def variable(setting: str) -> str:
 
 
 @pytest.mark.parametrize("section", ["embedding", "chat"])
-def test_what_cannot_be_meant_is_refused_and_a_key_never_repeated(
-    project: Path, section: str, subtests: Subtests
-) -> None:
+def test_what_cannot_be_meant_is_refused_and_a_key_never_repeated(project, section, subtests):
     for name, value in (
         ("url", "localhost:8080"),
         ("url", "http://user:password@host/v1"),
@@ -55,7 +50,7 @@ def test_what_cannot_be_meant_is_refused_and_a_key_never_repeated(
                     assert value not in f"{caught.value} {caught.value.hint}"
 
 
-def test_openai_without_a_server_or_a_model_is_refused(project: Path) -> None:
+def test_openai_without_a_server_or_a_model_is_refused(project):
     for toml, says in (
         ("[embedding]\nprovider = 'openai'", r"embedding\.url must be an address .* openai"),
         ("[chat]\nprovider = 'openai'", r"chat\.url must be an address .* openai"),
@@ -69,9 +64,7 @@ def test_openai_without_a_server_or_a_model_is_refused(project: Path) -> None:
 
 
 @each_key
-def test_a_trusted_project_s_server_gets_no_key(
-    project: Path, key: KeySetting, trust: Callable[[Path], None]
-) -> None:
+def test_a_trusted_project_s_server_gets_no_key(project, key, trust):
     write(user_file(), section_of(key, api_key="MY_KEY"))
     file = write(project / "rag.toml", section_of(key, url=URL))
     trust(project)
@@ -84,7 +77,7 @@ def test_a_trusted_project_s_server_gets_no_key(
 
 @each_key
 @pytest.mark.parametrize("how", ["hosts", "url", "env hosts", "env url"])
-def test_a_host_that_the_user_names_does(project: Path, key: KeySetting, how: str) -> None:
+def test_a_host_that_the_user_names_does(project, key, how):
     own: dict[str, dict[str, str | list[str]]] = {
         "hosts": {"key_hosts": [HOST.title()]},
         "url": {"url": f"https://{HOST}/other"},
@@ -100,7 +93,7 @@ def test_a_host_that_the_user_names_does(project: Path, key: KeySetting, how: st
 
 
 @each_key
-def test_a_project_names_no_hosts_for_keys(project: Path, key: KeySetting) -> None:
+def test_a_project_names_no_hosts_for_keys(project, key):
     file = write(project / "rag.toml", section_of(key, key_hosts=[HOST]))
     config = load_config(file, {}, project)
     assert values(config)[key.hosts] == []
@@ -108,9 +101,7 @@ def test_a_project_names_no_hosts_for_keys(project: Path, key: KeySetting) -> No
 
 
 @each_key
-def test_a_project_has_no_secret_of_its_choice_sent_to_its_server(
-    project: Path, key: KeySetting
-) -> None:
+def test_a_project_has_no_secret_of_its_choice_sent_to_its_server(project, key):
     file = write(project / "rag.toml", section_of(key, url=URL, api_key="AWS_SECRET_ACCESS_KEY"))
     assert values(load_config(file, {}, project))[key.variable] == ""
 
@@ -123,9 +114,7 @@ def test_a_project_has_no_secret_of_its_choice_sent_to_its_server(
         "url = ' https://EVIL.example , https://qdrant.example:6333'",
     ],
 )
-def test_one_host_among_several_that_the_user_does_not_name_is_enough_for_no_key(
-    project: Path, line: str
-) -> None:
+def test_one_host_among_several_that_the_user_does_not_name_is_enough_for_no_key(project, line):
     write(user_file(), "[store]\nurl = 'https://qdrant.example:6333'\n")
     config = load_config(write(project / "rag.toml", f"[store]\n{line}\n"), {}, project)
     assert config.store.api_key_env == ""
@@ -134,7 +123,7 @@ def test_one_host_among_several_that_the_user_does_not_name_is_enough_for_no_key
     assert "qdrant.example" not in told.reason
 
 
-def test_a_key_is_known_by_its_variable(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_known_by_its_variable(project, monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-secret")
     write(user_file(), f"[chat]\nurl = '{URL}'\napi_key = 'MY_KEY'\n")
     config = load_config(env={}, cwd=project)
@@ -145,7 +134,7 @@ def test_a_key_is_known_by_its_variable(project: Path, monkeypatch: pytest.Monke
         assert [*keys_in_use(config)] == []
 
 
-def test_a_host_named_for_one_section_is_not_named_for_another(project: Path) -> None:
+def test_a_host_named_for_one_section_is_not_named_for_another(project):
     write(user_file(), f"[chat]\nurl = '{URL}'\n[embedding]\napi_key = 'MY_KEY'\n")
     file = write(project / "rag.toml", f"[embedding]\nurl = '{URL}'\n")
     assert load_config(file, {}, project).embedding.api_key == ""

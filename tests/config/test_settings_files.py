@@ -36,7 +36,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("kind", CONTENTS)
-def test_a_file_that_nobody_means_is_refused_in_few_words(project: Path, kind: str) -> None:
+def test_a_file_that_nobody_means_is_refused_in_few_words(project, kind):
     (project / "rag.toml").write_bytes(CONTENTS[kind])
     with pytest.raises(ConfigError) as caught:
         load_config(env={}, cwd=project)
@@ -45,9 +45,7 @@ def test_a_file_that_nobody_means_is_refused_in_few_words(project: Path, kind: s
 
 
 @pytest.mark.parametrize("content", [_MANY_PARTS, _DEEP_TABLE], ids=["parts", "table"])
-def test_a_file_of_the_largest_size_takes_little_of_the_processor(
-    project: Path, content: bytes
-) -> None:
+def test_a_file_of_the_largest_size_takes_little_of_the_processor(project, content):
     (project / "rag.toml").write_bytes(content)
     start = time.process_time()
     with pytest.raises(ConfigError):
@@ -59,7 +57,7 @@ def test_a_file_of_the_largest_size_takes_little_of_the_processor(
     "target",
     ["/dev/zero", "/dev/tty", "pipe", "folder", "/proc/self/mem", "nowhere.toml", "rag.toml"],
 )
-def test_a_link_to_what_is_no_file_is_refused_at_once(project: Path, target: str) -> None:
+def test_a_link_to_what_is_no_file_is_refused_at_once(project, target):
     os.mkfifo(project / "pipe")
     (project / "folder").mkdir()
     (project / "rag.toml").symlink_to(target)
@@ -69,7 +67,7 @@ def test_a_link_to_what_is_no_file_is_refused_at_once(project: Path, target: str
     assert Path(target).name in str(caught.value)
 
 
-def test_so_is_a_pipe_or_a_folder_of_that_name(project: Path) -> None:
+def test_so_is_a_pipe_or_a_folder_of_that_name(project):
     os.mkfifo(project / "rag.toml")
     with pytest.raises(ConfigError, match="it is a pipe"):
         load_config(env={}, cwd=project)
@@ -79,15 +77,13 @@ def test_so_is_a_pipe_or_a_folder_of_that_name(project: Path) -> None:
     assert load_config(write(project / "mine.toml", ""), {}, project).root == project
 
 
-def test_a_byte_order_mark_is_read(project: Path) -> None:
+def test_a_byte_order_mark_is_read(project):
     write(project / "config/rag.toml", "\ufeff[search]\ntop_k = 7")
     assert load_config(env={}, cwd=project).search.top_k == 7
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a folder", "", "{", "[]", '{"files": {"a": 1}}', "[["])
-def test_a_damaged_list_of_trusted_files_trusts_nothing_and_is_named(
-    project: Path, kind: str
-) -> None:
+def test_a_damaged_list_of_trusted_files_trusts_nothing_and_is_named(project, kind):
     trust_file().parent.mkdir(parents=True, exist_ok=True)
     if kind.startswith("a "):
         {"a pipe": os.mkfifo, "a folder": Path.mkdir}[kind](trust_file())
@@ -103,9 +99,7 @@ def test_a_damaged_list_of_trusted_files_trusts_nothing_and_is_named(
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=2000) | st.text(st.sampled_from('a.[]{}="\n#1\\'), max_size=500))
-def test_whatever_a_file_holds_it_is_settings_or_refused(
-    project: Path, content: bytes | str
-) -> None:
+def test_whatever_a_file_holds_it_is_settings_or_refused(project, content):
     content = content if isinstance(content, bytes) else content.encode()
     (project / "rag.toml").write_bytes(content)
     try:

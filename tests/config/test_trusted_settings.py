@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from pytest import Subtests
 
 from property_examples import examples
 from rag.config import RAGConfig, load_config, settings, trust_own, user_file, values
@@ -65,11 +63,11 @@ def other_than(default: Any) -> Any:
 
 
 class TestEachSetting:
-    def test_one_that_is_not_listed_takes_trust(self) -> None:
+    def test_one_that_is_not_listed_takes_trust(self):
         assert {*FREE} < {*settings()}
         assert takes_trust("search.no_such", 1, Place(Path("/project")))
 
-    def test_one_that_takes_trust_is_left_out(self, project: Path, subtests: Subtests) -> None:
+    def test_one_that_takes_trust_is_left_out(self, project, subtests):
         for name, setting in settings().items():
             if name in FREE:
                 continue
@@ -83,7 +81,7 @@ class TestEachSetting:
                 assert values(config)[name] == values(RAGConfig())[name]
                 assert config.origins[name] == "default"
 
-    def test_some_values_of_some_take_trust_and_others_do_not(self, subtests: Subtests) -> None:
+    def test_some_values_of_some_take_trust_and_others_do_not(self, subtests):
         project = Path("/project")
         assert {name for name, test in FREE.items() if test} == {*TAKES_TRUST}
         for name, value in TAKES_TRUST.items():
@@ -107,10 +105,10 @@ class TestEachSetting:
             with subtests.test(name, value=value):
                 assert not takes_trust(name, value, Place(project))
 
-    def test_transforms_that_take_no_trust_are_the_built_in_ones(self) -> None:
+    def test_transforms_that_take_no_trust_are_the_built_in_ones(self):
         assert {*registry._BUILT_IN, *registry._ALIASES} == TRANSFORMS
 
-    def test_routes_count_together_or_not_at_all(self, project: Path) -> None:
+    def test_routes_count_together_or_not_at_all(self, project):
         rules = "[routes.rules.a]\nkeywords = ['x']\ntransforms = ['a-plug-in']\n"
         write(project / "rag.toml", "[routes]\nclassifier = 'keyword'\ndefault = 'a'\n" + rules)
         config = load(project)
@@ -118,7 +116,7 @@ class TestEachSetting:
         assert config.routes.classifier == ""
 
 
-def test_what_is_so_already_asks_for_nothing(project: Path) -> None:
+def test_what_is_so_already_asks_for_nothing(project):
     """In the user's own file, or by the environment."""
     write(user_file(), "[ollama]\nurl = 'http://mine:1'\n")
     write(project / "rag.toml", "[ollama]\nurl = 'http://mine:1'\nembedding_model = 'bge-m3'\n")
@@ -132,7 +130,7 @@ def test_what_is_so_already_asks_for_nothing(project: Path) -> None:
 # -- which file ------------------------------------------------------------------------
 
 
-def test_one_that_the_user_names_is_trusted_and_one_that_is_found_is_not(project: Path) -> None:
+def test_one_that_the_user_names_is_trusted_and_one_that_is_found_is_not(project):
     file = write(project / "rag.toml", EVIL)
     (project / "a/b").mkdir(parents=True)
     for config in (
@@ -148,9 +146,7 @@ def test_one_that_the_user_names_is_trusted_and_one_that_is_found_is_not(project
     assert load(own.parent).ollama.url == "http://evil:1", "wherever it lies"
 
 
-def test_a_link_is_the_file_that_it_leads_to_and_a_copy_is_another(
-    project: Path, trust: Callable[[Path], None]
-) -> None:
+def test_a_link_is_the_file_that_it_leads_to_and_a_copy_is_another(project, trust):
     write(project / "mine/rag.toml", EVIL)
     trust(project / "mine")
     (project / "other").mkdir()
@@ -161,7 +157,7 @@ def test_a_link_is_the_file_that_it_leads_to_and_a_copy_is_another(
     assert "ollama.url" in load(project / "copy").left_out
 
 
-def test_a_changed_file_is_another(project: Path, trust: Callable[[Path], None]) -> None:
+def test_a_changed_file_is_another(project, trust):
     file = write(project / "rag.toml", EVIL)
     trust(project)
     assert load(project).ollama.url == "http://evil:1"
@@ -169,9 +165,7 @@ def test_a_changed_file_is_another(project: Path, trust: Callable[[Path], None])
     assert "ollama.url" in load(project).left_out
 
 
-def test_a_file_that_changes_between_two_looks_at_it_is_looked_at_once(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_between_two_looks_at_it_is_looked_at_once(project, monkeypatch):
     write(project / "rag.toml", EVIL)
     opened, really = [], os.open
 
@@ -184,7 +178,7 @@ def test_a_file_that_changes_between_two_looks_at_it_is_looked_at_once(
     assert opened == [str(project / "rag.toml")]
 
 
-def test_what_the_program_wrote_is_trusted_for_that(project: Path, tmp_path: Path) -> None:
+def test_what_the_program_wrote_is_trusted_for_that(project, tmp_path):
     file = write(project / "rag.toml", EVIL)
     trust_own(file, ["ollama.embedding_model"])
     assert "ollama.url" in load(project).left_out
@@ -201,21 +195,19 @@ class TestFolders:
         return set(configured_vaults(load(project, RAG_DATA_DIR=str(project / ".data"), **env)))
 
     @pytest.fixture
-    def private(self, tmp_path: Path) -> Path:
+    def private(self, tmp_path) -> Path:
         """A folder outside of the project, with a folder of notes in it."""
         (tmp_path / "private/diary").mkdir(parents=True)
         return tmp_path / "private"
 
-    def test_folders_below_the_project_are_vaults(self, project: Path) -> None:
+    def test_folders_below_the_project_are_vaults(self, project):
         (project / "notes/a").mkdir(parents=True)
         write(project / "rag.toml", "vaults_dir = 'notes'\ntarget_vaults = ['a']\n")
         assert self.vaults(project) == {"a"}
         assert dict(load(project).left_out) == {}
 
     @pytest.mark.parametrize("written", ["../private", "notes", "notes/..", "~", ""])
-    def test_others_are_not(
-        self, project: Path, private: Path, empty_home: Path, written: str
-    ) -> None:
+    def test_others_are_not(self, project, private, empty_home, written):
         """Neither is the folder beside the file, when it is a link."""
         (project / ("notes" if written else "vaults")).symlink_to(private)
         (empty_home / "diary").mkdir()
@@ -223,17 +215,15 @@ class TestFolders:
         assert self.vaults(project) == set()
         assert "vaults_dir" in load(project).left_out
 
-    def test_nor_is_what_lies_beside_the_file_that_a_link_leads_to(
-        self, project: Path, private: Path
-    ) -> None:
+    def test_nor_is_what_lies_beside_the_file_that_a_link_leads_to(self, project, private):
         write(private / "rag.toml", "")
         (private / "vaults/diary").mkdir(parents=True)
         (project / "rag.toml").symlink_to(private / "rag.toml")
         assert self.vaults(project) == set()
 
     def test_nor_is_a_link_out_of_it_until_it_is_trusted_for_where_it_leads(
-        self, project: Path, private: Path, trust: Callable[[Path], None]
-    ) -> None:
+        self, project, private, trust
+    ):
         (project / "vaults/own").mkdir(parents=True)
         link = project / "vaults/linked"
         link.symlink_to(private / "diary")
@@ -248,9 +238,7 @@ class TestFolders:
         link.symlink_to(private)
         assert self.vaults(project) == {"own", "alias"}
 
-    def test_the_user_s_own_vaults_are_neither_narrowed_nor_kept_within(
-        self, project: Path, private: Path
-    ) -> None:
+    def test_the_user_s_own_vaults_are_neither_narrowed_nor_kept_within(self, project, private):
         (project / "vaults/own").mkdir(parents=True)
         write(project / "rag.toml", "target_vaults = ['nothing']\n")
         (private / "linked").symlink_to(private / "diary")
@@ -260,7 +248,7 @@ class TestFolders:
 # -- the list --------------------------------------------------------------------------
 
 
-def test_the_list_is_for_its_owner_alone(project: Path) -> None:
+def test_the_list_is_for_its_owner_alone(project):
     trust_file().parent.mkdir(parents=True, mode=0o755)
     record(project / "rag.toml", "0", True)
     assert stat.S_IMODE(trust_file().stat().st_mode) == 0o600
@@ -275,7 +263,7 @@ def test_the_list_is_for_its_owner_alone(project: Path) -> None:
 )
 @example({"\udcff": ("0", True)})  # a name that is no text
 @given(st.dictionaries(st.text(min_size=1), st.tuples(st.text("0123abcd"), st.booleans())))
-def test_what_was_said_is_what_is_known(tmp_path: Path, said: dict[str, tuple[str, bool]]) -> None:
+def test_what_was_said_is_what_is_known(tmp_path, said):
     for name, (digest, trusted) in said.items():
         record(tmp_path / name, digest, trusted)
     for name, (digest, trusted) in said.items():
@@ -285,7 +273,7 @@ def test_what_was_said_is_what_is_known(tmp_path: Path, said: dict[str, tuple[st
     assert read_trust() == {}
 
 
-def test_a_project_does_not_switch_on_what_the_user_has_switched_off(project: Path) -> None:
+def test_a_project_does_not_switch_on_what_the_user_has_switched_off(project):
     write(user_file(), "warm = false\n[ollama]\nenabled = false\n")
     write(project / "rag.toml", "warm = true\n[ollama]\nenabled = true\n")
     config = load(project)

@@ -38,7 +38,7 @@ class TestTheBudget:
             {"source": "web"},
         ],
     )
-    def test_an_allocation_refuses(self, fields: dict[str, object]):
+    def test_an_allocation_refuses(self, fields):
         with pytest.raises(ValueError, match="validation error"):
             BudgetAllocation.model_validate({"source": "memory", "max_tokens": 1, **fields})
 
@@ -66,7 +66,7 @@ class TestTheBudget:
 
     @rows("make", [default_chat_budget, default_rag_budget])
     @rows("size", [1, 7, 100, 8192])
-    def test_the_ready_made_budgets_fit_any_window(self, make, size: int):
+    def test_the_ready_made_budgets_fit_any_window(self, make, size):
         budget = make(size)
         assert budget.total_tokens == size
         assert budget.shared_pool >= 0
@@ -111,7 +111,7 @@ class TestInThePipeline:
         assert contents(pipeline.build("q").window.items) == []
 
     @rows("size", [300, 200])
-    def test_a_reserve_that_leaves_nothing_is_a_pipeline_execution_error(self, size: int):
+    def test_a_reserve_that_leaves_nothing_is_a_pipeline_execution_error(self, size):
         budget = TokenBudget(total_tokens=1000, reserve_tokens=300)
         with pytest.raises(PipelineExecutionError, match="reserve leaves nothing"):
             built(budget, max_tokens=size)

@@ -37,7 +37,7 @@ def pipeline(*callbacks: object, on_error: str = "skip") -> ContextPipeline:
 
 
 @rows("asynchronous", [False, True])
-def test_each_event_is_told_in_order(asynchronous: bool):
+def test_each_event_is_told_in_order(asynchronous):
     watcher = Watcher()
     made = pipeline(watcher)
     asyncio.run(made.abuild("q")) if asynchronous else made.build("q")
@@ -71,7 +71,7 @@ def test_a_step_that_ends_the_run_is_told_of_too():
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_callback_that_fails_breaks_nothing_and_is_logged(event: str, caplog):
+def test_a_callback_that_fails_breaks_nothing_and_is_logged(event, caplog):
     def broken(*given):
         raise RuntimeError("boom")
 

@@ -18,7 +18,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path) -> Path:
     return tmp_path / "data" / "facts.jsonl"
 
 
@@ -26,26 +26,26 @@ def texts(path: Path) -> list[str]:
     return [entry.content for entry in FactFile(path).list_all()]
 
 
-def test_without_a_file_there_are_no_facts_and_none_is_made(path: Path):
+def test_without_a_file_there_are_no_facts_and_none_is_made(path):
     assert FactFile(path).list_all() == []
     assert FactFile(path).delete("x") is False
     assert not path.parent.exists()
 
 
-def test_a_fact_comes_back_as_it_was(path: Path):
+def test_a_fact_comes_back_as_it_was(path):
     fact = MemoryEntry(content="日本語 \n\u2028\x85\x0b ok", tags=["a"], metadata={"n": [1.5]})
     FactFile(str(path)).add(fact)
     assert FactFile(path).list_all() == [fact]
 
 
-def test_only_their_owner_may_read_them(path: Path):
+def test_only_their_owner_may_read_them(path):
     FactFile(path).add(MemoryEntry(content="x"))
     assert path.stat().st_mode & 0o077 == 0
     FactFile(path).delete(FactFile(path).list_all()[0].id)
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_a_fact_can_be_forgotten(path: Path):
+def test_a_fact_can_be_forgotten(path):
     facts = [MemoryEntry(content=text) for text in "abc"]
     for fact in facts:
         FactFile(path).add(fact)
@@ -54,7 +54,7 @@ def test_a_fact_can_be_forgotten(path: Path):
     assert texts(path) == ["a", "c"]
 
 
-def test_what_a_killed_process_left_half_written_is_no_harm(path: Path):
+def test_what_a_killed_process_left_half_written_is_no_harm(path):
     facts = [MemoryEntry(content=text) for text in "ab"]
     for fact in facts:
         FactFile(path).add(fact)
@@ -67,7 +67,7 @@ def test_what_a_killed_process_left_half_written_is_no_harm(path: Path):
 STRANGE = [b"# mine", b"", b"{", b'{"content": 5}', b"\xff\xfe", b'"x"', b"\r", b'{"a": "\\ud800"}']
 
 
-def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path: Path):
+def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path):
     path.parent.mkdir()
     path.write_bytes(b"\n".join(STRANGE))
     facts = [MemoryEntry(content=text) for text in "ab"]
@@ -80,7 +80,7 @@ def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path: Path)
     assert len(lines) == len(STRANGE) + 2
 
 
-def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path, monkeypatch):
+def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path, monkeypatch):
     monkeypatch.setattr("rag.support.durable_files.lock.__defaults__", (0.05,))
     fact = MemoryEntry(content="x")
     FactFile(path).add(fact)
@@ -94,7 +94,7 @@ def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path
     assert texts(path) == ["x", "x"]
 
 
-def test_a_folder_in_its_place_is_a_storage_error(path: Path):
+def test_a_folder_in_its_place_is_a_storage_error(path):
     path.mkdir(parents=True)
     for use in (FactFile(path).list_all, lambda: FactFile(path).add(MemoryEntry(content="x"))):
         with pytest.raises(StorageError):
@@ -113,7 +113,7 @@ def start(path: Path, program: str) -> subprocess.Popen[str]:
     )
 
 
-def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path: Path):
+def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path):
     program = """
         for n in range(40):
             kept, gone = MemoryEntry(content=f"kept {n}"), MemoryEntry(content="gone")
@@ -127,7 +127,7 @@ def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path: Path)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(st.lists(st.text(max_size=20), max_size=5), st.binary(max_size=40))
-def test_whatever_else_is_in_the_file_facts_come_back(path: Path, facts: list[str], rest: bytes):
+def test_whatever_else_is_in_the_file_facts_come_back(path, facts, rest):
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(rest)
     for text in facts:

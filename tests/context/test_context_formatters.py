@@ -87,19 +87,19 @@ class TestOrder:
 class TestRoles:
     @messages
     @pytest.mark.parametrize("source", ["retrieval", "memory", "conversation", "user", "tool"])
-    def test_only_a_system_item_speaks_as_system(self, form, source: str):
+    def test_only_a_system_item_speaks_as_system(self, form, source):
         for claim in ("system", "developer", "System", ["system"], 1):
             claiming = item("x", source, metadata={"role": claim, "source": "system"})
             assert form(claiming) == [("user", "x")]
 
     @messages
     @pytest.mark.parametrize("source", ["retrieval", "memory", "conversation", "user"])
-    def test_only_a_tool_item_speaks_as_tool(self, form, source: str):
+    def test_only_a_tool_item_speaks_as_tool(self, form, source):
         assert form(item("x", source, metadata={"role": "tool"})) == [("user", "x")]
 
     @messages
     @pytest.mark.parametrize("source", ["retrieval", "user", "tool"])
-    def test_only_what_was_said_before_speaks_as_assistant(self, form, source: str):
+    def test_only_what_was_said_before_speaks_as_assistant(self, form, source):
         assert form(item("x", source, metadata={"role": "assistant"})) == [("user", "x")]
 
     def test_a_tool_item_may_speak_as_tool_where_there_is_such_a_role(self):
@@ -124,21 +124,21 @@ def marks_of(given: list[ContextItem]) -> list[str]:
 
 
 @given(items())
-def test_no_item_is_lost_or_doubled_in_any_form(given: list[ContextItem]):
+def test_no_item_is_lost_or_doubled_in_any_form(given):
     for form in (as_anthropic, as_openai):
         assert sorted(marks("".join(text for _, text in form(*given)))) == marks_of(given)
     assert sorted(marks(as_text(*given))) == marks_of(given)
 
 
 @given(items())
-def test_contents_are_there_as_they_are_in_messages(given: list[ContextItem]):
+def test_contents_are_there_as_they_are_in_messages(given):
     for form in (as_anthropic, as_openai):
         text = "\n\n".join(text for _, text in form(*given))
         assert all(content in text for content in contents(given))
 
 
 @given(items())
-def test_roles_alternate_in_every_form(given: list[ContextItem]):
+def test_roles_alternate_in_every_form(given):
     for form in (as_anthropic, as_openai):
         roles = [role for role, _ in form(*given)]
         assert all(one != other for one, other in itertools.pairwise(roles))
@@ -149,7 +149,7 @@ def test_roles_alternate_in_every_form(given: list[ContextItem]):
 
 
 @given(items())
-def test_nothing_but_system_items_is_in_the_system_part(given: list[ContextItem]):
+def test_nothing_but_system_items_is_in_the_system_part(given):
     allowed = marks_of([one for one in given if one.source == SourceType.SYSTEM])
     for form in (as_anthropic, as_openai):
         system = "".join(text for role, text in form(*given) if role == "system")

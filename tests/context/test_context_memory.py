@@ -63,7 +63,7 @@ class TestSlidingWindow:
         assert [one.created_at for one in items] == [turn.timestamp for turn in kept.turns]
 
     @given(st.lists(st.text("ab ", max_size=12), max_size=15), st.integers(1, 8))
-    def test_it_is_never_over_its_size_and_keeps_the_newest(self, said: list[str], size: int):
+    def test_it_is_never_over_its_size_and_keeps_the_newest(self, said, size):
         evicted: list[str] = []
         kept = memory(size, on_evict=lambda turns: evicted.extend(texts(turns)))
         added = [kept.add_turn("user", text).content for text in said]
@@ -72,7 +72,7 @@ class TestSlidingWindow:
 
 
 @given(st.text("ab ", max_size=30), st.integers(0, 8))
-def test_a_text_is_cut_to_the_longest_beginning_that_fits(text: str, size: int):
+def test_a_text_is_cut_to_the_longest_beginning_that_fits(text, size):
     cut = truncate(text, size, Words())
     assert text.startswith(cut)
     assert Words().count_tokens(cut) <= size

@@ -35,7 +35,7 @@ def test_an_item_does_not_change():
         {"content": None},
     ],
 )
-def test_an_item_refuses(fields: dict[str, object]):
+def test_an_item_refuses(fields):
     with pytest.raises(ValidationError):
         ContextItem.model_validate({"content": "x", "source": "retrieval", **fields})
 

@@ -4,17 +4,13 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from context_parts import contents, item
 from rag.context import ContextPipeline, find_step
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "context.md"
 
 
-def test_the_plug_in_of_the_context_page_is_found_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_plug_in_of_the_context_page_is_found_by_name(tmp_path, monkeypatch):
     text = PAGE.read_text("utf-8").partition("## Your own, by name")[2]
     declared, source = re.findall(r"^```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[:2]
     project = tomllib.loads(declared)["project"]

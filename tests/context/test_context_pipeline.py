@@ -61,7 +61,7 @@ class TestMaking:
         assert (made.budget, made.formatter) == (budget, formatter)
 
     @rows("name", ["max_tokens", "formatter", "steps", "system_items", "budget"])
-    def test_what_it_is_made_of_cannot_be_set(self, name: str):
+    def test_what_it_is_made_of_cannot_be_set(self, name):
         with pytest.raises(AttributeError):
             setattr(pipeline(), name, None)
 
@@ -133,14 +133,14 @@ class TestDecorators:
 
 class TestStages:
     @both
-    def test_an_empty_pipeline_gives_an_empty_window(self, run: Run):
+    def test_an_empty_pipeline_gives_an_empty_window(self, run):
         result = run(pipeline())
         assert (len(result.window), result.formatted_output, result.overflow_items) == (0, "", [])
         assert result.format_type == "generic"
         assert result.build_time_ms > 0
 
     @both
-    def test_system_prompts_are_system_items_of_priority_10(self, run: Run):
+    def test_system_prompts_are_system_items_of_priority_10(self, run):
         made = pipeline().add_system_prompt("Be helpful.").add_system_prompt("Briefly.", priority=9)
         kept = run(made).window.items
         assert [(one.content, one.source, one.priority) for one in kept] == [
@@ -149,7 +149,7 @@ class TestStages:
         ]
 
     @both
-    def test_steps_run_in_order_and_see_system_memory_and_what_was_found(self, run: Run):
+    def test_steps_run_in_order_and_see_system_memory_and_what_was_found(self, run):
         seen = []
         made = pipeline().add_system_prompt("s").with_memory(Remembered(item("m", "memory")))
         made.add_step(retriever_step("r", Shelf(item("r"))))
@@ -158,7 +158,7 @@ class TestStages:
         assert seen == ["s", "m", "r"]
 
     @both
-    def test_a_query_may_be_a_bundle(self, run: Run):
+    def test_a_query_may_be_a_bundle(self, run):
         query, seen = QueryBundle(query_str="x", metadata={"a": 1}), []
         run(pipeline().add_step(PipelineStep("s", lambda i, q: seen.append(q) or i)), query)
         assert seen == [query]
@@ -170,7 +170,7 @@ class TestStages:
         assert [one.token_count for one in build(made).window.items] == [7]
 
     @both
-    def test_a_system_prompt_that_a_step_lost_is_there_again(self, run: Run):
+    def test_a_system_prompt_that_a_step_lost_is_there_again(self, run):
         made = pipeline().add_system_prompt("s")
         made.add_step(filter_step("f", lambda one: one.source == SourceType.RETRIEVAL))
         assert contents(run(made).window.items) == ["s"]
@@ -204,7 +204,7 @@ class TestEnriching:
         return made.step(lambda i, q: seen.append(q.query_str) or i, name="s") and made, seen
 
     @both
-    def test_the_steps_are_given_the_enriched_query(self, run: Run):
+    def test_the_steps_are_given_the_enriched_query(self, run):
         made, seen = self.made(MemoryContextEnricher(), said("hello", "user", 0))
         result = run(made)
         assert seen == ["q\n\nConversation context: hello"]
@@ -233,16 +233,14 @@ class TestErrors:
         ],
         ids=repr,
     )
-    def test_base_errors_type_errors_and_value_errors_pass_as_they_are(
-        self, run: Run, error: Exception
-    ):
+    def test_base_errors_type_errors_and_value_errors_pass_as_they_are(self, run, error):
         with pytest.raises(type(error)) as caught:
             run(self.failing(error))
         assert caught.value is error
 
     @both
     @pytest.mark.parametrize("error", [RuntimeError("r"), KeyError("k"), OSError("o")], ids=repr)
-    def test_any_other_error_becomes_a_pipeline_execution_error(self, run: Run, error: Exception):
+    def test_any_other_error_becomes_a_pipeline_execution_error(self, run, error):
         with pytest.raises(PipelineExecutionError, match="'bad' failed") as caught:
             run(self.failing(error))
         assert caught.value.__cause__ is error
@@ -251,7 +249,7 @@ class TestErrors:
 
     @both
     @pytest.mark.parametrize("error", [RuntimeError("r"), TypeError("t"), RAGError("r")], ids=repr)
-    def test_a_step_that_may_fail_is_skipped(self, run: Run, error: Exception, caplog):
+    def test_a_step_that_may_fail_is_skipped(self, run, error, caplog):
         result = run(self.failing(error, "skip"))
         assert contents(result.window.items) == ["a", "b"]
         assert result.diagnostics["skipped_steps"] == ["bad"]
@@ -282,7 +280,7 @@ class TestErrors:
         assert isinstance(caught.value.__cause__, KeyError)
 
     @rows("name", ["PipelineExecutionError", "RetrieverError", "FormatterError"])
-    def test_the_errors_descend_from_rag_error(self, name: str):
+    def test_the_errors_descend_from_rag_error(self, name):
         from rag import context
 
         assert issubclass(getattr(context, name), context.ContextError)
@@ -292,7 +290,7 @@ class TestErrors:
 
 class TestDiagnostics:
     @both
-    def test_every_field_is_told(self, run: Run):
+    def test_every_field_is_told(self, run):
         made = pipeline(40).add_system_prompt("one two")
         made.with_memory(Remembered(said("m", "user", 0)))
         made.add_step(retriever_step("r", Shelf(*(item(str(n)) for n in range(4)))))

@@ -20,7 +20,7 @@ METHODS = {
 
 
 @rows("name", METHODS)
-def test_an_object_with_the_method_is_one(name: str):
+def test_an_object_with_the_method_is_one(name):
     made = type("Own", (), {METHODS[name]: lambda self: None})()
     assert isinstance(made, getattr(context, name))
 

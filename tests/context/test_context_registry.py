@@ -1,7 +1,6 @@
 """Steps that plug-ins bring."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from rag.exceptions import RAGError
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def install(tmp_path, monkeypatch) -> Callable[..., None]:
     """Install a distribution: `install("rag.steps", newest="make_newest")`."""
 
     def write(group: str, **entries: str) -> None:

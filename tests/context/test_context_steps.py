@@ -49,7 +49,7 @@ class Backwards:
 
 class TestAStep:
     @rows("made", [None, (), "text", {}, iter([])])
-    def test_what_is_no_list_is_a_type_error(self, made: object):
+    def test_what_is_no_list_is_a_type_error(self, made):
         step = PipelineStep("s", lambda items, query: made)  # type: ignore
         with pytest.raises(TypeError, match=r"step 's' gave .*, not a list"):
             step.execute([], QUERY)
@@ -102,7 +102,7 @@ class TestPostProcessing:
 
     @rows("source", ["system", "memory", "conversation", "user"])
     @rows("make", [reranker_step, async_reranker_step])
-    def test_a_reranker_is_not_asked_about_what_must_not_be_forgotten(self, make, source: str):
+    def test_a_reranker_is_not_asked_about_what_must_not_be_forgotten(self, make, source):
         step = make("r", Backwards(), top_k=1)
         assert run(step, item("a"), item("kept", source), item("b")) == ["kept", "b"]
 

@@ -20,7 +20,7 @@ def shared_daemon() -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def warm(shared_daemon: Daemon) -> Daemon:
+def warm(shared_daemon) -> Daemon:
     """The warm process that most tests share: they may not end it."""
     shared_daemon.ask()
     return shared_daemon

@@ -55,7 +55,7 @@ for code in sys.argv[1:]:
 """
 
 
-def test_a_pipeline_runs_without_them_and_what_is_used_is_loaded() -> None:
+def test_a_pipeline_runs_without_them_and_what_is_used_is_loaded():
     command = [sys.executable, "-c", _PIPELINE + _EACH, *_CASES]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.splitlines() == [*_CASES.values()]

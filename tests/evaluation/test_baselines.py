@@ -14,7 +14,7 @@ RUN = Run("lexical", [Outcome(QUESTION, ["work/a.md"], dict.fromkeys(METRICS, 1 
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path) -> Path:
     file = tmp_path / "run.json"
     save_runs(file, [RUN])
     return file

@@ -16,7 +16,7 @@ REFUSED = 1  # of ten questions, at the most
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+def config(tmp_path_factory) -> RAGConfig:
     """The documents, indexed once, by words alone."""
     base = tmp_path_factory.mktemp("documents")
     for document in DOCUMENTS:
@@ -31,7 +31,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
     return config
 
 
-def test_questions_and_documents_are_as_many_as_they_should_be() -> None:
+def test_questions_and_documents_are_as_many_as_they_should_be():
     assert (len(QUESTIONS) + len(PARAPHRASES), len(ASKED)) == (60, 10)
     assert len(DOCUMENTS) >= 30
     assert len({document.path.rpartition(".")[2] for document in DOCUMENTS}) >= 6
@@ -39,7 +39,7 @@ def test_questions_and_documents_are_as_many_as_they_should_be() -> None:
     assert {path for _, path, _ in (*QUESTIONS, *PARAPHRASES, *ASKED)} <= known
 
 
-def test_the_right_page_of_the_right_file_comes_first(config: RAGConfig) -> None:
+def test_the_right_page_of_the_right_file_comes_first(config):
     wrong = []
     with Workspace(config) as workspace:
         for question, path, page in (*QUESTIONS, *PARAPHRASES):
@@ -51,7 +51,7 @@ def test_the_right_page_of_the_right_file_comes_first(config: RAGConfig) -> None
     assert right >= FIRST, "\n".join([f"{right:.3f} right first", *wrong])
 
 
-def test_an_answer_from_a_pdf_is_cited_with_its_page(config: RAGConfig) -> None:
+def test_an_answer_from_a_pdf_is_cited_with_its_page(config):
     wrong, refused = [], []
     with Workspace(config) as workspace:
         for question, path, page in ASKED:

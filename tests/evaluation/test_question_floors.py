@@ -63,17 +63,13 @@ def questions() -> list[Question]:
     return read_questions(HELP)
 
 
-def test_there_are_twelve_questions_of_each_kind_in_each_language(
-    questions: list[Question],
-) -> None:
+def test_there_are_twelve_questions_of_each_kind_in_each_language(questions):
     groups = Counter((language(question), question.category) for question in questions)
     assert groups == {(name, kind): 12 for name in LANGUAGES for kind in KINDS}
 
 
 @pytest.mark.shared
-def test_every_note_that_a_question_names_exists(
-    questions: list[Question], shared_data: Path
-) -> None:
+def test_every_note_that_a_question_names_exists(questions, shared_data):
     known = {
         f"{vault}/{file.path}"
         for vault in (f"obsidian-help-{name}" for name in LANGUAGES)
@@ -87,9 +83,7 @@ def test_every_note_that_a_question_names_exists(
 
 
 @pytest.fixture(scope="module")
-def outcomes(
-    questions: list[Question], shared_data: Path, tmp_path_factory: pytest.TempPathFactory
-) -> list[Outcome]:
+def outcomes(questions, shared_data, tmp_path_factory) -> list[Outcome]:
     """All questions, asked of both vaults in one index."""
     config = RAGConfig(data_dir=tmp_path_factory.mktemp("help"))
     vaults = (f"obsidian-help-{name}" for name in LANGUAGES)
@@ -119,9 +113,7 @@ FLOORS = {
 
 @pytest.mark.shared
 @rows("group, floors", FLOORS.items())
-def test_no_group_of_questions_is_answered_worse(
-    outcomes: list[Outcome], group: str, floors: dict[str, float]
-) -> None:
+def test_no_group_of_questions_is_answered_worse(outcomes, group, floors):
     def is_of_group(outcome: Outcome) -> bool:
         return group in ("all", language(outcome.question), outcome.question.category)
 
@@ -142,7 +134,7 @@ Asked = dict[str, list[Outcome]]
 
 
 @pytest.fixture(scope="module")
-def paragraphs(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Asked, Asked]:
+def paragraphs(shared_data, tmp_path_factory) -> tuple[Asked, Asked]:
     """400 questions of each language: asked of its own notes, and of all notes in one index."""
     folders = {name: shared_data / "retrieval" / name for name in LANGUAGES}
     asked = {name: _paragraph_questions(name, folder) for name, folder in folders.items()}
@@ -166,7 +158,7 @@ def _paragraph_questions(vault: str, folder: Path) -> list[Question]:
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_of_paragraphs_in_one_language(paragraphs: tuple[Asked, Asked], name: str) -> None:
+def test_of_paragraphs_in_one_language(paragraphs, name):
     alone, _ = paragraphs
     assert len(alone[name]) == 400
     assert below(FLOORS_OF_PARAGRAPHS[name], alone[name]) == {}
@@ -175,9 +167,7 @@ def test_of_paragraphs_in_one_language(paragraphs: tuple[Asked, Asked], name: st
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_another_language_in_the_index_costs_hardly_anything(
-    paragraphs: tuple[Asked, Asked], name: str
-) -> None:
+def test_another_language_in_the_index_costs_hardly_anything(paragraphs, name):
     alone, together = paragraphs[0][name], paragraphs[1][name]
     floors = {
         metric: summary(alone)[metric] - _AT_MOST_LOWER for metric in FLOORS_OF_PARAGRAPHS[name]

@@ -1,7 +1,6 @@
 """Asking a question set of a real index."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ PLACES = [(vault, path) for vault, notes in NOTES.items() for path in notes]
 
 
 @pytest.fixture
-def ask(tmp_path: Path, write_notes: Callable[..., Path]) -> Iterator[Callable[..., Run]]:
+def ask(tmp_path, write_notes) -> Iterator[Callable[..., Run]]:
     """Ask questions of an index of two vaults: `ask(question, …, filters=…)`."""
     config = RAGConfig(data_dir=tmp_path / "data")
     with IndexRun(config) as run:

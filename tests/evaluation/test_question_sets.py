@@ -81,6 +81,6 @@ def test_a_missing_file_and_a_folder_are_mistakes(tmp_path):
 
 
 @given(st.binary() | st.recursive(st.none() | st.text(), st.lists).map(json.dumps).map(str.encode))
-def test_anything_else_is_a_usage_error_and_never_another(data: bytes):
+def test_anything_else_is_a_usage_error_and_never_another(data):
     with pytest.raises(UsageError):
         parse_questions(data, "q.jsonl")

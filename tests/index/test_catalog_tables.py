@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +13,7 @@ from rag.index.note_rows import ChunkKey, NoteRow
 
 
 @pytest.fixture
-def manifest(tmp_path: Path) -> Iterator[Manifest]:
+def manifest(tmp_path) -> Iterator[Manifest]:
     with Manifest.open_work(tmp_path / "manifest.sqlite3") as manifest:
         yield manifest
 
@@ -25,7 +24,7 @@ def note(path: str, tags: str = "", **more: object) -> NoteRow:
     return replace(row, **{"tags": tags.split(), "chunks": chunks, **more})  # type: ignore[arg-type]
 
 
-def test_tags_and_values_are_found(manifest: Manifest):
+def test_tags_and_values_are_found(manifest):
     manifest.commit_write(
         [note("a", "ops k8s", fields={"status": ["Open"], "people": ["Ken", "Mika"]})]
     )
@@ -38,14 +37,14 @@ def test_tags_and_values_are_found(manifest: Manifest):
     assert found.bearing("status", "Ken".__eq__) == []
 
 
-def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest: Manifest):
+def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest):
     manifest.commit_write([note("a", "x one two"), note("b", "x two"), note("c", "three")])
     assert manifest.catalogue.beside("x", 5) == ["two", "one"]
     assert manifest.catalogue.beside("x", 1) == ["two"]
     assert manifest.catalogue.beside("none", 5) == []
 
 
-def test_the_most_frequent_values_come_first(manifest: Manifest):
+def test_the_most_frequent_values_come_first(manifest):
     values = ["done", "open", "open"]
     manifest.commit_write(note(str(n), fields={"status": [v]}) for n, v in enumerate(values))
     assert manifest.catalogue.values("status", 5) == ["open", "done"]
@@ -61,13 +60,13 @@ def test_the_most_frequent_values_come_first(manifest: Manifest):
         ("2026-02-01", "2026-02-28", []),
     ],
 )
-def test_both_ends_of_a_span_belong_to_it(manifest: Manifest, first, last, found):
+def test_both_ends_of_a_span_belong_to_it(manifest, first, last, found):
     days = {"a": "2026-01-01", "b": "2026-01-02T23:59:59", "c": "2026-01-03", "d": ""}
     manifest.commit_write(note(name, modified=day) for name, day in days.items())
     assert manifest.catalogue.modified(first, last) == found
 
 
-def test_names_are_as_written_and_found_in_any_case(manifest: Manifest):
+def test_names_are_as_written_and_found_in_any_case(manifest):
     manifest.commit_write([note("dir/Daily.md", aliases=["デイリー"]), note("b.md")])
     assert set(manifest.catalogue.names()) == {"Daily", "DIR/DAILY.MD", "デイリー", "b", "B.MD"}
     assert manifest.catalogue.titled("daily") == ["DIR/DAILY.MD"]

@@ -4,7 +4,6 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,9 +34,7 @@ FILES = [
 
 
 @pytest.fixture
-def indexed(
-    write_notes: Callable[..., Path], refresh: Refresh, age: Callable[[Path], None]
-) -> Path:
+def indexed(write_notes, refresh, age) -> Path:
     folder = write_notes("work", {"a.md": "alpha", "b.md": "# B\n\nbeta\n\n## More\n\ngamma"})
     age(folder)
     refresh(work=folder)
@@ -68,9 +65,7 @@ def read(config: RAGConfig) -> int:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("pattern", FILES)
-def test_a_flipped_bit_is_mended_by_a_plain_run(
-    config: RAGConfig, indexed: Path, refresh: Refresh, points: Points, pattern: str
-) -> None:
+def test_a_flipped_bit_is_mended_by_a_plain_run(config, indexed, refresh, points, pattern):
     before = points(config)
     for file in config.index_dir.glob(f"gen-*/{pattern}"):
         flip(file)
@@ -83,8 +78,8 @@ def test_a_flipped_bit_is_mended_by_a_plain_run(
 @pytest.mark.sampled
 @pytest.mark.parametrize("pattern", [file for file in FILES if file != SUMS])
 def test_damage_without_a_trace_is_found_by_doctor_and_then_mended(
-    config: RAGConfig, indexed: Path, refresh: Refresh, points: Points, pattern: str
-) -> None:
+    config, indexed, refresh, points, pattern
+):
     before = points(config)
     for file in config.index_dir.glob(f"gen-*/{pattern}"):
         flip(file, trace=False)
@@ -96,8 +91,8 @@ def test_damage_without_a_trace_is_found_by_doctor_and_then_mended(
 
 @pytest.mark.parametrize("name", [MANIFEST, f"{SHARD}/edge_config.json", "points"])
 def test_what_a_search_finds_damaged_is_said_and_then_mended(
-    config: RAGConfig, indexed: Path, refresh: Refresh, points: Points, name: str
-) -> None:
+    config, indexed, refresh, points, name
+):
     before = points(config)
     for file in config.index_dir.glob(f"gen-*/{name}"):
         facts = file.stat()
@@ -111,9 +106,7 @@ def test_what_a_search_finds_damaged_is_said_and_then_mended(
     assert refresh(work=indexed).notices == []
 
 
-def test_what_sqlite_quotes_of_damage_need_be_no_text(
-    config: RAGConfig, indexed: Path, refresh: Refresh
-) -> None:
+def test_what_sqlite_quotes_of_damage_need_be_no_text(config, indexed, refresh):
     [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
     file.write_bytes(file.read_bytes().replace(b"CREATE TABLE notes", b"CR\xbaATE TABLE notes"))
     with pytest.raises(IndexUnavailableError, match="damaged"):
@@ -122,9 +115,7 @@ def test_what_sqlite_quotes_of_damage_need_be_no_text(
     read(config)
 
 
-def test_an_index_that_nothing_happened_to_is_not_read(
-    config: RAGConfig, indexed: Path, refresh: Refresh, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_nothing_happened_to_is_not_read(config, indexed, refresh, monkeypatch):
     read(config)  # the engine touches what it opens
     refresh(work=indexed)
     seen: list[str] = []
@@ -135,9 +126,7 @@ def test_an_index_that_nothing_happened_to_is_not_read(
     assert touched <= {*("flags_a.dat", "flags_b.dat", "tracker.dat"), *SETTINGS}
 
 
-def test_a_folder_that_was_moved_is_no_damage(
-    config: RAGConfig, indexed: Path, refresh: Refresh
-) -> None:
+def test_a_folder_that_was_moved_is_no_damage(config, indexed, refresh):
     other = config.index_dir.with_name("copy")
     shutil.copytree(config.index_dir, other)
     shutil.rmtree(config.index_dir)
@@ -148,18 +137,14 @@ def test_a_folder_that_was_moved_is_no_damage(
 
 
 @pytest.mark.parametrize("how", [lambda file: os.truncate(file, 10), Path.unlink])
-def test_a_file_that_was_cut_short_is_said_before_the_engine_maps_it(
-    config: RAGConfig, indexed: Path, how: Callable[[Path], None]
-) -> None:
+def test_a_file_that_was_cut_short_is_said_before_the_engine_maps_it(config, indexed, how):
     for file in config.index_dir.glob(f"gen-*/{SHARD}/segments/*/payload_storage/page_0.dat"):
         how(file)
     with pytest.raises(IndexUnavailableError, match="damaged"):
         read(config)
 
 
-def test_what_a_killed_run_wrote_is_written_again(
-    config: RAGConfig, indexed: Path, refresh: Refresh, points: Points, tmp_path: Path
-) -> None:
+def test_what_a_killed_run_wrote_is_written_again(config, indexed, refresh, points, tmp_path):
     (indexed / "new.md").write_text("new")
     with IndexRun(config) as run:
         run.index_vault("work", indexed)  # and publishes nothing
@@ -170,9 +155,7 @@ def test_what_a_killed_run_wrote_is_written_again(
     assert points(config) == points(fresh)
 
 
-def test_leftovers_of_killed_runs_go_and_are_not_published(
-    config: RAGConfig, indexed: Path, refresh: Refresh
-) -> None:
+def test_leftovers_of_killed_runs_go_and_are_not_published(config, indexed, refresh):
     [snapshot] = config.index_dir.glob("gen-*[0-9]")
     segment = next((snapshot / SHARD / "segments").iterdir())
     left = [
@@ -197,8 +180,8 @@ def test_leftovers_of_killed_runs_go_and_are_not_published(
 
 
 def test_links_that_a_killed_search_left_in_memory_go(
-    config: RAGConfig, indexed: Path, refresh: Refresh, tmp_path: Path, monkeypatch: Any
-) -> None:
+    config, indexed, refresh, tmp_path, monkeypatch
+):
     monkeypatch.setattr("rag.index.snapshots.MEMORY", str(tmp_path / "memory"))
     kept = tmp_path / "kept.txt"
     kept.write_text("a file that a link leads to")
@@ -213,9 +196,7 @@ def test_links_that_a_killed_search_left_in_memory_go(
     assert kept.exists()
 
 
-def test_snapshots_are_kept_while_none_is_known_to_be_the_current_one(
-    config: RAGConfig, indexed: Path
-) -> None:
+def test_snapshots_are_kept_while_none_is_known_to_be_the_current_one(config, indexed):
     [snapshot] = config.index_dir.glob("gen-*[0-9]")
     (config.index_dir / "CURRENT").write_text("gen-99")
     IndexDirectory(config.index_dir).sweep()

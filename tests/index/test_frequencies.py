@@ -3,7 +3,6 @@
 import math
 import sqlite3
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -50,7 +49,7 @@ def test_changes_give_what_counting_anew_gives(stay, go, come):
     assert held(updated) == held(counted(stay))
 
 
-def test_a_file_holds_what_was_counted(tmp_path: Path):
+def test_a_file_holds_what_was_counted(tmp_path):
     path = tmp_path / "frequencies"
     written = Frequencies.open_work(path)
     written.change(dimension_counts(vectors([[1, 2], [2]])))
@@ -69,7 +68,7 @@ def test_a_chunk_that_was_never_counted_cannot_go():
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 4096])
-def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, content: bytes):
+def test_a_file_that_holds_something_else_is_refused(tmp_path, content):
     (tmp_path / "frequencies").write_bytes(content)
     with pytest.raises(sqlite3.DatabaseError):
         Frequencies.open(tmp_path / "frequencies")

@@ -18,12 +18,12 @@ from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path) -> Path:
     return tmp_path / "work/manifest.sqlite3"
 
 
 @pytest.fixture
-def manifest(file: Path) -> Iterator[Manifest]:
+def manifest(file) -> Iterator[Manifest]:
     with Manifest.open_work(file) as manifest:
         yield manifest
 
@@ -66,16 +66,14 @@ ROWS = st.builds(
 
 
 @given(row=ROWS)
-def test_a_note_is_read_as_it_was_written(row: NoteRow) -> None:
+def test_a_note_is_read_as_it_was_written(row):
     with Manifest.empty() as manifest:
         manifest.commit_write([row])
         assert manifest.note(row.vault, row.path) == row
         assert list(manifest.notes()) == [row]
 
 
-def test_what_was_written_is_there_when_the_file_is_opened_again(
-    manifest: Manifest, file: Path
-) -> None:
+def test_what_was_written_is_there_when_the_file_is_opened_again(manifest, file):
     manifest.set_vault("work", "/notes")
     manifest.commit_write([note("a.md")])
     manifest.close()
@@ -84,9 +82,7 @@ def test_what_was_written_is_there_when_the_file_is_opened_again(
         assert [row.path for row in again.notes()] == ["a.md"]
 
 
-def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
-    manifest: Manifest, tmp_path: Path
-) -> None:
+def test_a_file_name_of_undecodable_bytes_still_opens_the_file(manifest, tmp_path):
     name = b"caf\xe9.md".decode("utf-8", "surrogateescape")
     (tmp_path / name).write_bytes(b"text")
     manifest.commit_write([note("caf\ufffd.md", file=name, size=4)])
@@ -97,7 +93,7 @@ def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
 # -- points and notes ------------------------------------------------------------------
 
 
-def test_the_points_expected_are_all_chunks(manifest: Manifest) -> None:
+def test_the_points_expected_are_all_chunks(manifest):
     assert manifest.totals()[1] == 0
     manifest.commit_write([note("a.md", chunks=2), note("b.md", chunks=3), note("c.md", chunks=0)])
     assert manifest.totals()[1] == 5
@@ -105,16 +101,14 @@ def test_the_points_expected_are_all_chunks(manifest: Manifest) -> None:
     assert manifest.totals()[1] == 3
 
 
-def test_a_forgotten_note_is_gone_and_its_namesake_in_another_vault_stays(
-    manifest: Manifest,
-) -> None:
+def test_a_forgotten_note_is_gone_and_its_namesake_in_another_vault_stays(manifest):
     manifest.commit_write([note("a.md"), note("a.md", vault="home")])
     manifest.forget("work", ["a.md", "never-there.md"])
     assert [row.vault for row in manifest.notes()] == ["home"]
 
 
 @pytest.mark.parametrize("flag", ["racy", "failed"])
-def test_a_young_or_failed_file_must_be_read_again(manifest: Manifest, flag: str) -> None:
+def test_a_young_or_failed_file_must_be_read_again(manifest, flag):
     manifest.commit_write([note("a.md"), note("b.md", **{flag: True})])
     assert manifest.stats("work") == {"a.md": (10, 20, False), "b.md": (10, 20, True)}
 
@@ -122,7 +116,7 @@ def test_a_young_or_failed_file_must_be_read_again(manifest: Manifest, flag: str
 # -- revisions -------------------------------------------------------------------------
 
 
-def test_every_change_raises_the_revision(manifest: Manifest) -> None:
+def test_every_change_raises_the_revision(manifest):
     seen = [manifest.revision]
     for change in (
         lambda: manifest.commit_write([note("a.md")]),
@@ -135,7 +129,7 @@ def test_every_change_raises_the_revision(manifest: Manifest) -> None:
     assert seen == sorted(set(seen))
 
 
-def test_what_changes_nothing_leaves_the_revision(manifest: Manifest) -> None:
+def test_what_changes_nothing_leaves_the_revision(manifest):
     manifest.set_vault("work", "/notes")
     before = manifest.revision
     manifest.set_vault("work", "/notes")
@@ -144,7 +138,7 @@ def test_what_changes_nothing_leaves_the_revision(manifest: Manifest) -> None:
     assert manifest.revision == before
 
 
-def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> None:
+def test_a_change_that_fails_half_way_changes_nothing(manifest):
     manifest.commit_write([note("a.md", chunks=1)])
     before = manifest.revision
     with pytest.raises(ValueError):
@@ -158,7 +152,7 @@ def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> Non
 # -- notes by name ---------------------------------------------------------------------
 
 
-def test_a_note_is_named_by_title_alias_and_file_name(manifest: Manifest) -> None:
+def test_a_note_is_named_by_title_alias_and_file_name(manifest):
     row = note("ops/roll-back.md", title="Rolling back", aliases=["Undo", "巻き戻し"], id="1")
     manifest.commit_write([row, note("other.md", id="2")])
     for name in ("Rolling back", "Undo", "巻き戻し", "roll-back"):
@@ -177,9 +171,7 @@ def test_a_note_is_named_by_title_alias_and_file_name(manifest: Manifest) -> Non
         "CAFE\u0301",
     ],
 )
-def test_case_width_composition_and_white_space_of_a_name_do_not_matter(
-    manifest: Manifest, name: str
-) -> None:
+def test_case_width_composition_and_white_space_of_a_name_do_not_matter(manifest, name):
     manifest.commit_write([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])
     assert manifest.links.named(name) == ["1"]
 
@@ -187,7 +179,7 @@ def test_case_width_composition_and_white_space_of_a_name_do_not_matter(
 # -- facts -----------------------------------------------------------------------------
 
 
-def test_facts_are_kept_by_name(manifest: Manifest) -> None:
+def test_facts_are_kept_by_name(manifest):
     assert manifest.get("fingerprint") == ""
     assert manifest.get("fingerprint", "none") == "none"
     manifest.set(fingerprint="1", indexed_at="today")
@@ -195,7 +187,7 @@ def test_facts_are_kept_by_name(manifest: Manifest) -> None:
     assert (manifest.get("fingerprint"), manifest.get("indexed_at")) == ("2", "today")
 
 
-def test_counts_names_and_tags_leave_out_notes_without_chunks(manifest: Manifest) -> None:
+def test_counts_names_and_tags_leave_out_notes_without_chunks(manifest):
     manifest.commit_write(
         [
             note("a.md", chunks=2, title="A", aliases=["甲"], tags=["x", "日記"], id="1"),
@@ -212,7 +204,7 @@ def test_counts_names_and_tags_leave_out_notes_without_chunks(manifest: Manifest
     ]
 
 
-def test_a_vault_follows_its_folder_and_can_be_dropped(manifest: Manifest) -> None:
+def test_a_vault_follows_its_folder_and_can_be_dropped(manifest):
     manifest.set_vault("work", "/old")
     manifest.set_vault("work", "/new")
     manifest.set_vault("日記", "/diary")
@@ -225,14 +217,14 @@ def test_a_vault_follows_its_folder_and_can_be_dropped(manifest: Manifest) -> No
 
 
 @pytest.fixture
-def published(manifest: Manifest, file: Path) -> Path:
+def published(manifest, file) -> Path:
     """The closed manifest of a snapshot; its name has what a URI would take for its own."""
     manifest.commit_write(note(f"{n}.md", title="x" * 200, id=str(n)) for n in range(100))
     manifest.close()
     return file.parent.rename(file.parent.parent / "gen 1?#%20").joinpath(file.name)
 
 
-def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published: Path) -> None:
+def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published):
     with Manifest.open_snapshot(published) as manifest:
         assert manifest.totals()[1] == 100
         assert os.listdir(published.parent) == [published.name]  # noqa: PTH208
@@ -240,7 +232,7 @@ def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published: Pat
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Iterator[IndexDirectory]:
+def directory(tmp_path) -> Iterator[IndexDirectory]:
     """An index that was published, and its lock."""
     directory = IndexDirectory(tmp_path / "index")
     with directory.writing():
@@ -266,9 +258,7 @@ CHANGES: list[Callable[[Manifest], object]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_no_change_reaches_what_was_published(
-    directory: IndexDirectory, change: Callable[[Manifest], object]
-) -> None:
+def test_no_change_reaches_what_was_published(directory, change):
     shared = directory.path / "gen-1" / MANIFEST
     before = shared.read_bytes()
     with Manifest.open_snapshot(shared) as reader:
@@ -278,7 +268,7 @@ def test_no_change_reaches_what_was_published(
     assert shared.read_bytes() == before != (directory.work / MANIFEST).read_bytes()
 
 
-def test_without_a_change_the_next_snapshot_is_not_begun(directory: IndexDirectory) -> None:
+def test_without_a_change_the_next_snapshot_is_not_begun(directory):
     with Manifest.open_writer(directory) as manifest:
         manifest.refresh([note("old.md", id="1", racy=True)])  # readers need not know
         manifest.add_words([])
@@ -287,7 +277,7 @@ def test_without_a_change_the_next_snapshot_is_not_begun(directory: IndexDirecto
     assert not directory.has_work
 
 
-def test_what_is_being_read_can_be_changed_meanwhile(directory: IndexDirectory) -> None:
+def test_what_is_being_read_can_be_changed_meanwhile(directory):
     with Manifest.open_writer(directory) as manifest:
         rows = manifest.notes()
         first = next(rows)
@@ -305,16 +295,14 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: str) -> None:
+def test_a_damaged_manifest_says_how_to_mend_it(published, damage):
     DAMAGE[damage](published)
     with pytest.raises(IndexUnavailableError) as caught:
         Manifest.open_snapshot(published)
     assert caught.value.hint == INDEX_FROM_NOTES
 
 
-def test_totals_that_were_kept_are_those_of_an_unchanged_manifest(
-    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_totals_that_were_kept_are_those_of_an_unchanged_manifest(manifest, monkeypatch):
     manifest.commit_write([note("a.md", 2)])
     manifest.keep_totals()
     with monkeypatch.context() as patch:

@@ -1,6 +1,6 @@
 """Links between notes: which note each leads to, and which lead to a note."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from unicodedata import normalize
 
@@ -58,35 +58,31 @@ def into(manifest: Manifest, note: NoteRow) -> list[tuple[str, str, int]]:
         *("The title", "alias", "../a/b/Café plan.md"),
     ],
 )
-def test_a_link_may_be_a_path_a_part_of_one_a_file_name_a_title_or_an_alias(
-    manifest: Manifest, target: str
-) -> None:
+def test_a_link_may_be_a_path_a_part_of_one_a_file_name_a_title_or_an_alias(manifest, target):
     manifest.commit_write([row("a/b/Café plan.md", title="The title", aliases="alias other")])
     assert resolve(manifest, target) == ["v/a/b/Café plan.md"]
 
 
 @pytest.mark.parametrize("target", ["plan", "Cafe plan", "b/c/Café plan", "../Café plan", "the"])
-def test_a_link_that_no_note_answers_to_is_unresolved(manifest: Manifest, target: str) -> None:
+def test_a_link_that_no_note_answers_to_is_unresolved(manifest, target):
     manifest.commit_write([row("a/b/Café plan.md")])
     assert resolve(manifest, target) == []
 
 
-def test_notes_of_its_own_vault_go_before_others(manifest: Manifest) -> None:
+def test_notes_of_its_own_vault_go_before_others(manifest):
     manifest.commit_write([row("Plan.md"), row("x.md", vault="w", title="Plan")])
     assert resolve(manifest, "Plan") == ["v/Plan.md"]
     assert resolve(manifest, "Plan", vault="w", path="y.md") == ["w/x.md"]
     assert resolve(manifest, "Plan", vault="u", path="y.md") == ["v/Plan.md"]
 
 
-def test_the_note_beside_the_one_with_the_link_goes_first_then_that_at_the_top(
-    manifest: Manifest,
-) -> None:
+def test_the_note_beside_the_one_with_the_link_goes_first_then_that_at_the_top(manifest):
     manifest.commit_write([row("Plan.md"), row("a/Plan.md"), row("b/Plan.md")])
     assert resolve(manifest, "Plan", path="b/x.md") == ["v/b/Plan.md"]
     assert resolve(manifest, "Plan", path="c/x.md") == ["v/Plan.md"]
 
 
-def test_a_file_name_goes_before_a_title_and_a_title_before_an_alias(manifest: Manifest) -> None:
+def test_a_file_name_goes_before_a_title_and_a_title_before_an_alias(manifest):
     manifest.commit_write([row("a.md", aliases="Plan")])
     assert resolve(manifest, "Plan") == ["v/a.md"]
     manifest.commit_write([row("b.md", title="Plan")])
@@ -95,13 +91,13 @@ def test_a_file_name_goes_before_a_title_and_a_title_before_an_alias(manifest: M
     assert resolve(manifest, "Plan") == ["v/Plan.md"]
 
 
-def test_without_a_suffix_the_note_in_markdown_is_meant(manifest: Manifest) -> None:
+def test_without_a_suffix_the_note_in_markdown_is_meant(manifest):
     manifest.commit_write([row("Board.canvas"), row("Board.md")])
     assert resolve(manifest, "Board") == ["v/Board.md"]
     assert resolve(manifest, "Board.canvas") == ["v/Board.canvas"]
 
 
-def test_the_links_to_a_note_come_with_their_lines(manifest: Manifest) -> None:
+def test_the_links_to_a_note_come_with_their_lines(manifest):
     plan = row("a/Plan.md", "Plan", title="A/B plan", aliases="計画")
     other = row("o.md", "a/Plan", "Other")
     manifest.commit_write([plan, other, row("p.md", "計画", "A/B plan"), row("q.md", "b/Plan")])
@@ -112,7 +108,7 @@ def test_the_links_to_a_note_come_with_their_lines(manifest: Manifest) -> None:
     ]
 
 
-def test_broken_and_ambiguous_links_are_listed(manifest: Manifest) -> None:
+def test_broken_and_ambiguous_links_are_listed(manifest):
     links = ("Plan", "nowhere", "picture.png", "x", "b/Plan.md")
     manifest.commit_write([row("a/Plan.md"), row("b/Plan.md"), row("x.md", *links)])
     wrong = [(x.source.path, x.target, len(x.notes)) for x in manifest.links.wrong_links()]
@@ -123,9 +119,7 @@ NAMES = st.text("aB é/.か\u3099x", min_size=1, max_size=8)
 
 
 @given(target=NAMES, title=NAMES, alias=NAMES, stem=NAMES)
-def test_whatever_answers_to_a_link_has_its_key(
-    target: str, title: str, alias: str, stem: str
-) -> None:
+def test_whatever_answers_to_a_link_has_its_key(target, title, alias, stem):
     """Else the table of links would not find the notes with it."""
     note = NamedNote("1", "v", f"{normalize('NFC', stem.strip('/'))}.md", title, (alias,))
     if matching_notes(target, "v", "", [note]):
@@ -137,7 +131,7 @@ class TestOfAnIndex:
     """A link is resolved when somebody asks, against what is indexed then."""
 
     @pytest.fixture
-    def vault(self, tmp_path: Path) -> Path:
+    def vault(self, tmp_path) -> Path:
         (tmp_path / "notes").mkdir()
         (tmp_path / "notes/Plan.md").write_text("# Plan\n\nWhat we do.\n", "utf-8")
         (tmp_path / "notes/Log.md").write_text("---\na: b\n---\n\nSee [[Plan]].\n", "utf-8")
@@ -148,9 +142,7 @@ class TestOfAnIndex:
             [note] = manifest.links.resolve(path, "v", "")
             return [(x.source.path, x.line) for x in manifest.links.links_to(note)]
 
-    def test_a_link_follows_notes_that_are_renamed_deleted_or_added(
-        self, vault: Path, config: RAGConfig, refresh: Callable[..., object]
-    ) -> None:
+    def test_a_link_follows_notes_that_are_renamed_deleted_or_added(self, vault, config, refresh):
         refresh(v=vault)
         (vault / "Plan.md").rename(vault / "Old plan.md")
         refresh(v=vault)

@@ -20,7 +20,7 @@ VECTORS = f"{SHARD}/segments/one/vectors.dat"
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> IndexDirectory:
+def index(tmp_path) -> IndexDirectory:
     return IndexDirectory(tmp_path / "index")
 
 
@@ -69,8 +69,8 @@ def cutting(folder: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_new_one(
-    index: IndexDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    index, tmp_path, monkeypatch
+):
     publish_whole(index, 1, "former")
     with cutting(index.path, tmp_path / "room", monkeypatch) as left:
         publish_whole(index, 2, "new")
@@ -82,9 +82,7 @@ def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_ne
     assert len(left) > 60
 
 
-def test_what_was_published_stays_published(
-    index: IndexDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_published_stays_published(index, tmp_path, monkeypatch):
     index.path.mkdir()
     with cutting(index.path, tmp_path / "room", monkeypatch) as left:
         publish_whole(index, 1, "first")
@@ -95,8 +93,8 @@ def test_what_was_published_stays_published(
 
 @pytest.mark.parametrize("luck", LUCK)
 def test_what_the_engine_replaces_and_syncs_when_a_shard_is_opened_is_on_the_disk(
-    index: IndexDirectory, tmp_path: Path, luck: str
-) -> None:
+    index, tmp_path, luck
+):
     publish_whole(index, 1, "first")
     (tmp_path / "room").mkdir()
     disk = Disk(index.path, tmp_path / "room")
@@ -110,8 +108,8 @@ def test_what_the_engine_replaces_and_syncs_when_a_shard_is_opened_is_on_the_dis
 
 @pytest.mark.parametrize("pointer", ["", "\0\0\0\0\0", "gen-9", "../gen-1", "gen-2"])
 def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_is_read(
-    index: IndexDirectory, pointer: str
-) -> None:
+    index, pointer
+):
     with ExitStack() as stack:
         for number in (1, 2, 3):
             publish_whole(index, number, f"number {number}")
@@ -125,13 +123,13 @@ def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_
 
 
 @pytest.mark.parametrize("name", ["gen-9.lock", "gen-9", "CURRENT"])
-def test_no_number_is_given_twice(index: IndexDirectory, name: str) -> None:
+def test_no_number_is_given_twice(index, name):
     publish(index, 1)
     (index.path / name).write_text("gen-9")
     assert index.newest() == 9
 
 
-def test_the_generations_that_go_bear_the_mark(index: IndexDirectory) -> None:
+def test_the_generations_that_go_bear_the_mark(index):
     publish(index, 1)
     assert is_marked(index.path / "gen-1")
     foreign = index.path / "gen-0/photo.jpg"

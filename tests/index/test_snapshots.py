@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> IndexDirectory:
+def index(tmp_path) -> IndexDirectory:
     return IndexDirectory(tmp_path / "index")
 
 
@@ -85,16 +85,14 @@ READER = "with index.open_current():\n    print('ready', flush=True)\n    input(
 # -- one writer ------------------------------------------------------------------------
 
 
-def test_a_second_writer_is_told_at_once_who_the_first_is(
-    index: IndexDirectory, start: Start
-) -> None:
+def test_a_second_writer_is_told_at_once_who_the_first_is(index, start):
     process = start(WRITER, index.path)
     with pytest.raises(LockedError, match=str(process.pid)) as caught, index.writing():
         pass
     assert "--wait" in caught.value.hint
 
 
-def test_a_second_writer_may_wait_for_the_first(index: IndexDirectory, start: Start) -> None:
+def test_a_second_writer_may_wait_for_the_first(index, start):
     code = (
         "print('ready', flush=True)\n"
         "with index.writing(wait=True):\n"
@@ -109,9 +107,7 @@ def test_a_second_writer_may_wait_for_the_first(index: IndexDirectory, start: St
     assert output == "True\n"
 
 
-def test_one_index_directory_may_take_its_lock_twice_and_the_last_to_leave_lets_go(
-    index: IndexDirectory,
-) -> None:
+def test_one_index_directory_may_take_its_lock_twice_and_the_last_to_leave_lets_go(index):
     other = IndexDirectory(index.path)
     with index.writing():
         with index.writing():
@@ -122,7 +118,7 @@ def test_one_index_directory_may_take_its_lock_twice_and_the_last_to_leave_lets_
         pass
 
 
-def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path):
     (tmp_path / "file").touch()
     index = IndexDirectory(tmp_path / "file/index")
     with pytest.raises(UsageError, match="cannot make") as caught, index.writing():
@@ -156,8 +152,8 @@ def same_files(index: IndexDirectory) -> dict[str, bool]:
 
 
 def test_the_next_snapshot_begins_as_the_current_one_and_shares_what_never_changes(
-    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    index, monkeypatch
+):
     with index.writing():
         lay_merged(index)
         index.publish(1, points=1)
@@ -182,7 +178,7 @@ def test_the_next_snapshot_begins_as_the_current_one_and_shares_what_never_chang
         assert not any(same_files(index).values())
 
 
-def test_what_a_killed_writer_changed_is_forgotten(index: IndexDirectory) -> None:
+def test_what_a_killed_writer_changed_is_forgotten(index):
     publish(index, 1, "first")
     with index.writing():
         fill_work(index, "second")
@@ -191,9 +187,7 @@ def test_what_a_killed_writer_changed_is_forgotten(index: IndexDirectory) -> Non
         assert (shard / "segments/one/vectors.dat").read_text() == "first"
 
 
-def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
-    index: IndexDirectory, start: Start
-) -> None:
+def test_a_generation_stays_while_another_process_reads_it_and_goes_after(index, start):
     publish(index, 1)
     reader = start(READER, index.path)
     publish(index, 2)
@@ -206,9 +200,7 @@ def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
 # -- what readers meet -----------------------------------------------------------------
 
 
-def test_without_an_index_there_is_nothing_to_open_and_the_hint_says_how_to_make_one(
-    index: IndexDirectory,
-) -> None:
+def test_without_an_index_there_is_nothing_to_open_and_the_hint_says_how_to_make_one(index):
     assert index.current() is None
     with pytest.raises(IndexUnavailableError) as caught:
         index.open_current()
@@ -217,9 +209,7 @@ def test_without_an_index_there_is_nothing_to_open_and_the_hint_says_how_to_make
 
 
 @pytest.mark.parametrize("pointer", [b"gen-7", b"no/such/folder", b"\xff\xfe", b"gen-\x00"])
-def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(
-    index: IndexDirectory, pointer: bytes
-) -> None:
+def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(index, pointer):
     publish(index, 1)
     (index.path / "gen-1" / MANIFEST).unlink()
     (index.path / "CURRENT").write_bytes(pointer)
@@ -228,9 +218,7 @@ def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(
     assert "rag index --rebuild" in caught.value.hint
 
 
-def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(
-    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(index, monkeypatch):
     publish(index, 1)
     current = index.current
 
@@ -249,8 +237,8 @@ def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(
 
 
 def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named(
-    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    index, monkeypatch
+):
     publish(index, 1, "x" * (30 << 20))
     usage = shutil.disk_usage(index.path)
 
@@ -273,9 +261,7 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
 # -- sparse copies ---------------------------------------------------------------------
 
 
-def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(
-    index: IndexDirectory,
-) -> None:
+def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(index):
     publish(index, 1)
     lock = index.path / "gen-1.lock"
     lock.unlink(missing_ok=True)
@@ -284,12 +270,12 @@ def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(
         assert snapshot.name == "gen-1"
 
 
-def test_nobody_else_may_read_an_index(index: IndexDirectory) -> None:
+def test_nobody_else_may_read_an_index(index):
     publish(index, 1)
     assert index.path.stat().st_mode & 0o777 == 0o700
 
 
-def test_disk_usage_counts_a_file_with_two_names_once(tmp_path: Path) -> None:
+def test_disk_usage_counts_a_file_with_two_names_once(tmp_path):
     (tmp_path / "one").write_bytes(os.urandom(200_000))
     (tmp_path / "inner").mkdir()
     os.link(tmp_path / "one", tmp_path / "inner/two")

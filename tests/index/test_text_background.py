@@ -24,7 +24,7 @@ def background(seed: int = 1) -> Background:
 
 @settings(deadline=None, max_examples=examples(100))
 @given(ROWS)
-def test_to_ask_with_the_leveled_vector_takes_half_of_each_level_off(rows) -> None:
+def test_to_ask_with_the_leveled_vector_takes_half_of_each_level_off(rows):
     made, query, texts = background(), rows[0], unit(rows[1:])
     questions = unit(np.random.default_rng(1).normal(1, 1, (20, 8)))
     wanted = texts @ unit(query) - 0.5 * (texts @ questions.T).mean(axis=1)
@@ -32,14 +32,14 @@ def test_to_ask_with_the_leveled_vector_takes_half_of_each_level_off(rows) -> No
     assert np.allclose(unit(found), unit(wanted), atol=1e-3)
 
 
-def test_a_text_that_is_nearer_to_the_query_has_more_excess() -> None:
+def test_a_text_that_is_nearer_to_the_query_has_more_excess():
     made, query = background(), np.ones(8)
     near, far = [query.tolist()], [(-query).tolist()]
     assert made.excess(query, near, "text") > made.excess(query, far, "text")
     assert made.excess(query, near + far, "text") == made.excess(query, near, "text")
 
 
-def test_a_text_is_compared_with_passages_in_its_script() -> None:
+def test_a_text_is_compared_with_passages_in_its_script():
     rows = np.tile(-np.ones(8), (COUNT, 1))
     is_japanese = [script == "ja" for script in background_texts().scripts]
     rows[is_japanese] = np.ones(8)
@@ -49,7 +49,7 @@ def test_a_text_is_compared_with_passages_in_its_script() -> None:
     assert made.excess(query, sentences, "ไทย") == made.excess(query, sentences, "English")
 
 
-def test_it_is_kept_in_a_byte_a_number() -> None:
+def test_it_is_kept_in_a_byte_a_number():
     made = background()
     dumped = made.dumped()
     again = Background.loaded(dumped)

@@ -155,6 +155,6 @@ def test_an_unknown_vault_among_none_says_how_to_make_one():
     assert "rag index FOLDER" in unknown_vault("x", []).hint
 
 
-def test_vaults_overlap_where_one_lies_in_another_or_is_the_same_folder() -> None:
+def test_vaults_overlap_where_one_lies_in_another_or_is_the_same_folder():
     vaults = {"a": Path("/n/a"), "b": Path("/n/a/b"), "ab": Path("/n/ab"), "c": Path("/n/a/b")}
     assert sorted(overlaps(vaults)) == [("b", "a"), ("c", "a"), ("c", "b")]

@@ -12,29 +12,29 @@ from rag.index.vector_cache import VectorCache
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path) -> Path:
     return tmp_path / "index" / "vectors.sqlite3"
 
 
 @pytest.fixture
-def cache(file: Path) -> Iterator[VectorCache]:
+def cache(file) -> Iterator[VectorCache]:
     with VectorCache(file) as cache:
         yield cache
 
 
-def test_a_text_has_the_vector_it_was_given_at_length_one(cache: VectorCache) -> None:
+def test_a_text_has_the_vector_it_was_given_at_length_one(cache):
     cache.put("space", {"text": [3.0, 4.0]})
     assert cache.get("space", ["text", "other"]) == {"text": pytest.approx([0.6, 0.8], abs=1e-2)}
 
 
-def test_it_outlives_the_process(file: Path) -> None:
+def test_it_outlives_the_process(file):
     with VectorCache(file) as cache:
         cache.put("space", {"text": [0.0, 1.0]})
     with VectorCache(file) as cache:
         assert cache.get("space", ["text"]) == {"text": [0.0, 1.0]}
 
 
-def test_trimming_forgets_other_spaces_and_the_oldest(cache: VectorCache) -> None:
+def test_trimming_forgets_other_spaces_and_the_oldest(cache):
     cache.put("old", {"text": [1.0]})
     for number in range(5):
         cache.put("space", {str(number): [1.0]})
@@ -46,7 +46,7 @@ def test_trimming_forgets_other_spaces_and_the_oldest(cache: VectorCache) -> Non
     assert len(cache) == 3
 
 
-def test_a_damaged_file_is_made_anew(file: Path) -> None:
+def test_a_damaged_file_is_made_anew(file):
     with VectorCache(file) as cache:
         cache.put("space", {"text": [1.0]})
     file.write_bytes(b"no database" * 500)
@@ -70,7 +70,7 @@ def damage(file: Path, statement: str) -> None:
         "UPDATE vectors SET checksum = checksum + 1",
     ],
 )
-def test_a_vector_that_is_not_what_was_put_is_not_known(file: Path, statement: str) -> None:
+def test_a_vector_that_is_not_what_was_put_is_not_known(file, statement):
     with VectorCache(file) as cache:
         cache.put("space", {"text": [3.0, 4.0]})
     damage(file, statement)
@@ -80,7 +80,7 @@ def test_a_vector_that_is_not_what_was_put_is_not_known(file: Path, statement: s
         assert cache.get("space", ["text"]) != {}
 
 
-def test_one_that_is_kept_for_another_text_is_not_known(file: Path) -> None:
+def test_one_that_is_kept_for_another_text_is_not_known(file):
     with VectorCache(file) as cache:
         cache.put("space", {"one": [3.0, 4.0], "two": [1.0, 0.0]})
     damage(file, "DELETE FROM vectors WHERE rowid = 2")

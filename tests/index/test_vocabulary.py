@@ -34,7 +34,7 @@ def near(*vocabulary: str, to: str) -> list[str]:
 
 
 @given(st.sets(st.text("abé%_日𠮷", min_size=1, max_size=4)), st.text("abé%_日𠮷", max_size=2))
-def test_exactly_the_words_with_the_prefix_are_found(known: set[str], prefix: str) -> None:
+def test_exactly_the_words_with_the_prefix_are_found(known, prefix):
     with Manifest.empty() as manifest:
         manifest.vocabulary.add(known)
         found = manifest.vocabulary.starting_with(prefix)
@@ -44,7 +44,7 @@ def test_exactly_the_words_with_the_prefix_are_found(known: set[str], prefix: st
 # -- within others ---------------------------------------------------------------------
 
 
-def test_a_part_of_a_word_is_found_wherever_it_stands(words: Vocabulary) -> None:
+def test_a_part_of_a_word_is_found_wherever_it_stands(words):
     words.add(["クイックスイッチャー"])
     for part in ("クイック", "スイッチ", "チャー"):
         assert [*words.around(part)]
@@ -54,12 +54,12 @@ def test_a_part_of_a_word_is_found_wherever_it_stands(words: Vocabulary) -> None
 # -- by their likeness -----------------------------------------------------------------
 
 
-def test_in_four_letters_none_is_changed() -> None:
+def test_in_four_letters_none_is_changed():
     assert near("rich", "price", "ice", "icer", to="rice") == ["price", "ice"]
     assert near("スライド", to="スライト") == ["スライド"]
 
 
-def test_the_nearest_word_comes_first() -> None:
+def test_the_nearest_word_comes_first():
     assert near("templated", "templates", "template", "temples", to="templats") == [
         "templates",
         "template",
@@ -68,7 +68,7 @@ def test_the_nearest_word_comes_first() -> None:
     ]
 
 
-def test_of_equally_near_words_a_note_s_name_comes_first() -> None:
+def test_of_equally_near_words_a_note_s_name_comes_first():
     with Manifest.empty() as manifest:
         manifest.vocabulary.add(["canvases", "canvas"])
         assert list(manifest.vocabulary.near("canvass")) == ["canvases", "canvas"]
@@ -77,7 +77,7 @@ def test_of_equally_near_words_a_note_s_name_comes_first() -> None:
         assert list(manifest.vocabulary.near("canvass")) == ["canvas", "canvases"]
 
 
-def test_no_more_than_five_words_are_offered() -> None:
+def test_no_more_than_five_words_are_offered():
     letters = string.ascii_lowercase
     known = [f"note{letter}" for letter in letters] + [f"{letter}ote" for letter in letters]
     offered = near(*known, to="note")
@@ -99,9 +99,7 @@ WORDS = st.text("abcア", min_size=1, max_size=10)
 
 
 @given(asked=WORDS, known=st.sets(WORDS, max_size=30))
-def test_what_is_offered_is_known_near_enough_and_the_nearest_there_is(
-    asked: str, known: set[str]
-) -> None:
+def test_what_is_offered_is_known_near_enough_and_the_nearest_there_is(asked, known):
     allowed = 0 if len(asked) < 4 else 1 if len(asked) < 8 else 2
     changed = len(asked) == 4 and asked.isascii()
     reachable = {

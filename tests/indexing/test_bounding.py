@@ -13,7 +13,7 @@ def cut(text: str) -> tuple[Note, list[Chunk]]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("word", ["w{:x} ", "é{:x}ü{:x} ", "{:x}—", "Ж{:x} "])
-def test_chunks_are_kept_up_to_the_most_words(word: str) -> None:
+def test_chunks_are_kept_up_to_the_most_words(word):
     note, chunks = cut("".join(word.format(n, n) for n in range(limits.MOST_WORDS + 5_000)))
     assert note.problems == [
         f"more than {limits.MOST_WORDS:,} different words:"
@@ -23,7 +23,7 @@ def test_chunks_are_kept_up_to_the_most_words(word: str) -> None:
     assert 0.85 < held / len("".join(note.lines)) < 1.1  # overlaps count twice
 
 
-def test_tags_are_kept_as_far_as_chunks_may_bear_them() -> None:
+def test_tags_are_kept_as_far_as_chunks_may_bear_them():
     tags = " ".join(f"#t{number}" for number in range(1000))
     note, chunks = cut(tags + "\n" + "# h\n\ntext\n\n" * 1000)
     assert len(note.tags) < 1000
@@ -35,7 +35,7 @@ def test_tags_are_kept_as_far_as_chunks_may_bear_them() -> None:
     ]
 
 
-def test_titles_and_headings_are_cut_as_far_as_chunks_may_bear_them() -> None:
+def test_titles_and_headings_are_cut_as_far_as_chunks_may_bear_them():
     path = "".join(f"{'#' * level} {str(level) * 500}\n" for level in range(1, 6))
     note, chunks = cut(path + "###### leaf\n\ntext\n\n" * 4000)
     assert note.problems == [
@@ -47,7 +47,7 @@ def test_titles_and_headings_are_cut_as_far_as_chunks_may_bear_them() -> None:
     assert chunks[-1].heading[-1] == "leaf"
 
 
-def test_a_note_within_its_bounds_keeps_all() -> None:
+def test_a_note_within_its_bounds_keeps_all():
     note, chunks = cut("# Title\n\n#a #b\n\n## Part\n\ntext")
     assert (note.tags, note.problems) == (["a", "b"], [])
     assert chunks[-1].heading == ("Title", "Part")

@@ -80,7 +80,7 @@ def everything(config: RAGConfig) -> list[Any]:
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_the_index_is_the_one_that_is_written_note_by_note(
     vault, config, refresh, tmp_path, cut, processes
-) -> None:
+):
     cut(0, 1)
     refresh(v=vault)
     cut(1200, processes)
@@ -92,7 +92,7 @@ def test_the_index_is_the_one_that_is_written_note_by_note(
 
 def test_what_is_changed_or_deleted_later_is_so_in_the_index(
     vault, config, refresh, points, tmp_path, cut
-) -> None:
+):
     cut(1200, 1)
     refresh(v=vault)
     (vault / "03.md").write_text("rewritten")
@@ -104,14 +104,12 @@ def test_what_is_changed_or_deleted_later_is_so_in_the_index(
     assert points(config) == points(fresh)
 
 
-def test_a_small_run_starts_no_process(vault, refresh, monkeypatch) -> None:
+def test_a_small_run_starts_no_process(vault, refresh, monkeypatch):
     monkeypatch.setattr(portions, "PythonProcess", None)
     assert refresh(v=vault).notes == 40
 
 
-def test_an_index_that_lost_what_was_built_is_not_published(
-    vault, config, refresh, points, cut
-) -> None:
+def test_an_index_that_lost_what_was_built_is_not_published(vault, config, refresh, points, cut):
     cut(1200, 1)
     with pytest.raises(IndexingError, match=r"held 0 of 80 chunks"), IndexRun(config) as run:
         run.index_vault("v", vault)
@@ -122,7 +120,7 @@ def test_an_index_that_lost_what_was_built_is_not_published(
     assert len(points(config)) == 80
 
 
-def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
+def test_progress_is_told_for_each_portion(vault, config, cut):
     cut(1200, 1)
     told = []
     with IndexRun(config) as run:
@@ -136,7 +134,7 @@ def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
 
 def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     vault, config, refresh, points, tmp_path, cut, monkeypatch
-) -> None:
+):
     cut(1200, 2)
     order, orders = PythonProcess.order, []
 
@@ -161,7 +159,7 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
 @pytest.mark.parametrize(
     ("free", "processes"), [(2_000_000_000, 2), (800_000_000, 1), (300_000_000, 1), (None, 2)]
 )
-def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, processes) -> None:
+def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, processes):
     monkeypatch.setattr(portions, "free_memory", lambda: free)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     assert portions._affordable() == processes
@@ -223,7 +221,7 @@ def is_gone(pid: int) -> bool:
 @pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_survives_the_writer(writer, end) -> None:
+def test_no_process_survives_the_writer(writer, end):
     process, pids = writer
     assert not any(map(is_gone, pids))
     process.send_signal(end)
@@ -234,7 +232,7 @@ def test_no_process_survives_the_writer(writer, end) -> None:
     assert all(map(is_gone, pids))
 
 
-def test_a_process_that_builds_needs_no_haystack() -> None:
+def test_a_process_that_builds_needs_no_haystack():
     code = "import sys; import rag.indexing.bulk_build; print('haystack' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
@@ -246,7 +244,7 @@ SIZES = st.lists(st.integers(0, 3_000_000), max_size=60)
 
 
 @given(SIZES)
-def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes: list[int]) -> None:
+def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes):
     files = [NoteFile(f"{n}", f"{n}", size, 0) for n, size in enumerate(sizes)]
     runs = split(files)
     assert all(runs)

@@ -15,7 +15,7 @@ CLONED = datetime(2026, 3, 1, 9)
 LATER = datetime(2026, 3, 5, 10)
 
 
-def test_a_minute_that_holds_most_files_is_that_of_a_copy() -> None:
+def test_a_minute_that_holds_most_files_is_that_of_a_copy():
     assert spans_of_copies([5, 1, 2, 3, 4]) == ((1, 1 + MINUTE),)
     assert spans_of_copies([1, 2, 3, 4, 5, 10 * MINUTE]) == ((1, 1 + MINUTE),)
 
@@ -30,16 +30,16 @@ def test_a_minute_that_holds_most_files_is_that_of_a_copy() -> None:
         [*range(5), *range(10 * MINUTE, 60 * MINUTE, 10 * MINUTE)],
     ],
 )
-def test_few_files_and_files_of_several_times_are_no_copy(times: list[int]) -> None:
+def test_few_files_and_files_of_several_times_are_no_copy(times):
     assert spans_of_copies(times) == ()
 
 
-def test_what_was_found_stays_when_most_files_were_edited() -> None:
+def test_what_was_found_stays_when_most_files_were_edited():
     found = spans_of_copies([1, 2, 3, 4, 5])
     assert spans_of_copies([1, 2, *range(MINUTE * 5, MINUTE * 50, MINUTE * 9)], found) == found
 
 
-def test_a_time_outside_the_minutes_is_a_notes_own() -> None:
+def test_a_time_outside_the_minutes_is_a_notes_own():
     assert own_time(30.0, [(0, MINUTE)]) is None and own_time(61.0, [(0, MINUTE)]) == 61.0
     assert own_time(None, []) is None
 
@@ -67,13 +67,13 @@ def dates(config: RAGConfig, *names: str) -> list[tuple[str, str]]:
     return [(row.created[:10], row.modified[:10]) for row in rows if row]
 
 
-def test_notes_of_a_clone_have_only_the_dates_they_name(clone, refresh, config) -> None:
+def test_notes_of_a_clone_have_only_the_dates_they_name(clone, refresh, config):
     refresh(work=clone)
     names = ("n1.md", "2026-01-15.md", "own.md")
     assert dates(config, *names) == [("", ""), ("2026-01-15", ""), ("2020-01-01", "")]
 
 
-def test_a_note_edited_after_the_clone_has_the_date_of_its_file(clone, refresh, config) -> None:
+def test_a_note_edited_after_the_clone_has_the_date_of_its_file(clone, refresh, config):
     (clone / "n1.md").write_text("edited")
     touch(clone / "n1.md", LATER)
     refresh(work=clone)
@@ -81,7 +81,7 @@ def test_a_note_edited_after_the_clone_has_the_date_of_its_file(clone, refresh, 
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_it_stays_so_whatever_is_edited_later(clone, refresh, config, rebuild) -> None:
+def test_it_stays_so_whatever_is_edited_later(clone, refresh, config, rebuild):
     refresh(work=clone)
     for number in range(5):
         (clone / f"n{number}.md").write_text("edited")

@@ -1,6 +1,5 @@
 """`copy_to_server`: an embedded index goes up as it is."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,17 +23,17 @@ NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n i
 
 
 @pytest.fixture
-def server(own_qdrant: QdrantServer) -> QdrantServer:
+def server(own_qdrant) -> QdrantServer:
     return own_qdrant
 
 
 @pytest.fixture
-def remote(config: RAGConfig, server: QdrantServer) -> RAGConfig:
+def remote(config, server) -> RAGConfig:
     return replace(config, store=StoreConfig(url=server.url, timeout=2))
 
 
 @pytest.fixture
-def folder(write_notes: Callable[..., Path], refresh: Callable[..., Any], age: Any) -> Path:
+def folder(write_notes, refresh, age) -> Path:
     """Twelve notes, indexed in the embedded store."""
     folder = write_notes("work", NOTES)
     age(folder)
@@ -43,7 +42,7 @@ def folder(write_notes: Callable[..., Path], refresh: Callable[..., Any], age: A
 
 
 @pytest.fixture
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_pages(monkeypatch) -> None:
     monkeypatch.setattr("rag.indexing.server._PAGE", 3)
 
 
@@ -73,9 +72,7 @@ def kept_in(store: BaseDocumentStore) -> list[Any]:
     ]
 
 
-def test_the_server_holds_the_same_points_with_their_vectors(
-    config: RAGConfig, remote: RAGConfig, folder: Path
-) -> None:
+def test_the_server_holds_the_same_points_with_their_vectors(config, remote, folder):
     embed(config, 4)
     report = copy_to_server(remote)
     assert (report.notes, report.chunks, report.embedded) == (12, 12, 12)
@@ -83,9 +80,7 @@ def test_the_server_holds_the_same_points_with_their_vectors(
         assert kept_in(other) == kept_in(one)
 
 
-def test_the_server_weighs_words_as_the_embedded_index_does(
-    config: RAGConfig, remote: RAGConfig, folder: Path, server: QdrantServer
-) -> None:
+def test_the_server_weighs_words_as_the_embedded_index_does(config, remote, folder, server):
     copy_to_server(remote)
     with get_document_store(config) as one, get_document_store(remote) as other:
         counts = [
@@ -101,9 +96,7 @@ def test_the_server_weighs_words_as_the_embedded_index_does(
     ]
 
 
-def test_the_next_run_finds_nothing_to_do(
-    remote: RAGConfig, folder: Path, refresh: Callable[..., Any], server: QdrantServer
-) -> None:
+def test_the_next_run_finds_nothing_to_do(remote, folder, refresh, server):
     copy_to_server(remote)
     writes = server.paths().count(WRITE)
     report = refresh(config=remote, work=folder)
@@ -111,9 +104,7 @@ def test_the_next_run_finds_nothing_to_do(
     assert server.paths().count(WRITE) == writes
 
 
-def test_an_index_that_was_on_the_server_is_replaced(
-    remote: RAGConfig, folder: Path, refresh: Callable[..., Any], write_notes: Callable[..., Path]
-) -> None:
+def test_an_index_that_was_on_the_server_is_replaced(remote, folder, refresh, write_notes):
     refresh(config=remote, other=write_notes("other", {"old.md": "# Old\n\nAn old note.\n"}))
     copy_to_server(remote)
     with get_document_store(remote) as store:
@@ -123,9 +114,7 @@ def test_an_index_that_was_on_the_server_is_replaced(
         assert search(pipeline, "title:old").results == []
 
 
-def test_vectors_of_another_size_take_the_place_of_the_old(
-    config: RAGConfig, remote: RAGConfig, folder: Path
-) -> None:
+def test_vectors_of_another_size_take_the_place_of_the_old(config, remote, folder):
     embed(config, 4)
     copy_to_server(remote)
     embed(config, 6)
@@ -142,12 +131,8 @@ def stop(done: int, total: int) -> None:
 
 @pytest.mark.usefixtures("small_pages")
 def test_after_a_copy_broken_off_rag_index_writes_all_that_it_overwrote(
-    remote: RAGConfig,
-    folder: Path,
-    refresh: Callable[..., Any],
-    points: Callable[[RAGConfig], Any],
-    age: Any,
-) -> None:
+    remote, folder, refresh, points, age
+):
     for file in folder.glob("*.md"):
         file.write_text(file.read_text("utf-8").replace("Text", "New text"), "utf-8")
     age(folder)
@@ -161,15 +146,13 @@ def test_after_a_copy_broken_off_rag_index_writes_all_that_it_overwrote(
     assert copy_to_server(remote).chunks == 12
 
 
-def test_without_a_server_it_says_how_to_name_one(config: RAGConfig) -> None:
+def test_without_a_server_it_says_how_to_name_one(config):
     with pytest.raises(UsageError, match="no server is configured") as caught:
         copy_to_server(config)
     assert "RAG_STORE__URL" in caught.value.hint
 
 
-def test_an_index_of_another_version_is_not_copied(
-    remote: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_of_another_version_is_not_copied(remote, folder, monkeypatch):
     monkeypatch.setattr("rag.index.manifest.SCHEMA_VERSION", 99)
     with pytest.raises(IndexUnavailableError, match="another version"):
         copy_to_server(remote)

@@ -23,17 +23,17 @@ NEWEST_FIRST = [f"{number}\n{number} is it" for number in range(6, 0, -1)]
 
 
 @pytest.fixture
-def work(write_notes: Callable[..., Path]) -> Path:
+def work(write_notes) -> Path:
     return write_notes("work", NOTES)
 
 
 @pytest.fixture
-def settings(with_ollama: Callable[..., RAGConfig]) -> RAGConfig:
+def settings(with_ollama) -> RAGConfig:
     return with_ollama()
 
 
 @pytest.fixture
-def run(settings: RAGConfig, work: Path) -> Callable[..., IndexRun]:
+def run(settings, work) -> Callable[..., IndexRun]:
     """Index the notes, and embed for some time: `run(seconds=0)`."""
 
     def visit(progress=None, seconds: float | None = None, rebuild: bool = False) -> IndexRun:
@@ -57,12 +57,12 @@ def embedded(config: RAGConfig) -> int:
     return found.embedded if found else 0
 
 
-def test_the_notes_that_were_modified_last_come_first(run, server) -> None:
+def test_the_notes_that_were_modified_last_come_first(run, server):
     run()
     assert sent(server) == NEWEST_FIRST
 
 
-def test_what_is_made_is_published_before_the_rest_is(run, server, settings, monkeypatch) -> None:
+def test_what_is_made_is_published_before_the_rest_is(run, server, settings, monkeypatch):
     monkeypatch.setattr(chunk_embedding, "_FIRST", 0.0)
     monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
     monkeypatch.setattr(chunk_embedding, "_SHARE", 0)
@@ -72,7 +72,7 @@ def test_what_is_made_is_published_before_the_rest_is(run, server, settings, mon
     assert readable[-1] >= 3 and embedded(settings) == 6
 
 
-def test_a_run_ends_in_time_and_the_next_one_goes_on(run, server, settings) -> None:
+def test_a_run_ends_in_time_and_the_next_one_goes_on(run, server, settings):
     report = run(seconds=0).report.embedding
     assert (report.made, report.left, report.is_complete) == (0, 6, False)
     assert embedded(settings) == 0
@@ -80,7 +80,7 @@ def test_a_run_ends_in_time_and_the_next_one_goes_on(run, server, settings) -> N
     assert (report.made, report.left, report.is_complete) == (6, 0, True)
 
 
-def test_vectors_that_are_known_take_no_time(run, server, settings) -> None:
+def test_vectors_that_are_known_take_no_time(run, server, settings):
     run()
     before = sent(server)
     report = run(seconds=0, rebuild=True).report
@@ -90,7 +90,7 @@ def test_vectors_that_are_known_take_no_time(run, server, settings) -> None:
 
 def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
     run, server, settings, work, monkeypatch
-) -> None:
+):
     monkeypatch.setattr(chunk_embedding, "_FIRST", 0.0)
     monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
     changed: list[bool] = []
@@ -114,7 +114,7 @@ def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
 
 def test_a_text_that_changes_meanwhile_keeps_no_vector_of_the_old(
     run, server, settings, work, monkeypatch
-) -> None:
+):
     changed: list[bool] = []
 
     def change(*_: int) -> None:
@@ -129,7 +129,7 @@ def test_a_text_that_changes_meanwhile_keeps_no_vector_of_the_old(
     assert sent(server).count("6\nother words") == 1 and embedded(settings) == 6
 
 
-def test_a_renamed_or_moved_note_embeds_nothing(run, server, work, settings) -> None:
+def test_a_renamed_or_moved_note_embeds_nothing(run, server, work, settings):
     (work / "kettle.md").write_text("# Kettle\n\nThe kettle boils water.\n")
     run()
     before = len(server.inputs())
@@ -140,14 +140,14 @@ def test_a_renamed_or_moved_note_embeds_nothing(run, server, work, settings) -> 
     assert len(server.inputs()) == before and embedded(settings) == 7
 
 
-def test_how_fast_it_was_is_kept_for_who_asks_how_long_it_takes(run, server, settings) -> None:
+def test_how_fast_it_was_is_kept_for_who_asks_how_long_it_takes(run, server, settings):
     assert run().report.embedding.rate > 0
     with published_manifest(IndexDirectory(settings.index_dir)) as manifest:
         found = read_embedded(manifest)
     assert found and found.rate > 0 and found.lacking == 0
 
 
-def test_a_lock_that_is_held_briefly_is_waited_for(tmp_path: Path) -> None:
+def test_a_lock_that_is_held_briefly_is_waited_for(tmp_path):
     held = IndexDirectory(tmp_path / "index").writing(brief=True)
     held.__enter__()
     Timer(0.2, lambda: held.__exit__(None, None, None)).start()

@@ -117,7 +117,7 @@ def is_marked(config: RAGConfig) -> bool:
 
 
 @pytest.fixture(scope="module")
-def embedded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def embedded_once(tmp_path_factory) -> Path:
     """A folder with `vaults/work`, `data` with the index of it, and `kept`, copies of the notes."""
     base = tmp_path_factory.mktemp("embedded")
     (base / "vaults" / "work").mkdir(parents=True)
@@ -138,7 +138,7 @@ class _Embedded:
     """Tests that begin with the notes and their vectors."""
 
     @pytest.fixture(autouse=True)
-    def work(self, embedded_once: Path, config: RAGConfig) -> Path:
+    def work(self, embedded_once, config) -> Path:
         shutil.rmtree(embedded_once / "vaults")
         shutil.copytree(embedded_once / "kept", embedded_once / "vaults")
         copy_tree(embedded_once / "data", config.data_dir)
@@ -519,9 +519,7 @@ class TestWhatReadersAreTold:
         assert (found.chunks, found.embedded, found.unreadable) == (7, 1, 0)
         assert found.share < 0.2
 
-    def test_a_publish_that_fails_leaves_the_run_usable(
-        self, work, with_ollama, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_a_publish_that_fails_leaves_the_run_usable(self, work, with_ollama, monkeypatch):
         def fail(*_: object) -> None:
             raise IndexUnavailableError("no room")
 
@@ -558,7 +556,7 @@ class TestTextsOnAnything:
     def _small(self, monkeypatch) -> None:
         monkeypatch.setattr(background, "_FEW", 1)
 
-    def test_a_model_is_asked_for_them_once(self, work, embed, with_ollama, sent) -> None:
+    def test_a_model_is_asked_for_them_once(self, work, embed, with_ollama, sent):
         config = with_ollama()
         embed(config, work=work)
         assert set(background_texts().questions) <= {*sent()}

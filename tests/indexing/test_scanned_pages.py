@@ -60,7 +60,7 @@ class FakeOcr:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeOcr:
+def fake(monkeypatch) -> FakeOcr:
     reader = FakeOcr()
     monkeypatch.setattr(scanned_pages, "read_scan", reader)
     monkeypatch.setattr(scanned_pages, "has_ocr", lambda: True)
@@ -68,12 +68,12 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeOcr:
 
 
 @pytest.fixture
-def folder(write_notes: Callable[..., Path]) -> Path:
+def folder(write_notes) -> Path:
     return write_notes("work", {"scan.pdf": scan(2), "a.md": "# A\n\nA note.\n"})
 
 
 @pytest.fixture
-def index(config: RAGConfig, folder: Path) -> Callable[..., RunReport]:
+def index(config, folder) -> Callable[..., RunReport]:
     """Index the folder: `index(ocr=True, rebuild=True)`."""
 
     def run(ocr: bool = True, **request: object) -> RunReport:
@@ -84,7 +84,7 @@ def index(config: RAGConfig, folder: Path) -> Callable[..., RunReport]:
 
 
 @pytest.fixture
-def pages(config: RAGConfig) -> Callable[[], dict[str, int]]:
+def pages(config) -> Callable[[], dict[str, int]]:
     """Return what is indexed of scans, with the page of each."""
 
     def read() -> dict[str, int]:
@@ -104,7 +104,7 @@ def files_of(config: RAGConfig) -> VaultFiles:
     return files
 
 
-def test_a_scan_is_read_page_by_page_and_only_once(config, folder, index, fake, pages) -> None:
+def test_a_scan_is_read_page_by_page_and_only_once(config, folder, index, fake, pages):
     report = index()
     assert report.scans and (report.scans.read, report.scans.left) == (2, 0)
     assert pages() == {TEXTS[0]: 1, TEXTS[1]: 2}
@@ -118,7 +118,7 @@ def test_a_scan_is_read_page_by_page_and_only_once(config, folder, index, fake, 
     assert TEXTS[1] in found.content and TEXTS[0] not in found.content
 
 
-def test_a_page_is_searched_before_the_next_round(config, index, fake, pages, monkeypatch) -> None:
+def test_a_page_is_searched_before_the_next_round(config, index, fake, pages, monkeypatch):
     monkeypatch.setattr(scanned_pages, "_ROUND", 0.0)
     seen: list[int] = []
     fake.before = lambda file: seen.append(len(pages()))
@@ -126,7 +126,7 @@ def test_a_page_is_searched_before_the_next_round(config, index, fake, pages, mo
     assert seen == [0, 1] and len(pages()) == 2
 
 
-def test_without_the_setting_nothing_is_read_by_ocr(config, index, fake, pages, folder) -> None:
+def test_without_the_setting_nothing_is_read_by_ocr(config, index, fake, pages, folder):
     (folder / "sign.png").write_bytes(PICTURE)
     index(ocr=False)
     files = read_status(config).vaults["work"].files
@@ -143,7 +143,7 @@ def test_without_the_setting_nothing_is_read_by_ocr(config, index, fake, pages, 
     assert pages() == {}
 
 
-def test_only_pages_without_text_are_read(config, folder, index, fake, pages) -> None:
+def test_only_pages_without_text_are_read(config, folder, index, fake, pages):
     both = raw_pdf("t", ["Written text.", ""]).replace(
         b"BT /F1 11 Tf 50 780 Td 14 TL\nET", b"50 50 400 600 re f".ljust(31)
     )
@@ -152,14 +152,14 @@ def test_only_pages_without_text_are_read(config, folder, index, fake, pages) ->
     assert fake.pages == [2] and pages() == {"Written text.": 1, TEXTS[1]: 2}
 
 
-def test_a_run_whose_time_is_over_leaves_the_rest_to_the_next(config, index, fake, pages) -> None:
+def test_a_run_whose_time_is_over_leaves_the_rest_to_the_next(config, index, fake, pages):
     report = index(seconds=1e-9)
     assert report.scans and (report.scans.read, report.scans.left) == (0, 2)
     assert fake.pages == [] and files_of(config).scans == ScanCount(1, 0)
     assert index().scans and fake.pages == [1, 2]
 
 
-def test_a_run_that_is_interrupted_loses_the_page_it_was_at(index, fake, pages) -> None:
+def test_a_run_that_is_interrupted_loses_the_page_it_was_at(index, fake, pages):
     fake.answers[2] = KeyboardInterrupt()
     with pytest.raises(RunInterruptedError):
         index()
@@ -168,14 +168,14 @@ def test_a_run_that_is_interrupted_loses_the_page_it_was_at(index, fake, pages) 
     assert fake.pages == [1, 2, 2] and len(pages()) == 2
 
 
-def test_a_page_that_cannot_be_read_is_not_tried_again(config, index, fake, pages) -> None:
+def test_a_page_that_cannot_be_read_is_not_tried_again(config, index, fake, pages):
     fake.answers[1] = Document(problems=[f"{NOT_READ}that takes too much memory"])
     index()
     index()
     assert fake.pages == [1, 2] and pages() == {TEXTS[1]: 2}
 
 
-def test_one_whose_process_somebody_ended_is(config, index, fake, pages) -> None:
+def test_one_whose_process_somebody_ended_is(config, index, fake, pages):
     fake.answers[1] = Document(problems=[f"{NOT_READ}{ENDED}"])
     index()
     assert files_of(config).scans == ScanCount(waiting=1, read=0)
@@ -184,7 +184,7 @@ def test_one_whose_process_somebody_ended_is(config, index, fake, pages) -> None
     assert fake.pages == [1, 2, 1] and len(pages()) == 2
 
 
-def test_a_file_that_changes_meanwhile_gets_no_text_of_another(index, fake, folder, pages) -> None:
+def test_a_file_that_changes_meanwhile_gets_no_text_of_another(index, fake, folder, pages):
     fake.before = lambda file: fake.pages or file.write_bytes(scan(3))
     index()
     fake.before = lambda file: None
@@ -192,7 +192,7 @@ def test_a_file_that_changes_meanwhile_gets_no_text_of_another(index, fake, fold
     assert fake.pages[-3:] == [1, 2, 3] and len(pages()) == 3
 
 
-def test_texts_of_files_that_are_gone_are_forgotten(config, index, fake, folder) -> None:
+def test_texts_of_files_that_are_gone_are_forgotten(config, index, fake, folder):
     index()
     assert len([*(config.index_dir / "scans").glob("*.jsonl")]) == 1
     (folder / "scan.pdf").unlink()
@@ -200,18 +200,14 @@ def test_texts_of_files_that_are_gone_are_forgotten(config, index, fake, folder)
     assert [*(config.index_dir / "scans").glob("*.jsonl")] == []
 
 
-def test_without_its_package_the_command_that_adds_it_is_told(
-    config, index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_package_the_command_that_adds_it_is_told(config, index, monkeypatch):
     monkeypatch.setattr(scanned_pages, "has_ocr", lambda: False)
     [notice] = [notice for notice in index().notices if "OCR" in notice]
     assert "1 scan not read" in notice and command_to_add("ocr") in notice
     assert files_of(config).scans == ScanCount(waiting=1, read=0)
 
 
-def test_one_that_does_not_work_is_told_and_nothing_is_taken_for_read(
-    config, index, fake, pages
-) -> None:
+def test_one_that_does_not_work_is_told_and_nothing_is_taken_for_read(config, index, fake, pages):
     fake.answers[1] = NoOcrError("ImportError: libGL.so.1")
     assert any("libGL" in notice for notice in index().notices)
     fake.answers.clear()
@@ -240,7 +236,7 @@ def render(pdf: bytes, kind: str) -> bytes:
 
 @needs_ocr
 @pytest.mark.parametrize("kind", ["PNG", "PDF", "JPEG", "TIFF", "WEBP", "BMP"])
-def test_what_is_rendered_is_read(tmp_path: Path, kind: str) -> None:
+def test_what_is_rendered_is_read(tmp_path, kind):
     is_english = kind in ("PNG", "JPEG", "BMP")
     text = ENGLISH if is_english else JAPANESE
     pdf = fpdf_pdf("t", [text]) if is_english else reportlab_pdf("t", [text])
@@ -252,7 +248,7 @@ def test_what_is_rendered_is_read(tmp_path: Path, kind: str) -> None:
 
 
 @needs_ocr
-def test_a_picture_or_a_page_that_is_none_costs_only_itself(tmp_path: Path) -> None:
+def test_a_picture_or_a_page_that_is_none_costs_only_itself(tmp_path):
     file = tmp_path / "a.png"
     for raw in (PICTURE, b"", render(fpdf_pdf("t", [""]), "PNG")):
         file.write_bytes(raw)
@@ -262,9 +258,7 @@ def test_a_picture_or_a_page_that_is_none_costs_only_itself(tmp_path: Path) -> N
 
 
 @needs_ocr
-def test_one_that_takes_too_long_costs_only_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_takes_too_long_costs_only_itself(tmp_path, monkeypatch):
     file, started = tmp_path / "a.png", monotonic()
     file.write_bytes(render(fpdf_pdf("t", [ENGLISH] * 20), "PNG"))
     document_process.end_ocr()
@@ -274,7 +268,7 @@ def test_one_that_takes_too_long_costs_only_itself(
 
 
 @needs_ocr
-def test_the_network_is_not_asked(tmp_path: Path) -> None:
+def test_the_network_is_not_asked(tmp_path):
     file = tmp_path / "a.png"
     file.write_bytes(render(fpdf_pdf("t", [ENGLISH]), "PNG"))
     code = (

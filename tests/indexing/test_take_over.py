@@ -26,12 +26,12 @@ NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n i
 
 
 @pytest.fixture
-def server(own_qdrant: QdrantServer) -> QdrantServer:
+def server(own_qdrant) -> QdrantServer:
     return own_qdrant
 
 
 @pytest.fixture
-def make(server: QdrantServer, tmp_path: Path) -> Callable[..., RAGConfig]:
+def make(server, tmp_path) -> Callable[..., RAGConfig]:
     """Return the settings of a machine: `make("desk")`."""
 
     def made(name: str, **store: Any) -> RAGConfig:
@@ -46,17 +46,17 @@ def make(server: QdrantServer, tmp_path: Path) -> Callable[..., RAGConfig]:
 
 
 @pytest.fixture
-def desk(make: Callable[..., RAGConfig]) -> RAGConfig:
+def desk(make) -> RAGConfig:
     return make("desk")
 
 
 @pytest.fixture
-def laptop(make: Callable[..., RAGConfig]) -> RAGConfig:
+def laptop(make) -> RAGConfig:
     return make("laptop")
 
 
 @pytest.fixture
-def folder(write_notes: Callable[..., Path], age: Any) -> Path:
+def folder(write_notes, age) -> Path:
     """Twelve notes, which both machines have."""
     folder = write_notes("work", NOTES)
     age(folder)
@@ -99,9 +99,7 @@ def writes(server: QdrantServer) -> int:
 # -- after a run that ended ------------------------------------------------------------
 
 
-def test_after_a_whole_run_nothing_is_written_anew(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, server: QdrantServer
-) -> None:
+def test_after_a_whole_run_nothing_is_written_anew(desk, laptop, folder, server):
     index(desk, folder)
     before = writes(server)
     report = index(laptop, folder, take_over=True)
@@ -110,13 +108,7 @@ def test_after_a_whole_run_nothing_is_written_anew(
     assert Machine(laptop).head().machine == Machine(laptop).id
 
 
-def test_only_what_changed_is_written_by_the_successor(
-    desk: RAGConfig,
-    laptop: RAGConfig,
-    folder: Path,
-    points: Callable[[RAGConfig], Any],
-    age: Any,
-) -> None:
+def test_only_what_changed_is_written_by_the_successor(desk, laptop, folder, points, age):
     index(desk, folder)
     (folder / "note 3.md").write_text("# Another\n\nThis one is new.\n", "utf-8")
     report = index(laptop, folder, take_over=True)
@@ -125,13 +117,8 @@ def test_only_what_changed_is_written_by_the_successor(
 
 
 def test_the_former_owner_is_refused_and_can_take_it_back(
-    desk: RAGConfig,
-    laptop: RAGConfig,
-    folder: Path,
-    server: QdrantServer,
-    points: Callable[[RAGConfig], Any],
-    age: Any,
-) -> None:
+    desk, laptop, folder, server, points, age
+):
     index(desk, folder)
     edit(folder, age)
     index(laptop, folder, take_over=True)
@@ -146,9 +133,7 @@ def test_the_former_owner_is_refused_and_can_take_it_back(
     assert points(desk) == points(laptop)
 
 
-def test_elsewhere_nothing_is_registered_and_no_vault_removed(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, write_notes: Callable[..., Path]
-) -> None:
+def test_elsewhere_nothing_is_registered_and_no_vault_removed(desk, laptop, folder, write_notes):
     index(desk, folder)
     other = write_notes("other", {"a.md": "# A\n\nText.\n"})
     with pytest.raises(UsageError, match="writes this index"):
@@ -164,14 +149,8 @@ def test_elsewhere_nothing_is_registered_and_no_vault_removed(
 
 
 def test_after_a_run_that_was_killed_every_chunk_is_written_again(
-    desk: RAGConfig,
-    laptop: RAGConfig,
-    make: Callable[..., RAGConfig],
-    folder: Path,
-    server: QdrantServer,
-    points: Callable[[RAGConfig], Any],
-    age: Any,
-) -> None:
+    desk, laptop, make, folder, server, points, age
+):
     index(desk, folder)
     old = {file: file.read_bytes() for file in folder.glob("*.md")}
     edit(folder, age)
@@ -188,13 +167,8 @@ def test_after_a_run_that_was_killed_every_chunk_is_written_again(
 
 
 def test_after_a_first_run_that_was_killed_the_index_is_made_anew(
-    desk: RAGConfig,
-    laptop: RAGConfig,
-    make: Callable[..., RAGConfig],
-    folder: Path,
-    points: Callable[[RAGConfig], Any],
-    age: Any,
-) -> None:
+    desk, laptop, make, folder, points, age
+):
     break_off(desk, folder)
     (folder / "note 3.md").unlink()
     assert index(laptop, folder, take_over=True).published
@@ -203,9 +177,7 @@ def test_after_a_first_run_that_was_killed_the_index_is_made_anew(
     assert points(laptop) == points(fresh)
 
 
-def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, tmp_path: Path, age: Any
-) -> None:
+def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(desk, laptop, folder, tmp_path, age):
     index(desk, folder)
     edit(folder, age)
     break_off(desk, folder)
@@ -218,9 +190,7 @@ def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(
 # -- while a run goes on ---------------------------------------------------------------
 
 
-def test_a_machine_that_takes_over_while_another_does_is_refused(
-    desk: RAGConfig, laptop: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_takes_over_while_another_does_is_refused(desk, laptop, folder, monkeypatch):
     index(desk, folder)
 
     def overtaken() -> str:
@@ -232,13 +202,7 @@ def test_a_machine_that_takes_over_while_another_does_is_refused(
         take_over(laptop, open_directory(laptop))
 
 
-def test_the_run_that_was_taken_over_stops(
-    desk: RAGConfig,
-    laptop: RAGConfig,
-    folder: Path,
-    age: Any,
-    points: Callable[[RAGConfig], Any],
-) -> None:
+def test_the_run_that_was_taken_over_stops(desk, laptop, folder, age, points):
     index(desk, folder)
     edit(folder, age)
     with IndexRun(desk, open_directory(desk)) as run:

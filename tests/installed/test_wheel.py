@@ -31,7 +31,7 @@ Rag = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(tmp_path_factory) -> Path:
     """An environment of its own with the wheel and what it requires."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -42,7 +42,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path) -> dict[str, str]:
+def surroundings(tmp_path) -> dict[str, str]:
     """What a new user's shell has; nothing of this checkout."""
     return {
         "HOME": str(tmp_path / "home"),
@@ -53,7 +53,7 @@ def surroundings(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def rag(environment: Path, surroundings: dict[str, str], tmp_path: Path) -> Rag:
+def rag(environment, surroundings, tmp_path) -> Rag:
     """Run the installed command beside a folder `notes`, which it has indexed."""
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -72,38 +72,38 @@ def rag(environment: Path, surroundings: dict[str, str], tmp_path: Path) -> Rag:
     return run
 
 
-def test_it_is_small_and_holds_the_package_alone() -> None:
+def test_it_is_small_and_holds_the_package_alone():
     assert Path(WHEEL).stat().st_size < MOST_OF_A_WHEEL
     names = zipfile.ZipFile(WHEEL).namelist()
     others = {name for name in names if not name.startswith("rag/") and ".dist-info/" not in name}
     assert others == set()
 
 
-def test_what_it_installs_is_not_much(environment: Path) -> None:
+def test_what_it_installs_is_not_much(environment):
     files = [file for file in environment.rglob("*") if file.is_file() and not file.is_symlink()]
     installed = [file for file in files if not OF_THE_ENVIRONMENT & {*file.parts}]
     assert sum(file.stat().st_size for file in installed) < MOST_INSTALLED
 
 
-def test_nothing_of_it_comes_from_a_checkout(environment: Path) -> None:
+def test_nothing_of_it_comes_from_a_checkout(environment):
     python = environment / "bin" / "python"
     code = "import rag; print(rag.__file__)"
     said = subprocess.run([python, "-c", code], cwd="/", capture_output=True, text=True, check=True)
     assert Path(said.stdout.strip()).is_relative_to(environment)
 
 
-def test_notes_are_found_by_words_and_by_meaning(rag: Rag) -> None:
+def test_notes_are_found_by_words_and_by_meaning(rag):
     assert "notes/Sourdough.md:4" in rag("search", "dough").stdout
     assert "notes/自転車.md" in rag("search", "where can I leave my bicycle", "-k", "1").stdout
 
 
-def test_a_question_is_answered(rag: Rag) -> None:
+def test_a_question_is_answered(rag):
     answered = rag("ask", "At how many degrees is it baked?", "--json")
     assert answered.returncode == 0
     assert "240 degrees" in json.loads(answered.stdout)["answer"]
 
 
-def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str, str]) -> None:
+def test_an_agent_is_served(rag, environment, surroundings):
     call = modern("tools/call", name="search", arguments={"query": "dough"})
     command = [environment / "bin" / "rag", "mcp"]
     served = subprocess.run(
@@ -114,7 +114,7 @@ def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str,
     assert "1. Sourdough" in content["text"]
 
 
-def test_the_page_is_served(rag: Rag, environment: Path, surroundings: dict[str, str]) -> None:
+def test_the_page_is_served(rag, environment, surroundings):
     command = [environment / "bin" / "rag", "serve", "--http", "--port", "0"]
     how = {"env": surroundings, "cwd": "/", "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **how) as process:
@@ -129,7 +129,7 @@ def test_the_page_is_served(rag: Rag, environment: Path, surroundings: dict[str,
     assert process.returncode == 0
 
 
-def test_a_job_runs_this_very_program(rag: Rag, environment: Path, tmp_path: Path) -> None:
+def test_a_job_runs_this_very_program(rag, environment, tmp_path):
     empty = tmp_path / "bin" / "crontab"
     empty.parent.mkdir()
     empty.write_text("#!/bin/sh\necho 'no crontab for ann' >&2\nexit 1\n")
@@ -140,7 +140,7 @@ def test_a_job_runs_this_very_program(rag: Rag, environment: Path, tmp_path: Pat
     assert f"{environment}/bin/rag" in planned.stdout and "*/15 * * * *" in planned.stdout
 
 
-def test_the_command_that_is_named_installs_a_missing_library(rag: Rag) -> None:
+def test_the_command_that_is_named_installs_a_missing_library(rag):
     away = {"ALL_PROXY": "socks5://127.0.0.1:1", "RAG_OLLAMA__URL": "http://ollama.example"}
     said = rag("doctor", **away).stdout
     [command] = re.findall(r"That takes `(.*?)`", said)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,40 +37,40 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def mcp_config(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def mcp_config(build_index) -> RAGConfig:
     """The settings of an index that no test changes, nor the server itself."""
     config = build_index(VAULTS)
     return replace(config, search=replace(config.search, refresh="never"))
 
 
 @pytest.fixture(scope="session")
-def dispatcher(mcp_config: RAGConfig) -> Iterator[Dispatcher]:
+def dispatcher(mcp_config) -> Iterator[Dispatcher]:
     library = Library(lambda: mcp_config)
     yield Dispatcher(library)
     library.close()
 
 
 @pytest.fixture
-def tool(dispatcher: Dispatcher) -> Call:
+def tool(dispatcher) -> Call:
     """Call a tool: `tool("search", query="…")` gives its text."""
 
     return lambda name, **arguments: call_tool(dispatcher, name, arguments)
 
 
 @pytest.fixture
-def refused(tool: Call) -> Call:
+def refused(tool) -> Call:
     """Call a tool that refuses, and give its words."""
     return lambda name, **arguments: tool(name, refused=True, **arguments)
 
 
 @pytest.fixture
-def bare_environment(mcp_config: RAGConfig, tmp_path: Path) -> dict[str, str]:
+def bare_environment(mcp_config, tmp_path) -> dict[str, str]:
     """What a client with windows gives a server, and where the index and the package are."""
     return environment_of(mcp_config.data_dir, tmp_path)
 
 
 @pytest.fixture
-def start_server(bare_environment: dict[str, str]) -> Iterator[Callable[..., Server]]:
+def start_server(bare_environment) -> Iterator[Callable[..., Server]]:
     """Start a server: `start_server()`, `start_server(code="…")`."""
     started: list[Server] = []
 

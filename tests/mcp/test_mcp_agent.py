@@ -45,14 +45,14 @@ def agent_of(data: Path, vaults: Mapping[str, Path]) -> Iterator[Agent]:
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def agent(tmp_path_factory) -> Iterator[Agent]:
     vaults = {folder.name: folder for folder in sorted(SAMPLES.iterdir())}
     with agent_of(tmp_path_factory.mktemp("samples") / "data", vaults) as call:
         yield call
 
 
 @pytest.mark.parametrize(("question", "fact"), QUESTIONS.items())
-def test_a_question_is_answered_in_few_calls(agent: Agent, question: str, fact: str):
+def test_a_question_is_answered_in_few_calls(agent, question, fact):
     """It reads no more than the text of results: where a result is, and the lines around it."""
     found = agent("search", query=question, top_k=_MOST_CALLS - 1)
     places = re.findall(r"^   (\S.*\.md):(\d+)$", found, re.MULTILINE)

@@ -6,7 +6,6 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -50,7 +49,7 @@ PARSERS: dict[str, Callable[[str], tuple[list[str], dict[str, str]]]] = {
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_notes: Any) -> Path:
+def project(tmp_path, monkeypatch, write_notes) -> Path:
     """A project's file in a folder with spaces and Japanese, whose index lies beside it."""
     folder = tmp_path / "メモ 100%"
     folder.mkdir()
@@ -62,7 +61,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_notes: Any) -
     return file
 
 
-def test_what_is_pasted_starts_a_server_that_finds_the_index(project: Path):
+def test_what_is_pasted_starts_a_server_that_finds_the_index(project):
     config = load_config(project)
     starts = [parse(client_config(client, config).text) for client, parse in PARSERS.items()]
     (command, environment), *others = starts
@@ -79,9 +78,7 @@ def test_what_is_pasted_starts_a_server_that_finds_the_index(project: Path):
     assert result["_meta"]["rag/index"].startswith(str(project.parent))
 
 
-def test_a_file_without_trust_is_not_named(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_without_trust_is_not_named(project, tmp_path, monkeypatch):
     monkeypatch.chdir(project.parent)
     project.write_text(f'data_dir = "{tmp_path / "elsewhere"}"\n')
     config = load_config()
@@ -91,7 +88,7 @@ def test_a_file_without_trust_is_not_named(
     assert program_start(load_config()).config_file == project.resolve()
 
 
-def test_settings_of_the_environment_are_named_and_others_not(monkeypatch: pytest.MonkeyPatch):
+def test_settings_of_the_environment_are_named_and_others_not(monkeypatch):
     monkeypatch.setenv("RAG_SEARCH__TOP_K", "7")
     monkeypatch.setenv("RAG_API_KEY_OF_MINE", "secret")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
@@ -100,7 +97,7 @@ def test_settings_of_the_environment_are_named_and_others_not(monkeypatch: pytes
     assert "secret" not in environment.values()
 
 
-def test_the_command_prints_it_and_where_it_goes(capsys: pytest.CaptureFixture[str]):
+def test_the_command_prints_it_and_where_it_goes(capsys):
     assert run(["mcp", "--print-config", "cursor"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out)["mcpServers"]["notes"]["args"][-1] == "mcp"

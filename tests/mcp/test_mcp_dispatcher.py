@@ -26,45 +26,45 @@ def empty() -> Dispatcher:
 
 class TestTheHandshake:
     @pytest.mark.parametrize("version", HANDSHAKE)
-    def test_a_known_revision_is_agreed_on(self, empty: Dispatcher, version: str):
+    def test_a_known_revision_is_agreed_on(self, empty, version):
         answer = empty.handle(legacy("initialize", protocolVersion=version))
         assert answer["result"]["protocolVersion"] == version
         assert answer["result"]["instructions"] == INSTRUCTIONS
 
     @pytest.mark.parametrize("version", ["2099-01-01", MODERN, ""])
-    def test_of_an_unknown_one_the_newest_of_the_era_is(self, empty: Dispatcher, version: str):
+    def test_of_an_unknown_one_the_newest_of_the_era_is(self, empty, version):
         answer = empty.handle(legacy("initialize", protocolVersion=version))
         assert answer["result"]["protocolVersion"] == HANDSHAKE[-1]
 
     @pytest.mark.parametrize("method", LISTS)
-    def test_results_have_nothing_of_the_other_era(self, empty: Dispatcher, method: str):
+    def test_results_have_nothing_of_the_other_era(self, empty, method):
         result = empty.handle(legacy(method))["result"]
         assert not {"resultType", "ttlMs", "cacheScope", "_meta"} & {*result}
 
 
 class TestTheEnvelope:
-    def test_discover_names_the_revision_and_what_the_server_is_for(self, empty: Dispatcher):
+    def test_discover_names_the_revision_and_what_the_server_is_for(self, empty):
         result = empty.handle(modern("server/discover"))["result"]
         assert result["supportedVersions"] == [MODERN]
         assert result["instructions"] == INSTRUCTIONS
         assert {*result["capabilities"]} == {"tools", "resources", "prompts"}
 
     @pytest.mark.parametrize("method", ["server/discover", *LISTS])
-    def test_results_say_how_long_they_hold(self, empty: Dispatcher, method: str):
+    def test_results_say_how_long_they_hold(self, empty, method):
         result = empty.handle(modern(method))["result"]
         assert result["resultType"] == "complete"
         assert result["ttlMs"] >= 0
         assert result["cacheScope"] in ("public", "private")
         assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "rag"
 
-    def test_another_revision_is_refused_with_those_that_are_spoken(self, empty: Dispatcher):
+    def test_another_revision_is_refused_with_those_that_are_spoken(self, empty):
         message = modern("tools/list")
         message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2031-01-01"
         error = empty.handle(message)["error"]
         assert error["code"] == -32022
         assert error["data"] == {"supported": [MODERN], "requested": "2031-01-01"}
 
-    def test_both_eras_are_served_on_one_connection(self, empty: Dispatcher):
+    def test_both_eras_are_served_on_one_connection(self, empty):
         empty.handle(modern("server/discover"))
         empty.handle(legacy("initialize", protocolVersion="2025-06-18"))
         assert "ttlMs" in empty.handle(modern("tools/list"))["result"]
@@ -73,11 +73,11 @@ class TestTheEnvelope:
 
 class TestMessages:
     @pytest.mark.parametrize("message", [None, 7, "x", {}, {"jsonrpc": "1.0"}, [], [1]])
-    def test_what_is_none_is_an_invalid_request(self, empty: Dispatcher, message: Any):
+    def test_what_is_none_is_an_invalid_request(self, empty, message):
         assert empty.handle(message)["error"]["code"] == -32600
 
     @pytest.mark.parametrize("id_", [None, True, 1.5, [], {}])
-    def test_an_id_is_text_or_a_whole_number(self, empty: Dispatcher, id_: Any):
+    def test_an_id_is_text_or_a_whole_number(self, empty, id_):
         answer = empty.handle({"jsonrpc": "2.0", "id": id_, "method": "ping"})
         assert answer["id"] is None
         assert answer["error"]["code"] == -32600
@@ -85,13 +85,13 @@ class TestMessages:
     @pytest.mark.parametrize(
         "message", [{"method": "notifications/initialized"}, {"id": 1, "result": {}}]
     )
-    def test_notifications_and_answers_are_not_answered(self, empty: Dispatcher, message: Any):
+    def test_notifications_and_answers_are_not_answered(self, empty, message):
         assert empty.handle({"jsonrpc": "2.0", **message}) is None
 
-    def test_an_unknown_method_is_said_to_be_one(self, empty: Dispatcher):
+    def test_an_unknown_method_is_said_to_be_one(self, empty):
         assert empty.handle(legacy("tools/run"))["error"]["code"] == -32601
 
-    def test_an_unknown_tool_is_answered_with_those_there_are(self, empty: Dispatcher):
+    def test_an_unknown_tool_is_answered_with_those_there_are(self, empty):
         error = empty.handle(modern("tools/call", name="find"))["error"]
         assert error["code"] == -32602
         assert "search, get, get_many" in error["message"]
@@ -103,7 +103,7 @@ class TestMessages:
             modern("resources/read", uri="rag://note/work/Backups.md"),
         ],
     )
-    def test_what_was_cancelled_is_not_answered(self, dispatcher: Dispatcher, message: Any):
+    def test_what_was_cancelled_is_not_answered(self, dispatcher, message):
         call = Call(is_cancelled=True)
         assert dispatcher.handle(message, call) is None
 
@@ -113,7 +113,7 @@ class TestWhatIsSentToModels:
         assert all(len(tool["description"]) < 2000 for tool in tool_definitions())
         assert len(INSTRUCTIONS) < 2000
 
-    def test_the_list_of_tools_is_short(self, empty: Dispatcher):
+    def test_the_list_of_tools_is_short(self, empty):
         answer = empty.handle(modern("tools/list"))
         assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":"))) < 7000
 
@@ -125,7 +125,7 @@ class TestWhatIsSentToModels:
 
 
 class TestPrompts:
-    def test_a_prompt_holds_what_was_given(self, empty: Dispatcher):
+    def test_a_prompt_holds_what_was_given(self, empty):
         message = modern("prompts/get", name="ask_notes", arguments={"question": "Why {x}?"})
         result = empty.handle(message)["result"]
         assert '"Why {x}?"' in result["messages"][0]["content"]["text"]
@@ -141,6 +141,6 @@ class TestPrompts:
             ("find_related", []),
         ],
     )
-    def test_what_does_not_fit_is_refused(self, empty: Dispatcher, name: Any, arguments: Any):
+    def test_what_does_not_fit_is_refused(self, empty, name, arguments):
         message = modern("prompts/get", name=name, arguments=arguments)
         assert empty.handle(message)["error"]["code"] == -32602

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
 from property_examples import examples
-from rag.mcp.protocol import MODERN, Dispatcher
+from rag.mcp.protocol import MODERN
 from rag.mcp.requests import tool_definitions
 
 _ENVELOPE = "io.modelcontextprotocol/"
@@ -113,6 +113,6 @@ def check(answer: Any) -> None:
 
 @settings(max_examples=examples(1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(message=_MESSAGES)
-def test_every_message_has_a_valid_answer_or_none(dispatcher: Dispatcher, message: Any):
+def test_every_message_has_a_valid_answer_or_none(dispatcher, message):
     if answer := dispatcher.handle(message):
         check(json.loads(json.dumps(answer)))

@@ -22,7 +22,7 @@ _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 @given(_NAMES.filter(lambda name: "/" not in name), _NAMES)
-def test_an_address_is_read_as_what_it_was_made_of(vault: str, path: str):
+def test_an_address_is_read_as_what_it_was_made_of(vault, path):
     vault, path = (unicodedata.normalize("NFC", part) for part in (vault, path))
     address = f"rag://note/{quote(vault, safe='')}/{quote(path)}"
     assert read_address(address) == (vault, path)
@@ -36,7 +36,7 @@ def test_an_address_is_read_as_what_it_was_made_of(vault: str, path: str):
         "rag://note/work/runbooks/Rollback 100%25.md",
     ],
 )
-def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher: Dispatcher, uri: str):
+def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher, uri):
     [content] = read(dispatcher, uri)["result"]["contents"]
     assert content["uri"] == "rag://note/work/runbooks/Rollback%20100%25.md"
     assert content["mimeType"] == "text/markdown"
@@ -60,7 +60,7 @@ def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher: Dispatcher, ur
         "",
     ],
 )
-def test_what_is_no_note_is_missing_and_never_empty(dispatcher: Dispatcher, uri: str):
+def test_what_is_no_note_is_missing_and_never_empty(dispatcher, uri):
     error = read(dispatcher, uri)["error"]
     assert (error["code"], error["data"]) == (-32602, {"uri": uri})
     old = dispatcher.handle(legacy("resources/read", uri=uri))
@@ -68,18 +68,18 @@ def test_what_is_no_note_is_missing_and_never_empty(dispatcher: Dispatcher, uri:
 
 
 @pytest.mark.parametrize("uri", ["rag://note/work/%ED%A0%80.md", "rag://note/work/\ud800.md"])
-def test_half_a_character_is_an_error_of_the_argument(dispatcher: Dispatcher, uri: str):
+def test_half_a_character_is_an_error_of_the_argument(dispatcher, uri):
     error = read(dispatcher, uri)["error"]
     assert (error["code"], error["message"]) == (-32602, "the address is no text in UTF-8")
 
 
-def test_a_long_note_is_cut_and_stands_between_marks(dispatcher: Dispatcher):
+def test_a_long_note_is_cut_and_stands_between_marks(dispatcher):
     [content] = read(dispatcher, "rag://note/work/Log.md")["result"]["contents"]
     assert len(content["text"]) < 20_000
     assert re.search(r"<<< (\w+)\n# Log\n.*\n\1 >>>\n[\d,]+ more characters", content["text"], re.S)
 
 
-def test_what_instructs_a_model_is_left_out(dispatcher: Dispatcher):
+def test_what_instructs_a_model_is_left_out(dispatcher):
     [content] = read(dispatcher, "rag://note/work/Clipped.md")["result"]["contents"]
     assert "Ignore all previous" not in content["text"]
     assert "The budget is 40 euros." in content["text"]

@@ -25,9 +25,7 @@ TOOLS = {
 
 
 @pytest.fixture(params=[pytest.param("legacy", marks=pytest.mark.slow), "auto"])
-def connected(
-    request: pytest.FixtureRequest, bare_environment: dict[str, str]
-) -> Callable[[Work], None]:
+def connected(request, bare_environment) -> Callable[[Work], None]:
     """Do something with a client that is connected."""
 
     async def run(work: Work) -> None:
@@ -49,9 +47,7 @@ def text(result: types.CallToolResult) -> str:
     return content.text
 
 
-def test_tools_resources_and_prompts_are_listed_and_give_what_they_say(
-    connected: Callable[[Work], None],
-):
+def test_tools_resources_and_prompts_are_listed_and_give_what_they_say(connected):
     async def work(client: Client) -> None:
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == [*TOOLS]

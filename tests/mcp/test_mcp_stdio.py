@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from mcp_client import Server, legacy, modern
-from ollama_server import OllamaServer
 
 MODELS = ["llama3.2"]
 Start = Callable[..., Server]
@@ -34,7 +33,7 @@ print(*sys.modules)
 """
 
 
-def test_a_client_is_answered_from_a_bare_environment_and_the_root_folder(start_server: Start):
+def test_a_client_is_answered_from_a_bare_environment_and_the_root_folder(start_server):
     one = start_server()
     assert "instructions" in one.ask(modern("server/discover"))["result"]
     answer = one.ask(modern("tools/call", 2, **_SEARCH))
@@ -43,7 +42,7 @@ def test_a_client_is_answered_from_a_bare_environment_and_the_root_folder(start_
 
 
 def test_a_client_is_told_which_vaults_there_were_when_a_server_was_last_started(
-    start_server: Start, tmp_path: Path
+    start_server, tmp_path
 ):
     runtime = tmp_path / "runtime"
     runtime.mkdir()
@@ -56,7 +55,7 @@ def test_a_client_is_told_which_vaults_there_were_when_a_server_was_last_started
     )
 
 
-def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment: dict[str, str]):
+def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment):
     ran = subprocess.run(
         [sys.executable, "-c", _MODULES], env=bare_environment, capture_output=True, check=True
     )
@@ -66,7 +65,7 @@ def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment
     assert "rag.config" not in ran.stdout.decode().split()
 
 
-def test_requests_are_answered_at_once_however_many_came_before(start_server: Start):
+def test_requests_are_answered_at_once_however_many_came_before(start_server):
     one = start_server()
     one.send(*(modern("tools/call", id_, **_SEARCH) for id_ in range(30)))
     one.send(modern("server/discover", 30))
@@ -77,7 +76,7 @@ def test_requests_are_answered_at_once_however_many_came_before(start_server: St
     assert len({re.sub(r"\b[0-9a-f]{8}\b", "", text) for text in texts}) == 1
 
 
-def test_a_line_that_is_no_json_is_answered_and_the_next_one_too(start_server: Start):
+def test_a_line_that_is_no_json_is_answered_and_the_next_one_too(start_server):
     one = start_server()
     for line in (
         b"{",
@@ -91,7 +90,7 @@ def test_a_line_that_is_no_json_is_answered_and_the_next_one_too(start_server: S
         assert one.ask(legacy("ping"))["result"] == {}
 
 
-def test_a_line_that_is_far_too_long_is_answered_once(start_server: Start):
+def test_a_line_that_is_far_too_long_is_answered_once(start_server):
     one = start_server()
     assert one.ask(b'"' + b"x" * (9 << 20) + b'"')["error"]["code"] == -32700
     assert one.ask(legacy("ping"))["result"] == {}
@@ -124,7 +123,7 @@ class TestStdoutBelongsToTheProtocol:
         assert code == 0
         return [answer["id"] for answer in answers], printed
 
-    def test_print(self, start_server: Start):
+    def test_print(self, start_server):
         ids, printed = self.run(
             start_server,
             "print('FLUSHED', flush=True)",
@@ -138,13 +137,13 @@ class TestStdoutBelongsToTheProtocol:
         for noise in ("FLUSHED", "BUFFERED", "BYTES", "DESCRIPTOR", "CHILD", "ORIGINAL"):
             assert noise in printed
 
-    def test_a_child_does_not_read_what_the_client_sends(self, start_server: Start):
+    def test_a_child_does_not_read_what_the_client_sends(self, start_server):
         ids, printed = self.run(start_server, "os.system('cat; echo NOISE')")
         assert ids == [1, 2]
         assert "NOISE" in printed
 
 
-def test_a_panic_is_an_error_and_the_server_goes_on(start_server: Start):
+def test_a_panic_is_an_error_and_the_server_goes_on(start_server):
     code = NOISE.format(
         before="import rag.mcp.protocol as d\nclass Panic(BaseException): pass\n"
         "def broken(*given): raise Panic('broken')\nd.Dispatcher._call_tool = broken"
@@ -156,7 +155,7 @@ def test_a_panic_is_an_error_and_the_server_goes_on(start_server: Start):
 
 
 class TestTheEnd:
-    def test_it_ends_when_nobody_reads(self, start_server: Start):
+    def test_it_ends_when_nobody_reads(self, start_server):
         one = start_server()
         assert one.process.stdout
         one.ask(legacy("ping"))
@@ -165,7 +164,7 @@ class TestTheEnd:
         assert one.process.wait(30) == 0
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", ">/dev/full"])
-    def test_it_ends_quietly_without_a_stream(self, bare_environment: dict[str, str], closed: str):
+    def test_it_ends_quietly_without_a_stream(self, bare_environment, closed):
         shell = ["bash", "-c", f"exec {sys.executable} -m rag mcp {closed}"]
         pipe = subprocess.PIPE
         with subprocess.Popen(
@@ -179,7 +178,7 @@ class TestTheEnd:
             assert started.stderr.read() == b""
 
     def test_it_ends_when_its_parent_is_gone_though_the_input_is_open(
-        self, bare_environment: dict[str, str], tmp_path: Path
+        self, bare_environment, tmp_path
     ):
         source, target = os.pipe()
         os.write(target, json.dumps(legacy("ping")).encode() + b"\n")
@@ -217,7 +216,7 @@ class TestWithAModel:
     """An answer that takes long: how far it is, and what ends it."""
 
     @pytest.fixture
-    def one(self, start_server: Start, server: OllamaServer) -> Server:
+    def one(self, start_server, server) -> Server:
         """A server whose chat model never comes to an end."""
         server.fail("/api/chat", "endless", seconds=0.05)
         one = start_server(RAG_OLLAMA__ENABLED="true", RAG_OLLAMA__URL=server.url)
@@ -235,9 +234,7 @@ class TestWithAModel:
         numbers = [step["progress"] for step in steps]
         assert numbers == sorted({*numbers})
 
-    def test_a_cancelled_one_stops_the_model_and_is_not_answered(
-        self, one: Server, server: OllamaServer
-    ):
+    def test_a_cancelled_one_stops_the_model_and_is_not_answered(self, one, server):
         self.wait_for_text(one)
         params = {"requestId": 7, "reason": "enough"}
         one.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})

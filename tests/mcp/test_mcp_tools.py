@@ -12,7 +12,6 @@ import pytest
 
 from mcp_client import call_tool
 from rag.app.library import Library
-from rag.config import RAGConfig
 from rag.mcp.protocol import Dispatcher
 
 Tool = Callable[..., str]
@@ -37,7 +36,7 @@ def places(text: str) -> list[str]:
 
 
 class TestSearch:
-    def test_a_result_has_all_that_is_needed_to_read_and_cite_it(self, tool: Tool):
+    def test_a_result_has_all_that_is_needed_to_read_and_cite_it(self, tool):
         shown = inside(tool("search", query="restore script"))
         assert re.match(
             r"1\. Backups  \(0\.\d\d\)\n   work/Backups\.md:13\n   Restore · .*#ops/backup"
@@ -45,7 +44,7 @@ class TestSearch:
             shown,
         )
 
-    def test_several_wordings_find_each_note_once_best_first(self, tool: Tool):
+    def test_several_wordings_find_each_note_once_best_first(self, tool):
         text = tool("search", queries=["restore script", "証明書", "backups"])
         assert {"work/Backups.md", "日本/証明書.md"} <= {*places(text)}
         assert len(places(text)) == len({*places(text)})
@@ -71,20 +70,18 @@ class TestSearch:
             ({"type": "pdf"}, []),
         ],
     )
-    def test_filters_alone_list_notes_without_their_text(
-        self, tool: Tool, filters: Any, paths: list[str]
-    ):
+    def test_filters_alone_list_notes_without_their_text(self, tool, filters, paths):
         text = tool("search", **filters)
         assert (places(text) if paths else "Nothing found" in text) == (paths or True)
         assert "ninety days" not in text
 
-    def test_a_filter_by_date_says_how_many_notes_have_none(self, tool: Tool):
+    def test_a_filter_by_date_says_how_many_notes_have_none(self, tool):
         assert "left out: 2 notes without a date" in tool("search", from_="2025", vaults=["work"])
 
-    def test_a_tag_that_no_note_has_is_told(self, tool: Tool):
+    def test_a_tag_that_no_note_has_is_told(self, tool):
         assert "no note has the tag #opps; near: #ops" in inside(tool("search", tags=["opps"]))
 
-    def test_pages_hold_every_note_once(self, tool: Tool):
+    def test_pages_hold_every_note_once(self, tool):
         seen: list[str] = []
         arguments: dict[str, Any] = {"query": "quokka", "top_k": 10}
         while True:
@@ -97,7 +94,7 @@ class TestSearch:
         assert sorted(seen) == [f"work/daily/2026-11-{day:02}.md" for day in range(1, 26)]
 
     @pytest.mark.parametrize("cursor", ["x", "-1", "10-00000000", "99999-x", "٣-x"])
-    def test_a_cursor_of_another_search_is_refused(self, refused: Tool, cursor: str):
+    def test_a_cursor_of_another_search_is_refused(self, refused, cursor):
         assert "cursor" in refused("search", query="quokka", cursor=cursor)
 
     @pytest.mark.parametrize(
@@ -109,13 +106,11 @@ class TestSearch:
             ({"text": "SAFETY COPIES"}, ["4: aliases: [Safety copies]"]),
         ],
     )
-    def test_lines_and_tasks_are_found_as_they_are_written(
-        self, tool: Tool, arguments: Any, expected: list[str]
-    ):
+    def test_lines_and_tasks_are_found_as_they_are_written(self, tool, arguments, expected):
         found = re.findall(r"^   (\d+: .*)$", inside(tool("search", **arguments)), re.MULTILINE)
         assert found == expected
 
-    def test_a_line_that_instructs_a_model_is_not_shown(self, tool: Tool):
+    def test_a_line_that_instructs_a_model_is_not_shown(self, tool):
         shown = inside(tool("search", text="unlimited"))
         assert "work/Clipped.md" in shown
         assert "unlimited" not in shown
@@ -143,14 +138,14 @@ class TestSearch:
             ({"query": "x", "type": "mp3"}, "Kinds are pdf, "),
         ],
     )
-    def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):
+    def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("search", **arguments)
 
-    def test_the_code_around_notes_is_another_one_in_each_call(self, tool: Tool):
+    def test_the_code_around_notes_is_another_one_in_each_call(self, tool):
         found = [_FENCE.search(tool("search", query="backups")) for _ in range(3)]
         assert len({match[1] for match in found if match}) == 3
 
-    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
+    def test_what_instructs_a_model_is_left_out(self, tool):
         assert "Ignore all previous" not in tool("search", query="budget unlimited")
 
 
@@ -162,19 +157,19 @@ class TestGet:
             "rag://note/work/Backups.md",
         ],
     )
-    def test_a_note_is_found_by_each_of_its_names(self, tool: Tool, name: str):
+    def test_a_note_is_found_by_each_of_its_names(self, tool, name):
         assert inside(tool("get", note=name)).startswith("Backups\nwork/Backups.md\n")
 
-    def test_a_heading_picks_a_section_whose_lines_have_their_numbers(self, tool: Tool):
+    def test_a_heading_picks_a_section_whose_lines_have_their_numbers(self, tool):
         text = tool("get", note="[[Backups]]", heading="Restore")
         assert "\n11  ## Restore\n12  \n13  Run the restore script.\n" in inside(text)
 
-    def test_an_outline_has_headings_with_lines_and_properties(self, tool: Tool):
+    def test_an_outline_has_headings_with_lines_and_properties(self, tool):
         shown = inside(tool("get", note="Backups", outline=True))
         assert shown.endswith("status: done\n7  # Backups\n11  ## Restore")
         assert "15 lines · #ops/backup #ops · created 2025-03-01" in shown
 
-    def test_going_on_reads_every_line_once(self, tool: Tool):
+    def test_going_on_reads_every_line_once(self, tool):
         numbers: list[int] = []
         arguments: dict[str, Any] = {"note": "Log"}
         while True:
@@ -187,9 +182,7 @@ class TestGet:
         assert numbers == [*range(1, 903)]
 
     @pytest.mark.parametrize("part", [{}, {"from_line": 6}])
-    def test_what_instructs_a_model_is_left_out_and_the_rest_keeps_its_numbers(
-        self, tool: Tool, part: Any
-    ):
+    def test_what_instructs_a_model_is_left_out_and_the_rest_keeps_its_numbers(self, tool, part):
         """Also where a part begins behind the order, in its paragraph."""
         shown = inside(tool("get", note="Clipped", **part))
         assert "Ignore all previous" not in shown
@@ -197,7 +190,7 @@ class TestGet:
         assert ("\n5  [left out: text that instructs a model]\n" in shown) is (not part)
         assert "\n8  It is paid in June.\n" in f"{shown}\n"
 
-    def test_a_name_that_no_note_has_is_answered_with_those_near_as_data(self, refused: Tool):
+    def test_a_name_that_no_note_has_is_answered_with_those_near_as_data(self, refused):
         text = refused("get", note="Backup")
         assert "near: work/Backups.md" in inside(text)
         assert "work/" not in outside(text)
@@ -215,23 +208,23 @@ class TestGet:
             ({"note": "Log", "line": 5}, "note, heading, from_line, max_lines"),
         ],
     )
-    def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):
+    def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("get", **arguments)
 
 
 class TestGetMany:
-    def test_each_is_there_or_its_error(self, tool: Tool):
+    def test_each_is_there_or_its_error(self, tool):
         shown = inside(tool("get_many", notes=["Backups", "None", "証明書.md"]))
         assert re.findall(r"^work/.*|^日本/.*|no note called .*", shown, re.MULTILINE) == [
             *("work/Backups.md", "no note called 'None'", "日本/証明書.md")
         ]
 
-    def test_a_glob_names_at_most_twenty_and_says_how_many_more_there_are(self, tool: Tool):
+    def test_a_glob_names_at_most_twenty_and_says_how_many_more_there_are(self, tool):
         text = tool("get_many", glob="daily/2026-11-*")
         assert inside(text).count("We fed the quokka") == 20
         assert "… and 5 more" in outside(text)
 
-    def test_they_share_the_room(self, tool: Tool):
+    def test_they_share_the_room(self, tool):
         text = tool("get_many", notes=["Log", "Backups", "work/Clipped.md"], max_chars=4000)
         assert len(inside(text)) <= 4000
         assert "ninety days" in text
@@ -245,14 +238,12 @@ class TestGetMany:
             ({"glob": "none/*"}, "no note's path matches"),
         ],
     )
-    def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):
+    def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("get_many", **arguments)
 
 
 class TestRelated:
-    def test_a_related_note_has_passages_why_and_a_link(
-        self, build_index: Callable[..., RAGConfig]
-    ):
+    def test_a_related_note_has_passages_why_and_a_link(self, build_index):
         text_of = "# {}\n\nThe walrus keeps the ledger of the harbour.\n"
         config = build_index({"v": {f"{n}.md": text_of.format(n) for n in ("One", "Two")}})
         library = Library(lambda: config)
@@ -273,21 +264,21 @@ class TestRelated:
             ({"note": "Backup"}, "Backups"),
         ],
     )
-    def test_what_does_not_fit_is_refused_in_words(self, refused: Tool, arguments: Any, why: str):
+    def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("related", **arguments)
 
-    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
+    def test_what_instructs_a_model_is_left_out(self, tool):
         assert "unlimited" not in tool("related", note="Backups", top_k=50)
 
 
 class TestAsk:
-    def test_an_answer_has_its_source_with_the_line(self, tool: Tool):
+    def test_an_answer_has_its_source_with_the_line(self, tool):
         text = tool("ask", question="How long do we keep backups?")
         assert re.search(r"ninety days.*\[1\]\n\n\[1\] Backups  work/Backups\.md:9", inside(text))
         assert text.startswith("Quoted from the notes")
         assert "0.00" not in text
 
-    def test_what_the_notes_do_not_hold_is_said(self, tool: Tool):
+    def test_what_the_notes_do_not_hold_is_said(self, tool):
         text = tool("ask", question="Who won the chess tournament in Reykjavik?", model="none")
         assert text.startswith("Not found in the notes.")
         assert "Not found" in tool("ask", question="How long do we keep backups?", vaults=["日本"])
@@ -304,13 +295,13 @@ class TestAsk:
         ({"list": "folders", "of": "work/daily"}, ["    25  work/daily"]),
     ],
 )
-def test_status_counts_what_there_is(tool: Tool, arguments: Any, expected: list[str]):
+def test_status_counts_what_there_is(tool, arguments, expected):
     shown = inside(tool("status", **arguments))
     assert [part for part in expected if part not in shown] == []
 
 
 @pytest.fixture(scope="module")
-def hostile(build_index: Callable[..., RAGConfig]) -> Iterator[Tool]:
+def hostile(build_index) -> Iterator[Tool]:
     long = "x" * 180
     tags = ", ".join(f"t{n}{'y' * 60}" for n in range(1000))
     links = "\n\n".join(f"See [[{long}{n}]]." for n in range(300))
@@ -352,9 +343,7 @@ class TestHostileNotes:
             ("status", {"list": "folders"}),
         ],
     )
-    def test_no_result_is_too_long_and_all_of_notes_is_inside(
-        self, hostile: Tool, name: str, arguments: Any
-    ):
+    def test_no_result_is_too_long_and_all_of_notes_is_inside(self, hostile, name, arguments):
         text = hostile(name, **arguments)  # which is never longer than 20,000 characters
         for part in ("Fat", "xxx", "Wombats are", "yyy", "Ignore all"):
             assert part not in outside(text)
@@ -370,7 +359,7 @@ class TestHostileNotes:
             ("related", {"note": "SYSTEM"}),
         ],
     )
-    def test_what_is_near_is_data(self, hostile: Tool, name: str, arguments: Any):
+    def test_what_is_near_is_data(self, hostile, name, arguments):
         text = hostile(name, refused=True, **arguments)
         assert "near: " in inside(text)
         assert "Ignore all" not in text
@@ -384,14 +373,12 @@ class TestHostileNotes:
             ("get_many", {"notes": ["Hidden"]}),
         ],
     )
-    def test_what_hides_in_links_and_other_writing_is_left_out(
-        self, hostile: Tool, name: str, arguments: Any
-    ):
+    def test_what_hides_in_links_and_other_writing_is_left_out(self, hostile, name, arguments):
         text = hostile(name, **arguments)
         assert "Pelicans fish" in text
         assert " lie" not in text
 
-    def test_the_rest_of_a_list_is_counted(self, hostile: Tool):
+    def test_the_rest_of_a_list_is_counted(self, hostile):
         text = hostile("related", note="Fat 1", links="out")
         shown = inside(text).splitlines()
         assert shown[-1] == f"… and {300 - (len(shown) - 1)} more"
@@ -399,13 +386,13 @@ class TestHostileNotes:
 
 class TestFreshness:
     @pytest.fixture
-    def folder(self, write_notes: Callable[..., Path], refresh: Callable[..., object]) -> Path:
+    def folder(self, write_notes, refresh) -> Path:
         folder = write_notes("fresh", {"Old.md": "# Old\n\nWombats dig.\n"})
         refresh(fresh=folder)
         return folder
 
     @pytest.fixture
-    def start(self, config: RAGConfig) -> Iterator[Callable[..., Tool]]:
+    def start(self, config) -> Iterator[Callable[..., Tool]]:
         """Serve the notes with settings of searches: `start(refresh="never")`."""
         with ExitStack() as opened:
 
@@ -417,18 +404,14 @@ class TestFreshness:
 
             yield start
 
-    def test_a_note_that_was_just_written_is_found_and_read(
-        self, folder: Path, start: Callable[..., Tool]
-    ):
+    def test_a_note_that_was_just_written_is_found_and_read(self, folder, start):
         ask = start()
         assert "Nothing" in ask("search", query="quokka")
         (folder / "New.md").write_text("# New\n\nA quokka smiles.\n")
         assert "fresh/New.md" in ask("search", query="quokka")
         assert "A quokka smiles." in ask("get", note="New")
 
-    def test_where_it_may_not_be_indexed_that_is_told(
-        self, folder: Path, start: Callable[..., Tool]
-    ):
+    def test_where_it_may_not_be_indexed_that_is_told(self, folder, start):
         ask = start(refresh="never")
         (folder / "New.md").write_text("# New\n\nA quokka smiles.\n")
         assert "1 note has changed since the index was made" in ask("search", query="wombats")

@@ -61,12 +61,12 @@ def test_a_function_is_not_hidden_by_a_module_of_its_name():
 
 
 @rows("name", PIPELINES)
-def test_every_name_of_pipelines_loads(name: str):
+def test_every_name_of_pipelines_loads(name):
     assert getattr(rag.pipelines, name).__name__ == name
 
 
 @rows("module, name", [(module, name) for module, names in OTHERS.items() for name in names])
-def test_the_other_rooms_have_their_names(module: str, name: str):
+def test_the_other_rooms_have_their_names(module, name):
     assert hasattr(import_module(module), name)
 
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,7 +81,7 @@ QUERIES: list[dict[str, Any]] = [
 
 
 class TestFromYaml:
-    def test_a_fresh_process_searches_without_any_helper(self, index, tmp_path: Path):
+    def test_a_fresh_process_searches_without_any_helper(self, index, tmp_path):
         file = tmp_path / "search.yaml"
         with get_document_store(index) as store:
             pipeline = create_search_pipeline(store, index)
@@ -244,7 +243,7 @@ class TestWhatNobodyNamed:
     """How many results there are, and how they are searched, is then for the settings to say."""
 
     @pytest.fixture
-    def config(self, index: RAGConfig) -> RAGConfig:
+    def config(self, index) -> RAGConfig:
         chosen = replace(index.search, top_k=2, mode="lexical")
         return replace(index, search=chosen, ask=replace(index.ask, top_k=1))
 

@@ -30,13 +30,13 @@ def events_of(module: str, home: Path) -> int:
     return int(done.stdout)
 
 
-def test_a_process_that_imports_rag_first_sends_no_event_and_leaves_no_file(tmp_path: Path):
+def test_a_process_that_imports_rag_first_sends_no_event_and_leaves_no_file(tmp_path):
     assert events_of("rag.pipelines", tmp_path) == 0
     assert not (tmp_path / ".haystack").exists()
 
 
 @pytest.mark.slow
-def test_haystack_by_itself_sends_some(tmp_path: Path):
+def test_haystack_by_itself_sends_some(tmp_path):
     """Else the test above would prove nothing."""
     assert events_of("haystack", tmp_path) > 0
 
@@ -51,7 +51,7 @@ def files_left_by_importing(modules: str, home: Path) -> list[str]:
 
 
 @pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxruntime has no wheel for here")
-def test_onnxruntime_leaves_no_device_id_in_the_home_folder_after_rag(tmp_path: Path):
+def test_onnxruntime_leaves_no_device_id_in_the_home_folder_after_rag(tmp_path):
     by_itself, after_rag = tmp_path / "by-itself", tmp_path / "after-rag"
     by_itself.mkdir()
     after_rag.mkdir()

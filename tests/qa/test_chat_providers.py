@@ -115,25 +115,25 @@ def index(build_index) -> RAGConfig:
 
 
 @pytest.fixture
-def config(index: RAGConfig, monkeypatch: pytest.MonkeyPatch) -> RAGConfig:
+def config(index, monkeypatch) -> RAGConfig:
     monkeypatch.setitem(CHAT_PROVIDERS, "reciter", (__name__, "Reciter"))
     ollama = OllamaConfig(enabled=False, keep_alive="reciter")
     return replace(index, chat=ChatConfig("reciter"), ollama=ollama)
 
 
 @pytest.fixture
-def pipeline(config: RAGConfig) -> Iterator[Pipeline]:
+def pipeline(config) -> Iterator[Pipeline]:
     with get_document_store(config) as store, closing(create_qa_pipeline(store, config)) as made:
         yield made
 
 
-def test_it_answers_and_its_answers_are_verified(pipeline: Pipeline) -> None:
+def test_it_answers_and_its_answers_are_verified(pipeline):
     answer = ask(pipeline, QUESTION)
     assert (answer.text, answer.model, answer.verified) == (TRUE, "reciter", 1.0)
     assert [source.file_path for source in answer.sources] == ["Backups.md"]
 
 
-def test_without_any_model_there_are_quotations(config: RAGConfig) -> None:
+def test_without_any_model_there_are_quotations(config):
     without = with_model(config, no_model=True)
     with (
         get_document_store(config) as store,
@@ -143,7 +143,7 @@ def test_without_any_model_there_are_quotations(config: RAGConfig) -> None:
         assert ask(pipeline, QUESTION).quotes
 
 
-def test_it_plans(config: RAGConfig, monkeypatch) -> None:
+def test_it_plans(config, monkeypatch):
     models = PlannerModels(config)
     assert models.has("metadata") and models.has("hyde")
     assert isinstance(models.generator_of("route"), Recital)
@@ -151,7 +151,7 @@ def test_it_plans(config: RAGConfig, monkeypatch) -> None:
     assert not PlannerModels(config).has("metadata")
 
 
-def test_it_transforms_queries(config: RAGConfig) -> None:
+def test_it_transforms_queries(config):
     with Workspace(config) as workspace:
         found = search(workspace, SearchRequest("backups", transforms=["multi-query"]))
         assert [variant.text for variant in found.response.variants] == [ORIGINAL]

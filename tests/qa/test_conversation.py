@@ -4,7 +4,6 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,12 +25,12 @@ def index(build_index) -> RAGConfig:
 
 
 @pytest.fixture
-def settings(index: RAGConfig, server: OllamaServer) -> RAGConfig:
+def settings(index, server) -> RAGConfig:
     return replace(index, ollama=OllamaConfig(url=server.url, retries=0, embedding_model=""))
 
 
 @pytest.fixture
-def talk(settings: RAGConfig, tmp_path: Path) -> Iterator[Callable[..., Conversation]]:
+def talk(settings, tmp_path) -> Iterator[Callable[..., Conversation]]:
     """Begin or go on with a conversation whose data folder is the test's own."""
     with get_document_store(settings) as store, ExitStack() as opened:
 
@@ -51,7 +50,7 @@ def sent(server: OllamaServer, number: int = -1) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in messages]
 
 
-def test_what_was_said_before_goes_to_the_model_without_its_numbers(talk, server) -> None:
+def test_what_was_said_before_goes_to_the_model_without_its_numbers(talk, server):
     conversation = talk()
     server.say(TRUE, {"question": "How long do restores take?"}, "Twenty minutes. [1]")
     conversation.ask(QUESTION)
@@ -66,8 +65,8 @@ def test_what_was_said_before_goes_to_the_model_without_its_numbers(talk, server
 
 
 def test_without_a_model_the_words_of_the_last_question_follow_and_not_of_its_answer(
-    talk, tmp_path: Path
-) -> None:
+    talk, tmp_path
+):
     session = new_session(tmp_path / "data")
     session.add(Turn("and?", "Where are backups stored?", "They go to Osaka."))
     asked = talk(session, enabled=False).understood("and why?")
@@ -75,7 +74,7 @@ def test_without_a_model_the_words_of_the_last_question_follow_and_not_of_its_an
     assert "Osaka" not in asked
 
 
-def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server) -> None:
+def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server):
     conversation = talk()
     remember(conversation.memory, "I am a nurse")
     server.say(TRUE, {"question": QUESTION}, TRUE)
@@ -88,7 +87,7 @@ def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server) -> None:
     ]
 
 
-def test_a_fact_is_no_evidence(talk, server) -> None:
+def test_a_fact_is_no_evidence(talk, server):
     conversation = talk()
     remember(conversation.memory, "Giraffes eat acacia leaves")
     server.say("Giraffes eat acacia leaves. [1]")
@@ -96,9 +95,7 @@ def test_a_fact_is_no_evidence(talk, server) -> None:
     assert "acacia" not in answer.text and answer.quotes
 
 
-def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(
-    talk, server, tmp_path
-) -> None:
+def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(talk, server, tmp_path):
     conversation = talk()
     server.say(TRUE, {"question": QUESTION}, TRUE)
     conversation.ask(QUESTION)
@@ -109,7 +106,7 @@ def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(
     assert len(sent(server)) == 4
 
 
-def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk, server) -> None:
+def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk, server):
     conversation = talk()
     remember(conversation.memory, "I am a nurse")
     server.say(TRUE, TRUE)
@@ -125,9 +122,7 @@ def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk
     assert len(open_session(old.data_dir, old.id).turns) == 1
 
 
-def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
-    talk, monkeypatch
-) -> None:
+def test_a_conversation_that_another_process_holds_is_not_waited_for_long(talk, monkeypatch):
     monkeypatch.setattr("rag.support.durable_files.lock.__defaults__", (0.0,))
     conversation = talk(enabled=False)
     conversation.ask(QUESTION)
@@ -176,7 +171,7 @@ class TestOwnSteps:
         ):
             return ask(pipeline, question)
 
-    def test_take_part_and_the_sources_are_still_the_right_ones(self, settings, server) -> None:
+    def test_take_part_and_the_sources_are_still_the_right_ones(self, settings, server):
         both = f"{QUESTION} And rolling back a deploy?"
         server.say(PHRASES["en"], TRUE)
         self.asked(settings, question=both)
@@ -187,7 +182,7 @@ class TestOwnSteps:
         assert [source.file_path for source in answer.sources] == ["Backups.md"]
         assert [step["name"] for step in answer.context.steps][3] == "turn"
 
-    def test_can_choose_by_the_tags_of_notes(self, build_index, server) -> None:
+    def test_can_choose_by_the_tags_of_notes(self, build_index, server):
         draft = "---\ntags: [draft]\n---\n# Plans\n\nWe plan to keep backups for ten years.\n"
         index = build_index({"v": {**ANSWER_NOTES, "Plans.md": draft}})
         config = replace(index, ollama=OllamaConfig(url=server.url, embedding_model=""))
@@ -200,14 +195,14 @@ class TestOwnSteps:
         left = [(item.label, item.why) for item in answer.context.overflow]
         assert left == [("Plans (v/Plans.md)", "dropped by no drafts")]
 
-    def test_that_fail_are_left_out_and_it_is_said(self, settings, server) -> None:
+    def test_that_fail_are_left_out_and_it_is_said(self, settings, server):
         server.say(TRUE)
         answer = self.asked(settings, "fail")
         assert answer.text == TRUE
         assert answer.notices == ["the step fail of ask.steps failed and was left out: no disk"]
         assert answer.context.skipped == {"fail": "no disk"}
 
-    def test_that_there_are_not_are_an_error_at_once(self, settings, server) -> None:
+    def test_that_there_are_not_are_an_error_at_once(self, settings, server):
         with pytest.raises(UsageError, match="trun"):
             self.asked(settings, "trun")
         assert server.requests("/api/chat") == []

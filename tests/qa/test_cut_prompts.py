@@ -1,6 +1,6 @@
 """Prompts that a server cuts in silence: what the answer says of it, and when it says nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from string import ascii_lowercase
@@ -30,12 +30,12 @@ FEW = {"Backups.md": "# Backups\n\nWe keep backups for ninety days.\n"}
 
 
 @pytest.fixture(scope="module")
-def index(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def index(build_index) -> RAGConfig:
     return build_index({"v": NOTES})
 
 
 @pytest.fixture(scope="module")
-def small_index(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def small_index(build_index) -> RAGConfig:
     return build_index({"v": FEW})
 
 
@@ -54,7 +54,7 @@ def cut(answer: Answer) -> list[str]:
 
 
 class TestByOllama:
-    def test_an_old_server_that_cuts_in_silence_is_found_out(self, index: RAGConfig) -> None:
+    def test_an_old_server_that_cuts_in_silence_is_found_out(self, index):
         with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
             answer = ask(pipeline, QUESTION)
         [said] = cut(answer)
@@ -64,8 +64,8 @@ class TestByOllama:
 
     @pytest.mark.parametrize("counts_cached", [True, False])
     def test_a_prompt_that_the_server_has_cached_is_not_taken_for_cut(
-        self, small_index: RAGConfig, counts_cached: bool
-    ) -> None:
+        self, small_index, counts_cached
+    ):
         questions = [QUESTION, QUESTION, f"{QUESTION} In days, please."]
         with asked_at(small_index, counts_cached=counts_cached, refuses=False) as (pipeline, _):
             answers = [ask(pipeline, question) for question in questions]

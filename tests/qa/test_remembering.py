@@ -1,7 +1,5 @@
 """Facts that the user tells: kept, forgotten, and what goes wrong with it."""
 
-from pathlib import Path
-
 import pytest
 
 from rag.context.memory import MemoryManager
@@ -12,7 +10,7 @@ FACTS = ("I am a nurse", "I work nights", "夜勤が多い")
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> MemoryManager:
+def memory(tmp_path) -> MemoryManager:
     made = open_memory(tmp_path / "data")
     for fact in FACTS:
         remember(made, fact)
@@ -23,7 +21,7 @@ def known(memory: MemoryManager) -> list[str]:
     return [fact.content for fact in memory.get_all_facts()]
 
 
-def test_facts_are_kept_in_the_data_folder_oldest_first(memory, tmp_path) -> None:
+def test_facts_are_kept_in_the_data_folder_oldest_first(memory, tmp_path):
     remember(memory, "  I like\n tea ")
     assert known(open_memory(tmp_path / "data")) == [*FACTS, "I like tea"]
     assert (tmp_path / "data" / FACTS_FILE).exists()
@@ -33,7 +31,7 @@ def test_facts_are_kept_in_the_data_folder_oldest_first(memory, tmp_path) -> Non
     ("which", "forgotten"),
     [("1", 0), ("3", 2), ("２", 1), ("NURSE", 0), ("i  work nights", 1), ("夜勤", 2)],
 )
-def test_one_is_forgotten_by_its_number_or_words_of_it(memory, which, forgotten) -> None:
+def test_one_is_forgotten_by_its_number_or_words_of_it(memory, which, forgotten):
     assert forget(memory, which).content == FACTS[forgotten]
     assert known(memory) == [f for f in FACTS if f != FACTS[forgotten]]
 
@@ -52,20 +50,20 @@ def test_one_is_forgotten_by_its_number_or_words_of_it(memory, which, forgotten)
         ("1.5", NotFoundError, "no fact holds"),
     ],
 )
-def test_what_is_none_or_several_is_not_forgotten(memory, which, error, said) -> None:
+def test_what_is_none_or_several_is_not_forgotten(memory, which, error, said):
     with pytest.raises(error, match=said) as caught:
         forget(memory, which)
     assert "/fact" in caught.value.hint
     assert known(memory) == list(FACTS)
 
 
-def test_where_there_are_none_it_says_how_to_keep_one(tmp_path) -> None:
+def test_where_there_are_none_it_says_how_to_keep_one(tmp_path):
     with pytest.raises(NotFoundError, match="no facts") as caught:
         forget(open_memory(tmp_path / "data"), "1")
     assert "/remember" in caught.value.hint
 
 
-def test_facts_that_cannot_be_read_are_an_error(tmp_path) -> None:
+def test_facts_that_cannot_be_read_are_an_error(tmp_path):
     (tmp_path / "data" / FACTS_FILE).mkdir(parents=True)
     with pytest.raises(StorageError, match="cannot be"):
         remember(open_memory(tmp_path / "data"), "x")

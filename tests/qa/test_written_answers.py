@@ -28,7 +28,7 @@ def index(build_index) -> RAGConfig:
 
 
 @pytest.fixture
-def run(index: RAGConfig, server: OllamaServer) -> Run:
+def run(index, server) -> Run:
     def run(
         question: str = QUESTION,
         said: Any = None,

@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from ollama_server import OllamaServer
 from rag.clients import OllamaGenerator
 from rag.config import OllamaConfig
 
 
 @pytest.fixture
-def model(server: OllamaServer) -> Iterator[Callable[..., OllamaGenerator]]:
+def model(server) -> Iterator[Callable[..., OllamaGenerator]]:
     """Make a generator of that server: `model(timeout=1.0)`."""
     made: list[OllamaGenerator] = []
 

@@ -41,11 +41,11 @@ class TestKeywords:
             ("", "other"),
         ],
     )
-    def test_the_first_rule_with_a_keyword_in_the_query_wins(self, query: str, label: str):
+    def test_the_first_rule_with_a_keyword_in_the_query_wins(self, query, label):
         assert KeywordClassifier(RULES, default="other").classify(ask(query)) == label
 
     @rows("query, label", [("Class", "code"), ("class", "ops"), ("CLASS", "other")])
-    def test_case_counts_if_wished(self, query: str, label: str):
+    def test_case_counts_if_wished(self, query, label):
         classifier = KeywordClassifier(RULES, "other", case_sensitive=True)
         assert classifier.classify(ask(query)) == label
 
@@ -93,12 +93,12 @@ ALL: dict[str, tuple[Any, QueryBundle]] = {
 
 @pytest.mark.parametrize(("classifier", "query"), ALL.values(), ids=ALL)
 class TestComponents:
-    def test_run_gives_the_label(self, classifier: Any, query: QueryBundle):
+    def test_run_gives_the_label(self, classifier, query):
         label = classifier.classify(query)
         assert classifier.run(query) == {"label": label}
         assert in_a_loop(classifier, query=query) == {"label": label}
 
-    def test_in_a_pipeline_and_in_its_yaml(self, classifier: Any, query: QueryBundle):
+    def test_in_a_pipeline_and_in_its_yaml(self, classifier, query):
         pipeline = Pipeline()
         pipeline.add_component("kind", copy.copy(classifier))
         again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])

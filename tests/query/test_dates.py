@@ -29,7 +29,7 @@ def days(first: str, last: str | None = None) -> DateRange:
         ("2024年4月5日", days("2024-04-05")),
     ],
 )
-def test_calendar_dates_name_a_year_a_month_or_a_day(text: str, expected: DateRange) -> None:
+def test_calendar_dates_name_a_year_a_month_or_a_day(text, expected):
     assert parse_date_range(text, TODAY) == expected
 
 
@@ -55,7 +55,7 @@ def test_calendar_dates_name_a_year_a_month_or_a_day(text: str, expected: DateRa
         ("昨年", days("2024-01-01", "2024-12-31")),
     ],
 )
-def test_words_count_from_today(text: str, expected: DateRange) -> None:
+def test_words_count_from_today(text, expected):
     assert parse_date_range(text, TODAY) == expected
 
 
@@ -74,17 +74,17 @@ def test_words_count_from_today(text: str, expected: DateRange) -> None:
         ("2年前", "2023-03-14"),
     ],
 )
-def test_so_long_ago_is_one_day(text: str, expected: str) -> None:
+def test_so_long_ago_is_one_day(text, expected):
     assert parse_date_range(text, TODAY) == days(expected)
 
 
 @rows("weekday", range(7))
-def test_a_week_begins_on_monday_whatever_day_it_is(weekday: int) -> None:
+def test_a_week_begins_on_monday_whatever_day_it_is(weekday):
     today = date(2025, 3, 10) + timedelta(weekday)
     assert parse_date_range("this week", today) == days("2025-03-10", "2025-03-16")
 
 
-def test_a_month_ago_on_the_31st_is_the_last_day_of_a_shorter_month() -> None:
+def test_a_month_ago_on_the_31st_is_the_last_day_of_a_shorter_month():
     assert parse_date_range("1 month ago", date(2024, 3, 31)) == days("2024-02-29")
 
 
@@ -97,9 +97,7 @@ def test_a_month_ago_on_the_31st_is_the_last_day_of_a_shorter_month() -> None:
         ("  Last \u3000 WEEK ", days("2025-03-03", "2025-03-09")),
     ],
 )
-def test_full_width_digits_capitals_and_spaces_do_not_matter(
-    text: str, expected: DateRange
-) -> None:
+def test_full_width_digits_capitals_and_spaces_do_not_matter(text, expected):
     assert parse_date_range(text, TODAY) == expected
 
 
@@ -110,7 +108,7 @@ def test_full_width_digits_capitals_and_spaces_do_not_matter(
         *("2025-03-14 and more", "-3 days ago", "9999 years ago", f"{'9' * 5000} days ago"),
     ],
 )
-def test_what_names_no_date_is_a_usage_error_that_shows_how_to_write_one(text: str) -> None:
+def test_what_names_no_date_is_a_usage_error_that_shows_how_to_write_one(text):
     with pytest.raises(UsageError) as caught:
         parse_date_range(text, TODAY)
     assert "2025-03-14" in caught.value.hint
@@ -120,7 +118,7 @@ PIECES = "0123456789０９ -/.年月日週間前先今去昨か月ago day week m
 
 
 @given(st.text() | st.text(PIECES, max_size=14), st.dates())
-def test_any_text_is_a_range_in_order_or_a_usage_error(text: str, today: date) -> None:
+def test_any_text_is_a_range_in_order_or_a_usage_error(text, today):
     try:
         first, last = parse_date_range(text, today)
     except UsageError:

@@ -30,9 +30,7 @@ MET_JA = "最後に田中さんに会ったのはいつ？"
         ("その前は？", MET_JA, "私が2026-11-17より前に最後に田中さんに会ったのはいつ"),
     ],
 )
-def test_after_a_last_date_an_earlier_one_is_asked_for_or_what_was_then(
-    question: str, before: str, found: str
-) -> None:
+def test_after_a_last_date_an_earlier_one_is_asked_for_or_what_was_then(question, before, found):
     assert followed_up(question, before, DAY) == found
 
 
@@ -47,7 +45,7 @@ def test_after_a_last_date_an_earlier_one_is_asked_for_or_what_was_then(
         ("どれですか？", "フェリーのノートはいくつ", "フェリーのノートを全部"),
     ],
 )
-def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, found) -> None:
+def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, found):
     assert followed_up(question, before) == found
 
 
@@ -74,7 +72,7 @@ def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, foun
         ("先月は？", "フェリーのノートはいくつ", "先月のフェリーのノートはいくつ"),
     ],
 )
-def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, found) -> None:
+def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, found):
     assert followed_up(question, before) == found
     assert note_question(found)
 
@@ -96,10 +94,10 @@ def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, f
         ("どうやって作る？", "フェリーのノートはいくつ"),
     ],
 )
-def test_any_other_question_does_not_go_on_from_it(question: str, before: str) -> None:
+def test_any_other_question_does_not_go_on_from_it(question, before):
     assert followed_up(question, before, DAY) == ""
 
 
 @given(st.text(max_size=80), st.sampled_from([MET, MET_JA, "list all notes", "ノートはいくつ"]))
-def test_any_question_is_read(question: str, before: str) -> None:
+def test_any_question_is_read(question, before):
     followed_up(question, before, DAY)

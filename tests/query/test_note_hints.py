@@ -32,16 +32,16 @@ PIECES = [*(row.query for row in ROWS), *JOINTS.split("|")]
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join) | st.text())
-def test_what_the_rules_read_holds_one(query: str) -> None:
+def test_what_the_rules_read_holds_one(query):
     assert may_filter(query, CATALOGUE.fields()) or not reads(query)
 
 
-def test_no_question_about_a_program_filters() -> None:
+def test_no_question_about_a_program_filters():
     assert [q for q in questions(QUESTIONS / "obsidian-help.jsonl") if reads(q)] == []
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_hardly_a_question_about_the_world_filters(shared_data: Path, language: str) -> None:
+def test_hardly_a_question_about_the_world_filters(shared_data, language):
     asked = questions(shared_data / "retrieval" / language / "queries.jsonl")
     assert sum(map(reads, asked)) <= 0.005 * len(asked)

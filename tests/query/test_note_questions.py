@@ -51,7 +51,7 @@ LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
         ("最後にフェリーについて書いたのはいつ", LAST, "フェリー"),
     ],
 )
-def test_it_is_told_from_its_words(question: str, asked: Asked, subject: str) -> None:
+def test_it_is_told_from_its_words(question, asked, subject):
     assert may_ask_of_notes(question)
     assert note_question(question, TODAY) == (asked, subject)
 
@@ -75,7 +75,7 @@ def test_it_is_told_from_its_words(question: str, asked: Asked, subject: str) ->
         ("runbookタグの付いたノートは何件", COUNT),
     ],
 )
-def test_filters_choose_notes_too(question: str, asked: Asked) -> None:
+def test_filters_choose_notes_too(question, asked):
     found = note_question(question, TODAY)
     assert may_ask_of_notes(question)
     assert found and found.asked == asked
@@ -134,7 +134,7 @@ def test_filters_choose_notes_too(question: str, asked: Asked) -> None:
         "?",
     ],
 )
-def test_what_asks_for_what_notes_say_is_none(question: str) -> None:
+def test_what_asks_for_what_notes_say_is_none(question):
     assert note_question(question, TODAY) is None
 
 
@@ -152,11 +152,11 @@ def test_what_asks_for_what_notes_say_is_none(question: str) -> None:
         ("全部見せて", ""),
     ],
 )
-def test_of_what_is_left_of_a_planned_question_the_subject_is_told(left: str, subject: str) -> None:
+def test_of_what_is_left_of_a_planned_question_the_subject_is_told(left, subject):
     assert subject_of(left) == subject
 
 
 @given(st.text(max_size=320))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_read(text):
     found = note_question(text, TODAY)
     assert found is None or found.subject == found.subject.strip()

@@ -33,7 +33,7 @@ def test_a_turn_has_no_count_a_moment_and_no_metadata_by_default():
         {"role": "user"},
     ],
 )
-def test_a_turn_refuses_what_it_cannot_be(wrong: dict):
+def test_a_turn_refuses_what_it_cannot_be(wrong):
     with pytest.raises(ValidationError):
         ConversationTurn(**wrong)
 

@@ -83,7 +83,7 @@ class TestClassifiedRetrieverStep:
         return classified_retriever_step("route", classifier, RETRIEVERS, **given)
 
     @rows("label, found", [("code", ["c"]), ("prose", ["p1", "p2"])])
-    def test_the_label_chooses_the_retriever(self, label: str, found: list[str]):
+    def test_the_label_chooses_the_retriever(self, label, found):
         step = self.step(label)
         assert (step.name, step.is_async, step.on_error) == ("route", False, "raise")
         assert names(step.execute([item("x")], QUERY)) == ["x", *found]
@@ -92,7 +92,7 @@ class TestClassifiedRetrieverStep:
         assert names(self.step("maths", default="code").execute([], QUERY)) == ["c"]
 
     @rows("default", [None, "physics"])
-    def test_no_retriever_is_a_retriever_error(self, default: str | None):
+    def test_no_retriever_is_a_retriever_error(self, default):
         step = self.step("maths", default=default)
         with pytest.raises(RetrieverError, match="'maths'") as caught:
             step.execute([], QUERY)
@@ -100,7 +100,7 @@ class TestClassifiedRetrieverStep:
 
 
 @rows("top_k", [0, -1])
-def test_a_top_k_below_one_is_a_value_error(top_k: int):
+def test_a_top_k_below_one_is_a_value_error(top_k):
     with pytest.raises(ValueError, match="top_k"):
         query_transform_step("x", MultiQueryTransformer(variations), Notes(), top_k=top_k)
     with pytest.raises(ValueError, match="top_k"):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from haystack.components.generators.chat import MockChatGenerator
@@ -43,7 +42,7 @@ class Mine:
         ("HyDE", "hyde"),
     ],
 )
-def test_names_are_taken_in_any_spelling(written: str, name: str):
+def test_names_are_taken_in_any_spelling(written, name):
     assert transformer_name(written) == name
     made = create_transformer(written, MockChatGenerator('{"queries": ["x"]}'))
     assert type(made) is type(create_transformer(name, MockChatGenerator()))
@@ -58,7 +57,7 @@ def test_names_are_taken_in_any_spelling(written: str, name: str):
         ("step-back", {"question": "Kubernetes"}, ["What is a Pod?", "Kubernetes"]),
     ],
 )
-def test_a_built_in_one_asks_the_generator(name: str, reply: Any, queries: list[str]):
+def test_a_built_in_one_asks_the_generator(name, reply, queries):
     made = create_transformer(name, MockChatGenerator(json.dumps(reply)))
     assert isinstance(made, QueryTransformer)
     found = made.transform(QueryBundle(query_str="What is a Pod?"))
@@ -75,26 +74,26 @@ def test_an_unknown_name_is_a_usage_error_with_the_nearest_names():
 
 
 class TestPlugIns:
-    def test_a_transformer_is_given_the_generator_or_none(self, install: Install):
+    def test_a_transformer_is_given_the_generator_or_none(self, install):
         install("fancy", {"rag.transformers": {"mine": "mine:Mine"}}, mine=MINE)
         generator = MockChatGenerator()
         assert create_transformer("Mine", generator).generator is generator  # type: ignore[attr-defined]
         assert create_transformer("mine").generator is None  # type: ignore[attr-defined]
 
-    def test_none_can_take_a_built_in_name(self, install: Install):
+    def test_none_can_take_a_built_in_name(self, install):
         taken = dict.fromkeys(("hyde", "Multi_Query", "stepback"), "mine:Mine")
         install("fancy", {"rag.transformers": taken}, mine=MINE)
         assert transformer_names() == BUILT_IN
         assert type(create_transformer("hyde", MockChatGenerator())).__name__ == "HyDETransformer"
 
-    def test_a_classifier(self, install: Install):
+    def test_a_classifier(self, install):
         install("fancy", {"rag.classifiers": {"mine": "mine:Mine"}}, mine=MINE)
         assert classifier_names() == ["mine"]
         made = create_classifier("MINE")
         assert isinstance(made, QueryClassifier)
         assert made.classify(QueryBundle(query_str="x")) == "mine"
 
-    def test_what_is_no_classifier_is_refused(self, install: Install):
+    def test_what_is_no_classifier_is_refused(self, install):
         install("fancy", {"rag.classifiers": {"mine": "mine:make"}}, mine="make = str")
         with pytest.raises(RAGError, match=r"made a str, which has no classify\(query\)"):
             create_classifier("mine")

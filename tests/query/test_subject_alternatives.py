@@ -20,7 +20,7 @@ from tables import rows
         ("小麦粉、バター、もしくは牛乳", ["小麦粉", "バター", "牛乳"]),
     ],
 )
-def test_they_stand_beside_an_or(subject: str, found: list[str]) -> None:
+def test_they_stand_beside_an_or(subject, found):
     assert alternatives(subject) == found
 
 
@@ -36,10 +36,10 @@ def test_they_stand_beside_an_or(subject: str, found: list[str]) -> None:
         "tag:a OR tag:b",
     ],
 )
-def test_there_are_none_without_one(subject: str) -> None:
+def test_there_are_none_without_one(subject):
     assert alternatives(subject) == []
 
 
 @given(st.text(max_size=80))
-def test_any_subject_is_read(subject: str) -> None:
+def test_any_subject_is_read(subject):
     assert len(alternatives(subject)) != 1

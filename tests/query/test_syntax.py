@@ -103,7 +103,7 @@ TAG = FieldTerm("tag", "work")
         ),
     ],
 )
-def test_what_is_typed_is_read_as(typed: str, expected: ParsedQuery) -> None:
+def test_what_is_typed_is_read_as(typed, expected):
     assert parse_query(typed) == expected
 
 
@@ -130,22 +130,22 @@ PLAIN = [
 
 
 @rows("typed", PLAIN)
-def test_all_else_is_plain_text(typed: str) -> None:
+def test_all_else_is_plain_text(typed):
     assert parse_query(typed) == query(" ".join(typed.split()))
 
 
-def test_white_space_of_any_kind_parts_words() -> None:
+def test_white_space_of_any_kind_parts_words():
     assert parse_query(" a\tb\u3000\u3000c\n-dd\u00a0e ") == query("a b c e", excluded=("dd",))
 
 
 @rows("typed", ['""', '-""', '"。"', '-"。"', "-。", "->", '"__*"'])
-def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed: str) -> None:
+def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed):
     parsed = parse_query(typed)
     assert (parsed.phrases, parsed.excluded, parsed.prefixes, parsed.fields) == ((), (), (), ())
 
 
 @rows("typed", ["tıtle:x", "TİTLE:x", 'tıtle:"a b"'])
-def test_a_field_is_not_spelt_with_a_turkish_letter(typed: str) -> None:
+def test_a_field_is_not_spelt_with_a_turkish_letter(typed):
     assert parse_query(typed) == query(typed)
 
 
@@ -159,17 +159,17 @@ def test_a_field_is_not_spelt_with_a_turkish_letter(typed: str) -> None:
         ("KUBE*", "kube"),
     ],
 )
-def test_a_prefix_is_the_last_word_as_the_index_parts_words(typed: str, prefix: str) -> None:
+def test_a_prefix_is_the_last_word_as_the_index_parts_words(typed, prefix):
     assert parse_query(typed).prefixes == (prefix,)
 
 
 @rows("typed, text", [("plan \ud800", "plan ?"), ("pl\udcffan", "pl?an"), ("\ud83d\ude00", "??")])
-def test_half_a_character_is_read_as_a_question_mark(typed: str, text: str) -> None:
+def test_half_a_character_is_read_as_a_question_mark(typed, text):
     assert parse_query(typed) == query(text)
 
 
 @rows("typed", ["", " \n\u3000", '""', '" "', '"。"', "“”", 'tag:""', 'title:" "', '-tag:""'])
-def test_a_query_that_says_nothing_is_false(typed: str) -> None:
+def test_a_query_that_says_nothing_is_false(typed):
     assert parse_query(typed) == query()
     assert not parse_query(typed)
 
@@ -189,7 +189,7 @@ ANY_TEXT = st.lists(
 
 @settings(deadline=None, max_examples=examples(400))
 @given(ANY_TEXT)
-def test_every_text_is_a_query(typed: str) -> None:
+def test_every_text_is_a_query(typed):
     parsed = parse_query(typed)
     assert all(map(has_words, parsed.phrases))
     assert all(map(has_words, parsed.excluded))
@@ -207,5 +207,5 @@ def test_every_text_is_a_query(typed: str) -> None:
 
 @settings(deadline=None, max_examples=examples(300))
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters='"“”＂„-－−*＊:：')))
-def test_text_without_operators_comes_back_as_it_was(typed: str) -> None:
+def test_text_without_operators_comes_back_as_it_was(typed):
     assert parse_query(typed) == query(" ".join(typed.split()))

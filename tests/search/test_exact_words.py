@@ -71,11 +71,11 @@ def first(response: SearchResponse) -> str:
         ("walrus", "links.md"),
     ],
 )
-def test_the_note_that_holds_it_comes_first(find: Find, query: str, note: str) -> None:
+def test_the_note_that_holds_it_comes_first(find, query, note):
     assert first(find(query)) == note
 
 
-def test_the_very_word_comes_first_however_many_chunks_have_other_forms(build_index) -> None:
+def test_the_very_word_comes_first_however_many_chunks_have_other_forms(build_index):
     others = {f"{n}.md": "# Gears\n\nGear, gears, gear." for n in range(150)}
     notes = {**others, "one.md": f"# Wheel\n\nThe wheel is geared. {PAD * 8}"}
     with get_document_store(build_index({"v": notes})) as store:
@@ -83,7 +83,7 @@ def test_the_very_word_comes_first_however_many_chunks_have_other_forms(build_in
     assert first(response) == "one.md"
 
 
-def test_the_very_word_counts_once_for_a_note_with_many_sections(find: Find) -> None:
+def test_the_very_word_counts_once_for_a_note_with_many_sections(find):
     hit = next(r for r in find("release", explained=True).results if r.file_path == "releases.md")
     exact = [t for c in hit.explanation.chunks for t in c.terms if t.field == "exact"]
     assert len(hit.explanation.chunks) > 1
@@ -91,26 +91,26 @@ def test_the_very_word_counts_once_for_a_note_with_many_sections(find: Find) -> 
 
 
 @rows("phrase", ['"Fossa Industries"', '"company: Fossa"', '"French"'])
-def test_a_phrase_may_stand_in_the_front_matter(find: Find, phrase: str) -> None:
+def test_a_phrase_may_stand_in_the_front_matter(find, phrase):
     assert first(find(phrase)) == "maren.md"
 
 
-def test_what_is_excluded_may_stand_in_the_front_matter(find: Find) -> None:
+def test_what_is_excluded_may_stand_in_the_front_matter(find):
     assert first(find("buys")) == "maren.md"
     assert not find("buys -French").results
 
 
-def test_the_line_of_an_address_is_named(find: Find) -> None:
+def test_the_line_of_an_address_is_named(find):
     (hit, *_) = find("example.com/walrus").results
     assert "example.com" in hit.content.split("\n")[hit.line - hit.line_start]
 
 
 @rows("query", ["%%", "![[", "---", "=="])
-def test_marks_alone_find_nothing(find: Find, query: str) -> None:
+def test_marks_alone_find_nothing(find, query):
     assert not find(query).results
 
 
-def test_what_is_sought_beside_the_text_gives_meaning_no_weight() -> None:
+def test_what_is_sought_beside_the_text_gives_meaning_no_weight():
     terms = query_terms("fossa industries")
     asked = Query("fossa industries", "fossa industries").weight
     assert asked == sum(t.weight for t in terms if t.field not in ("properties", "addresses"))
@@ -122,31 +122,31 @@ class TestExplanations:
         explained = find(query, explained=True).results[0].explanation
         return {(t.field, t.term): t.forms for chunk in explained.chunks for t in chunk.terms}
 
-    def test_the_form_that_matched_is_named(self, find: Find):
+    def test_the_form_that_matched_is_named(self, find):
         terms = self.terms(find, "footnote")
         assert terms[("words", "footnote")] == ("footnotes",)
 
-    def test_what_is_beside_the_text_is_named(self, find: Find):
+    def test_what_is_beside_the_text_is_named(self, find):
         assert ("properties", "fossa") in self.terms(find, "Fossa Industries")
         assert ("addresses", "walrus") in self.terms(find, "walrus")
 
 
 class TestWhatIsNotThere:
     @rows("query", ["相撲", "コアラの飼育", "三味線", "gearbox numbat", "熊猫", "Wheelbarrow"])
-    def test_pieces_of_words_and_equal_beginnings_are_not_found(self, find: Find, query: str):
+    def test_pieces_of_words_and_equal_beginnings_are_not_found(self, find, query):
         assert not find(query).results
 
-    def test_another_form_of_a_word_is_found(self, find: Find):
+    def test_another_form_of_a_word_is_found(self, find):
         assert first(find("plantings")) == "beds.md"
 
     @rows("word", ["abc999", "qqq123zzz", "48550"])
-    def test_words_with_digits_are_missing_and_never_corrected(self, find: Find, word: str):
+    def test_words_with_digits_are_missing_and_never_corrected(self, find, word):
         response = find(f"geared {word}")
         assert response.missing == {word: None}
         assert response.corrections == {}
 
 
-def test_the_line_of_a_part_of_a_word_is_named_and_so_is_the_part(find: Find) -> None:
+def test_the_line_of_a_part_of_a_word_is_named_and_so_is_the_part(find):
     (hit, *_) = find("BackOff").results
     assert "CrashLoopBackOff" in hit.content.split("\n")[hit.line - hit.line_start]
     assert [m.start for m in find_matches("in CrashLoopBackOff", "backoff")] == [12]

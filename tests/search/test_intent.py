@@ -45,7 +45,7 @@ def built(build_index) -> RAGConfig:
 
 
 @pytest.fixture
-def config(built: RAGConfig, tmp_path) -> RAGConfig:
+def config(built, tmp_path) -> RAGConfig:
     """The settings, with an audit of the test's own."""
     return replace(built, planner=PlannerConfig(audit=False))
 

@@ -73,32 +73,32 @@ def line_of(result: SearchResult) -> str:
         ("Sicherung", "Die Sicherungen laufen nachts."),
     ],
 )
-def test_the_line_named_is_the_one_that_matches(found, query: str, line: str) -> None:
+def test_the_line_named_is_the_one_that_matches(found, query, line):
     assert line_of(found(query)) == line
 
 
-def test_the_lines_of_the_chunk_stay(found) -> None:
+def test_the_lines_of_the_chunk_stay(found):
     result = found("quokka tape")
     assert (result.line_start, result.line, result.line_end) == (5, 10, 12)
 
 
-def test_a_part_of_a_long_table_tells_how_many_of_its_lines_are_repeated(found) -> None:
+def test_a_part_of_a_long_table_tells_how_many_of_its_lines_are_repeated(found):
     result = found("gasket321")
     shown = result.content.split("\n")
     assert (result.repeated, shown[0]) == (2, "| part | price | place |")
     assert shown[result.line - result.line_start + result.repeated] == line_of(result)
 
 
-def test_a_row_is_shown_with_the_names_of_its_columns(found) -> None:
+def test_a_row_is_shown_with_the_names_of_its_columns(found):
     shown, _ = excerpt(found("gasket321"), "gasket321", 100)
     assert "part: gasket321, price: 2247, place: shelf 1" in shown
 
 
-def test_a_list_of_notes_names_their_first_lines(found) -> None:
+def test_a_list_of_notes_names_their_first_lines(found):
     assert line_of(found("tag:ops")) == "# Backups"
 
 
-def test_the_excerpt_shows_the_line_named(found) -> None:
+def test_the_excerpt_shows_the_line_named(found):
     for query in ("quokka tape", "gasket321", "証明書の更新", "git rebase"):
         result = found(query)
         shown, spans = excerpt(result, query, 60)
@@ -107,7 +107,7 @@ def test_the_excerpt_shows_the_line_named(found) -> None:
         assert all(word in line_of(result) for word in words)
 
 
-def test_random_words_of_a_line_name_that_line(found) -> None:
+def test_random_words_of_a_line_name_that_line(found):
     rng = random.Random(22)
     lines = [
         (path, number, line)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from haystack.dataclasses import Document
@@ -35,7 +34,7 @@ def chunk(name: str, words: float = 0.0, cosine: float | None = None) -> Documen
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[QdrantEdgeDocumentStore]:
+def store(tmp_path) -> Iterator[QdrantEdgeDocumentStore]:
     with QdrantEdgeDocumentStore(str(tmp_path / "index")) as made:
         made.write_documents([chunk(f"far {n}", cosine=n / 100) for n in range(40)])
         yield made

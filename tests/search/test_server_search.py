@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,9 +117,7 @@ def give_vectors(config: RAGConfig) -> None:
 
 
 @pytest.fixture(scope="module")
-def both(
-    build_index: Callable[..., RAGConfig], server: QdrantServer
-) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
+def both(build_index, server) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
     """Two stores of the same notes with the same vectors: the embedded one, and the server's."""
     embedded = build_index(NOTES)
     give_vectors(embedded)
@@ -156,16 +153,12 @@ def assert_same_results(
 
 
 @rows("query", QUERIES)
-def test_a_query_finds_the_same_notes_with_the_same_scores(
-    both: tuple[BaseDocumentStore, BaseDocumentStore], query: str
-) -> None:
+def test_a_query_finds_the_same_notes_with_the_same_scores(both, query):
     assert_same_results(both, query, top_k=10)
 
 
 @rows("query, filters", product(["deploy backups 証明書", "tag:ops"], FILTERS))
-def test_filters_of_every_kind_select_the_same(
-    both: tuple[BaseDocumentStore, BaseDocumentStore], query: str, filters: QueryFilters
-) -> None:
+def test_filters_of_every_kind_select_the_same(both, query, filters):
     assert_same_results(both, query, filters=filters)
 
 
@@ -176,9 +169,7 @@ def test_filters_of_every_kind_select_the_same(
         min_size=1,
     )
 )
-def test_any_words_are_scored_alike(
-    both: tuple[BaseDocumentStore, BaseDocumentStore], words: list[str]
-) -> None:
+def test_any_words_are_scored_alike(both, words):
     asked = encode_query(" ".join(words))
     query = SparseEmbedding(asked.indices, asked.values)
     one, other = (store.find_candidates(query) for store in both)
@@ -186,9 +177,7 @@ def test_any_words_are_scored_alike(
     assert {c.id for c in other} == {c.id for c in one}
 
 
-def test_a_pipeline_on_a_server_serialises(
-    both: tuple[BaseDocumentStore, BaseDocumentStore],
-) -> None:
+def test_a_pipeline_on_a_server_serialises(both):
     text = create_search_pipeline(both[1]).dumps()
     pipeline = Pipeline.loads(text, allowed_modules=["rag"])
     with open_store(pipeline):
@@ -197,9 +186,7 @@ def test_a_pipeline_on_a_server_serialises(
 
 
 @pytest.fixture(scope="module")
-def parted(
-    both: tuple[BaseDocumentStore, BaseDocumentStore], build_index: Callable[..., RAGConfig]
-) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
+def parted(both, build_index) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
     """The embedded store of the same, and one of a server with six shards on three nodes."""
     config = build_index(NOTES)  # has the vectors of `both`
     with QdrantServer(nodes=3) as server:
@@ -216,9 +203,7 @@ def parted(
 
 
 @rows("query", QUERIES)
-def test_six_shards_rank_as_one(
-    parted: tuple[BaseDocumentStore, BaseDocumentStore], query: str
-) -> None:
+def test_six_shards_rank_as_one(parted, query):
     assert_same_results(parted, query, top_k=10)
 
 
@@ -230,19 +215,13 @@ Points = Callable[[RAGConfig], Any]
 
 
 @pytest.fixture
-def on_server(config: RAGConfig) -> Iterator[tuple[RAGConfig, QdrantServer]]:
+def on_server(config) -> Iterator[tuple[RAGConfig, QdrantServer]]:
     """Settings with a server of the test's own."""
     with QdrantServer() as server:
         yield replace(config, store=StoreConfig(url=server.url, timeout=2)), server
 
 
-def test_an_index_on_a_server_follows_the_notes(
-    on_server: tuple[RAGConfig, QdrantServer],
-    config: RAGConfig,
-    write_notes: Callable[..., Path],
-    refresh: Refresh,
-    points: Points,
-) -> None:
+def test_an_index_on_a_server_follows_the_notes(on_server, config, write_notes, refresh, points):
     remote, _ = on_server
     folder = write_notes("work", NOTES["work"])
     refresh(config=remote, work=folder)
@@ -254,12 +233,8 @@ def test_an_index_on_a_server_follows_the_notes(
 
 
 def test_a_run_that_finds_nothing_changed_looks_whether_the_server_has_everything(
-    on_server: tuple[RAGConfig, QdrantServer],
-    write_notes: Callable[..., Path],
-    refresh: Refresh,
-    points: Points,
-    age: Callable[[Path], None],
-) -> None:
+    on_server, write_notes, refresh, points, age
+):
     remote, server = on_server
     folder = write_notes("work", NOTES["work"])
     age(folder)  # a young file is read again on every run
@@ -275,12 +250,7 @@ def test_a_run_that_finds_nothing_changed_looks_whether_the_server_has_everythin
     assert points(remote) == before
 
 
-def test_a_collection_that_vanished_is_made_anew(
-    on_server: tuple[RAGConfig, QdrantServer],
-    write_notes: Callable[..., Path],
-    refresh: Refresh,
-    points: Points,
-) -> None:
+def test_a_collection_that_vanished_is_made_anew(on_server, write_notes, refresh, points):
     remote, server = on_server
     folder = write_notes("work", NOTES["work"])
     refresh(config=remote, work=folder)
@@ -295,13 +265,8 @@ def test_a_collection_that_vanished_is_made_anew(
 @pytest.mark.sampled
 @pytest.mark.parametrize("after", range(6, 12))
 def test_a_run_that_broke_off_is_completed_by_the_next(
-    on_server: tuple[RAGConfig, QdrantServer],
-    config: RAGConfig,
-    write_notes: Callable[..., Path],
-    refresh: Refresh,
-    points: Points,
-    after: int,
-) -> None:
+    on_server, config, write_notes, refresh, points, after
+):
     remote, server = on_server
     folder = write_notes("work", NOTES["work"])
     server.fail("hangup", after=after)
@@ -313,9 +278,7 @@ def test_a_run_that_broke_off_is_completed_by_the_next(
     assert points(remote) == points(config)
 
 
-def test_while_the_server_is_away_a_search_fails_with_its_error(
-    on_server: tuple[RAGConfig, QdrantServer], write_notes: Callable[..., Path], refresh: Refresh
-) -> None:
+def test_while_the_server_is_away_a_search_fails_with_its_error(on_server, write_notes, refresh):
     remote, server = on_server
     refresh(config=remote, work=write_notes("work", NOTES["work"]))
     server.fail("hangup")

@@ -49,7 +49,7 @@ def titled(build_index):
         ("", False, []),
     ],
 )
-def test_words_name_the_subject(text: str, happened: bool, words: list[str]) -> None:
+def test_words_name_the_subject(text, happened, words):
     assert [word.text for word in subject_words(text, happened)] == words
 
 
@@ -67,11 +67,11 @@ def test_words_name_the_subject(text: str, happened: bool, words: list[str]) -> 
         ("xylophone", False, []),
     ],
 )
-def test_a_note_holds_all_words_in_any_form(titled, text, happened, files) -> None:
+def test_a_note_holds_all_words_in_any_form(titled, text, happened, files):
     assert titled(text, happened) == files
 
 
-def test_a_verb_of_one_ideograph_is_not_part_of_a_longer_word() -> None:
+def test_a_verb_of_one_ideograph_is_not_part_of_a_longer_word():
     [word] = subject_words("会った", happened=True)
     assert word.is_in(SpokenText.of("田中さんに会いました"))
     assert not word.is_in(SpokenText.of("田中さんと会議"))

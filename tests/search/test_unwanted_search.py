@@ -24,7 +24,7 @@ def index(build_index) -> RAGConfig:
 
 
 @pytest.fixture
-def workspace(index: RAGConfig) -> Iterator[Workspace]:
+def workspace(index) -> Iterator[Workspace]:
     with Workspace(index) as opened:
         yield opened
 
@@ -37,20 +37,18 @@ def workspace(index: RAGConfig) -> Iterator[Workspace]:
         "wallets but not bitcoin",
     ],
 )
-def test_notes_with_it_are_left_out(workspace: Workspace, query: str) -> None:
+def test_notes_with_it_are_left_out(workspace, query):
     found = search(workspace, SearchRequest(query, plan=True)).response
     assert [result.file_path for result in found.results] == ["b.md"]
 
 
 @pytest.mark.parametrize("query", ["wallets but not bitcoin", "暗号 ビットコイン以外"])
-def test_a_plan_that_leaves_out_no_more_than_words_narrows(
-    workspace: Workspace, query: str
-) -> None:
+def test_a_plan_that_leaves_out_no_more_than_words_narrows(workspace, query):
     plan = search(workspace, SearchRequest(query, plan=True)).intent
     assert plan and plan.narrows
 
 
-def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> None:
+def test_a_tag_that_is_not_there_is_not_searched_for(workspace):
     report = search(workspace, SearchRequest("notes tagged crypto but not bitcoin"))
     assert {result.file_path for result in report.response.results} == {"a.md", "b.md"}
     assert report.intent and report.intent.lists

@@ -72,7 +72,7 @@ def server() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture(autouse=True)
-def quiet(server: OllamaServer) -> Iterator[None]:
+def quiet(server) -> Iterator[None]:
     yield
     server.heal()
     server.api.answer = None
@@ -80,7 +80,7 @@ def quiet(server: OllamaServer) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def index(server: OllamaServer, tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+def index(server, tmp_path_factory) -> RAGConfig:
     base = tmp_path_factory.mktemp("variants")
     for path, text in NOTES.items():
         (base / "v" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def index(server: OllamaServer, tmp_path_factory: pytest.TempPathFactory) -> RAG
 
 
 @pytest.fixture(scope="module")
-def find(index: RAGConfig) -> Iterator[Search]:
+def find(index) -> Iterator[Search]:
     """Search with transforms: `find("words", "multi-query")`; by words unless told otherwise."""
     with get_document_store(index) as store:
 

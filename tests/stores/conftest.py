@@ -21,7 +21,7 @@ ENGINES = ("embedded", "server")
 
 
 @pytest.fixture(scope="session")
-def empty_shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_shard(tmp_path_factory) -> Path:
     """A shard as the engine makes it, closed."""
     path = tmp_path_factory.mktemp("empty") / "shard"
     create_shard(path).close()
@@ -29,9 +29,7 @@ def empty_shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def quick_shards(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, empty_shard: Path
-) -> None:
+def quick_shards(request, monkeypatch, empty_shard) -> None:
     """Copy the empty shard wherever one is made: half of most tests' time went into making it.
 
     Where the making itself is tested, `@pytest.mark.usefixtures("slow_shards")`.
@@ -52,12 +50,12 @@ def slow_shards() -> None:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> str:
+def path(tmp_path) -> str:
     return str(tmp_path / "index")
 
 
 @pytest.fixture
-def store(path: str) -> Iterator[Store]:
+def store(path) -> Iterator[Store]:
     with Store(path) as store:
         yield store
 
@@ -83,13 +81,13 @@ def qdrant() -> Iterator[QdrantServer]:
 
 
 @pytest.fixture
-def server(own_qdrant: QdrantServer) -> QdrantServer:
+def server(own_qdrant) -> QdrantServer:
     """In these tests the server is Qdrant's."""
     return own_qdrant
 
 
 @pytest.fixture(scope="session")
-def open_store(qdrant: QdrantServer) -> Callable[[str, Path], Either]:
+def open_store(qdrant) -> Callable[[str, Path], Either]:
     """Open an empty store of either engine: `open_store("server", tmp_path)`."""
     numbers = count()
 
@@ -105,9 +103,7 @@ def open_store(qdrant: QdrantServer) -> Callable[[str, Path], Either]:
 
 
 @pytest.fixture(params=ENGINES)
-def either(
-    request: pytest.FixtureRequest, path: str, open_store: Callable[[str, Path], Either]
-) -> Iterator[Either]:
+def either(request, path, open_store) -> Iterator[Either]:
     """A store of one engine, then of the other."""
     with open_store(request.param, Path(path)) as store:
         yield store

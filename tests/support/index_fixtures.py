@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from ollama_answers import ANSWER_NOTES
-from ollama_server import OllamaServer
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.reports import RunReport
@@ -29,7 +28,7 @@ NOTES = {
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> RAGConfig:
+def config(tmp_path) -> RAGConfig:
     """Settings with an index of the test's own."""
     return RAGConfig(
         data_dir=tmp_path / "data",
@@ -39,7 +38,7 @@ def config(tmp_path: Path) -> RAGConfig:
 
 
 @pytest.fixture
-def refresh(config: RAGConfig) -> Callable[..., RunReport]:
+def refresh(config) -> Callable[..., RunReport]:
     """Run the indexer over some folders: `refresh(work=folder)`, `refresh(config=…, work=…)`."""
 
     def run(
@@ -78,7 +77,7 @@ def titles() -> Callable[[RAGConfig], set[str]]:
 
 
 @pytest.fixture(scope="session")
-def build_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Vaults], RAGConfig]:
+def build_index(tmp_path_factory) -> Callable[[Vaults], RAGConfig]:
     """Write vaults and index them, for tests that only read: `build_index({vault: notes})`.
 
     The same vaults are indexed once.
@@ -125,7 +124,7 @@ def age() -> Callable[[Path], None]:
 
 
 @pytest.fixture(scope="session")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shelf(tmp_path_factory) -> Path:
     """Three notes in a vault `work`, indexed once: nobody may change them."""
     base = tmp_path_factory.mktemp("shelf")
     for path, text in NOTES.items():
@@ -138,14 +137,14 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def library(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def library(shelf, monkeypatch) -> Path:
     """The indexed notes for tests that only read."""
     monkeypatch.setenv("RAG_DATA_DIR", str(shelf / "data"))
     return shelf / "work"
 
 
 @pytest.fixture(scope="session")
-def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def answer_data(tmp_path_factory) -> Path:
     """A data folder with the index of `ANSWER_NOTES`; link to it, so that nothing is added."""
     base = tmp_path_factory.mktemp("answers")
     (base / "v").mkdir()
@@ -158,7 +157,7 @@ def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def with_ollama(config: RAGConfig, server: OllamaServer) -> Callable[..., RAGConfig]:
+def with_ollama(config, server) -> Callable[..., RAGConfig]:
     """Settings with that server, which give up at once and send each text by itself."""
 
     def make(**changes: Any) -> RAGConfig:
@@ -171,7 +170,7 @@ def with_ollama(config: RAGConfig, server: OllamaServer) -> Callable[..., RAGCon
 
 
 @pytest.fixture
-def embed(with_ollama: Callable[..., RAGConfig]) -> Callable[..., RunReport]:
+def embed(with_ollama) -> Callable[..., RunReport]:
     """Index some folders and embed: `embed(work=folder)`, `embed(config, anew=True, …)`."""
 
     def run(

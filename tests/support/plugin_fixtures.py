@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ Install = Callable[..., None]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+def install(tmp_path, monkeypatch) -> Iterator[Install]:
     """Install a distribution: `install("fancy", {"rag.steps": {"x": "mod:f"}}, mod="f = 1")`."""
     site = tmp_path / "site"
     site.mkdir()

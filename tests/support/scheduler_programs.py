@@ -129,6 +129,6 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(tmp_path, monkeypatch) -> Machine:
     """A machine that has no scheduler yet."""
     return Machine(tmp_path / "machine", monkeypatch)

@@ -16,7 +16,7 @@ _MODELS = [Model("bge-m3", 32), Model("all-minilm", 48, 512), "llama3.2"]
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest) -> Iterator[OllamaServer]:
+def server(request) -> Iterator[OllamaServer]:
     """An Ollama server. A module that needs other models than these names them in `MODELS`."""
     with OllamaServer(getattr(request.module, "MODELS", _MODELS)) as running:
         yield running
@@ -32,7 +32,7 @@ def own_qdrant() -> Iterator[QdrantServer]:
 
 
 @pytest.fixture
-def models_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def models_here(monkeypatch) -> None:
     """Run models of this machine in the test's own process: theirs take .4 s to start."""
     from rag.clients.local.process import ModelProcess
 

@@ -13,7 +13,7 @@ from rag.support.durable_files import replace_durably, sync_tree
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+def calls(monkeypatch) -> list[tuple[str, int]]:
     """What was synced or renamed, by inode; all of it is done besides."""
     heard: list[tuple[str, int]] = []
     sync, replace = os.fsync, os.replace
@@ -32,7 +32,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def failing(monkeypatch) -> Callable[[int], None]:
     def fail(number: int) -> None:
         def sync(_: int) -> None:
             raise OSError(number, os.strerror(number))
@@ -54,33 +54,27 @@ def _keep_fact(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("keep", [_keep_turn, _keep_fact])
-def test_what_is_kept_of_a_chat_is_on_the_disk_at_once(
-    tmp_path: Path, calls: list[tuple[str, int]], keep: Callable[[Path], Path]
-) -> None:
+def test_what_is_kept_of_a_chat_is_on_the_disk_at_once(tmp_path, calls, keep):
     file = keep(tmp_path / "data")
     assert ("sync", file.stat().st_ino) in calls
     assert ("sync", file.parent.stat().st_ino) in calls
 
 
 class TestReplacing:
-    def test_the_file_is_synced_before_it_has_its_name_and_the_name_after(
-        self, tmp_path: Path, calls: list[tuple[str, int]]
-    ) -> None:
+    def test_the_file_is_synced_before_it_has_its_name_and_the_name_after(self, tmp_path, calls):
         file = tmp_path / "list"
         replace_durably(file, b"new")
         inode = file.stat().st_ino
         assert calls == [("sync", inode), ("rename", inode), ("sync", tmp_path.stat().st_ino)]
 
-    def test_the_other_stays_where_the_disk_fails(
-        self, tmp_path: Path, failing: Callable[[int], None]
-    ) -> None:
+    def test_the_other_stays_where_the_disk_fails(self, tmp_path, failing):
         (tmp_path / "list").write_bytes(b"old")
         failing(errno.EIO)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             replace_durably(tmp_path / "list", b"new")
         assert (tmp_path / "list").read_bytes() == b"old"
 
-    def test_a_link_in_the_way_is_not_followed(self, tmp_path: Path) -> None:
+    def test_a_link_in_the_way_is_not_followed(self, tmp_path):
         (tmp_path / "mine").write_bytes(b"mine")
         (tmp_path / ".list.tmp").symlink_to(tmp_path / "mine")
         replace_durably(tmp_path / "list", b"new")
@@ -89,9 +83,7 @@ class TestReplacing:
 
 
 class TestSyncing:
-    def test_a_tree_is_synced_to_the_last_file_and_folder(
-        self, tmp_path: Path, calls: list[tuple[str, int]]
-    ) -> None:
+    def test_a_tree_is_synced_to_the_last_file_and_folder(self, tmp_path, calls):
         for number in range(30):
             folder = tmp_path / f"tree/{number % 5}/{number}"
             folder.mkdir(parents=True)
@@ -102,9 +94,7 @@ class TestSyncing:
         wanted = {path.stat().st_ino for path in (tmp_path / "tree").rglob("*")}
         assert {inode for _, inode in calls} == wanted | {(tmp_path / "tree").stat().st_ino}
 
-    def test_what_the_disk_did_not_take_is_an_error(
-        self, tmp_path: Path, failing: Callable[[int], None]
-    ) -> None:
+    def test_what_the_disk_did_not_take_is_an_error(self, tmp_path, failing):
         (tmp_path / "file").touch()
         failing(errno.EIO)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):

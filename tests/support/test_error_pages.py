@@ -30,17 +30,17 @@ TITLE = "502 Bad Gateway & so on"
         ("<unk> is no token", "<unk> is no token"),
     ],
 )
-def test_of_a_page_only_the_title_is_told(said: str, told: str) -> None:
+def test_of_a_page_only_the_title_is_told(said, told):
     assert brief(said) == told
 
 
 @given(st.text(max_size=500), st.sampled_from(["", "<html>", "<html><title>"]))
-def test_it_is_one_line_of_at_most_200_characters(said: str, before: str) -> None:
+def test_it_is_one_line_of_at_most_200_characters(said, before):
     told = brief(before + said)
     assert len(told) <= 200 and told.isprintable() and "<html" not in told[: len(before)]
 
 
-def test_an_error_has_the_title_of_a_proxy_s_page() -> None:
+def test_an_error_has_the_title_of_a_proxy_s_page():
     refusal = refusal_of(None, PAGE, "", httpx.Response(502))
     assert str(refusal) == f"502: {TITLE}"
     for api, model in (("ollama", "bge-m3"), ("openai", "llama3.2")):

@@ -24,7 +24,7 @@ Installed = Callable[..., None]
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
+def installed(tmp_path, monkeypatch) -> Installed:
     """Put the metadata of an installed distribution there, and say where its environment is."""
 
     def make(by: str = "pip", file: str = "") -> None:
@@ -46,23 +46,23 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     return make
 
 
-def test_pip_is_the_one_of_this_python(installed: Installed) -> None:
+def test_pip_is_the_one_of_this_python(installed):
     installed()
     assert command_to_add("socks") == f"{shlex.quote(sys.executable)} -m pip install {SOCKS}"
 
 
-def test_pipx_adds_to_the_environment_of_this_name(installed: Installed) -> None:
+def test_pipx_adds_to_the_environment_of_this_name(installed):
     installed(file="pipx_metadata.json")
     assert command_to_add("socks") == f"pipx inject rag-notes {SOCKS}"
 
 
-def test_an_environment_that_uv_made_may_have_no_pip(installed: Installed) -> None:
+def test_an_environment_that_uv_made_may_have_no_pip(installed):
     installed(by="uv")
     command = shlex.split(command_to_add("socks"))
     assert command == ["uv", "pip", "install", "--python", sys.executable, "socksio>=1,<2"]
 
 
-def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_metadata_the_extra_is_named(monkeypatch):
     def absent(name: str) -> metadata.Distribution:
         raise metadata.PackageNotFoundError(name)
 
@@ -71,20 +71,18 @@ def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("extra", ["builtin", "socks"])
-def test_the_libraries_are_those_of_the_project(extra: str) -> None:
+def test_the_libraries_are_those_of_the_project(extra):
     """In the metadata of this very installation."""
     named = shlex.split(command_to_add(extra).partition("install ")[2])
     wanted = [str(Requirement(one)) for one in PROJECT["optional-dependencies"][extra]]
     assert [str(Requirement(one)) for one in named] == wanted
 
 
-def test_the_distribution_is_the_one_of_the_project() -> None:
+def test_the_distribution_is_the_one_of_the_project():
     assert PROJECT["name"] == installation.DISTRIBUTION
 
 
-def test_a_proxy_that_needs_another_library_says_which_command_adds_it(
-    installed: Installed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_needs_another_library_says_which_command_adds_it(installed, monkeypatch):
     installed(file="pipx_metadata.json")
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
     with pytest.raises(ImportError) as caught:

@@ -6,7 +6,7 @@ from rag.exceptions import IndexingError, LockedError
 from rag.support.pipeline_parts import own_errors
 
 
-def test_an_error_of_ours_is_raised_as_it_was_and_caused_by_what_it_was() -> None:
+def test_an_error_of_ours_is_raised_as_it_was_and_caused_by_what_it_was():
     reason = ValueError("why")
     with pytest.raises(LockedError) as caught, own_errors(IndexingError, "it failed"):
         try:
@@ -16,7 +16,7 @@ def test_an_error_of_ours_is_raised_as_it_was_and_caused_by_what_it_was() -> Non
     assert caught.value.__cause__ is reason
 
 
-def test_any_other_error_is_told_as_one_of_ours() -> None:
+def test_any_other_error_is_told_as_one_of_ours():
     with (
         pytest.raises(IndexingError, match="it failed \\(no memory\\)"),
         own_errors(IndexingError, "it failed"),

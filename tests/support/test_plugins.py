@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ Install = Callable[..., None]
 GROUP = "rag.steps"
 
 
-def test_names_are_sorted_in_one_spelling_and_nothing_is_imported(install: Install):
+def test_names_are_sorted_in_one_spelling_and_nothing_is_imported(install):
     install("fancy", {GROUP: {"Shout_Out": "loud:shout", "ask": "loud:ask"}}, loud="1 / 0")
     install("other", {"rag.tools": {"xml": "loud:xml"}})
     assert plugin_names(GROUP) == ["ask", "shout-out"]
@@ -21,12 +20,12 @@ def test_names_are_sorted_in_one_spelling_and_nothing_is_imported(install: Insta
 
 
 @pytest.mark.parametrize("name", ["Shout_Out", "shout-out", "SHOUT_out", " shout-out "])
-def test_a_plug_in_is_found_in_any_spelling(install: Install, name: str):
+def test_a_plug_in_is_found_in_any_spelling(install, name):
     install("fancy", {GROUP: {"Shout_Out": "loud:shout"}}, loud="def shout(): return 7")
     assert make_plugin(GROUP, name) == 7
 
 
-def test_an_unknown_name_is_a_usage_error_with_the_nearest_names(install: Install):
+def test_an_unknown_name_is_a_usage_error_with_the_nearest_names(install):
     install("fancy", {GROUP: {"shout": "loud:shout", "whisper": "loud:whisper"}})
     with pytest.raises(UsageError, match=r"no plug-in of rag\.steps is named 'shuot'") as caught:
         make_plugin(GROUP, "shuot")
@@ -49,9 +48,7 @@ def test_an_unknown_name_is_a_usage_error_with_the_nearest_names(install: Instal
         ("not a name", "", "AttributeError"),
     ],
 )
-def test_one_that_cannot_be_imported_is_named_with_its_distribution(
-    install: Install, value: str, source: str, why: str
-):
+def test_one_that_cannot_be_imported_is_named_with_its_distribution(install, value, source, why):
     install("fancy", {GROUP: {"shout": value}}, loud=source)
     with pytest.raises(RAGError) as caught:
         make_plugin(GROUP, "shout")
@@ -61,7 +58,7 @@ def test_one_that_cannot_be_imported_is_named_with_its_distribution(
     assert caught.value.hint.endswith(f"is {value}; update or remove it.")
 
 
-def test_entry_points_that_cannot_be_read_are_an_error_of_ours(install: Install, tmp_path: Path):
+def test_entry_points_that_cannot_be_read_are_an_error_of_ours(install, tmp_path):
     install("broken", {})
     install("fancy", {GROUP: {"shout": "loud:shout"}})
     broken = tmp_path / "site" / "broken-1.0.dist-info" / "entry_points.txt"
@@ -71,7 +68,7 @@ def test_entry_points_that_cannot_be_read_are_an_error_of_ours(install: Install,
 
 
 class TestMaking:
-    def test_what_it_makes_is_returned(self, install: Install):
+    def test_what_it_makes_is_returned(self, install):
         install("fancy", {GROUP: {"add": "loud:add"}}, loud="def add(a, b): return a + b")
         assert make_plugin(GROUP, "add", 1, 2) == 3
 
@@ -83,7 +80,7 @@ class TestMaking:
             ("def shout(x): raise OSError('no file')", "OSError: no file"),
         ],
     )
-    def test_what_fails_is_named(self, install: Install, source: str, why: str):
+    def test_what_fails_is_named(self, install, source, why):
         install("fancy", {GROUP: {"shout": "loud:shout"}}, loud=source)
         with pytest.raises(RAGError) as caught:
             make_plugin(GROUP, "shout", None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from private_parts import PRIVATE_PARTS, PrivatePart
+from private_parts import PRIVATE_PARTS
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "rag"
 LISTED = {(part.used_by, part.name.rpartition(".")[2].rpartition(":")[2]) for part in PRIVATE_PARTS}
@@ -20,7 +20,7 @@ def is_private(name: str) -> bool:
 
 
 @pytest.mark.parametrize("part", PRIVATE_PARTS, ids=lambda part: f"{part.used_by} {part.name}")
-def test_it_is_there_and_takes_what_it_took(part: PrivatePart) -> None:
+def test_it_is_there_and_takes_what_it_took(part):
     module, _, name = part.name.partition(":")
     found: Any = import_module(module)
     *owners, last = name.split(".")
@@ -71,5 +71,5 @@ def inherited(module: str, name: str) -> set[str]:
     return {name for base in theirs for name in vars(base) if is_private(name)}
 
 
-def test_nothing_else_is_used() -> None:
+def test_nothing_else_is_used():
     assert sorted({*private_uses()} - LISTED) == []

@@ -50,7 +50,7 @@ def test_it_does_not_while_another_thread_runs(is_program):
         other.join()
 
 
-def test_a_process_of_low_priority_goes_after_others() -> None:
+def test_a_process_of_low_priority_goes_after_others():
     code = (
         "import os; from rag.support.processes import lower_priority\n"
         "lower_priority(); print(os.nice(0))"

@@ -3,7 +3,6 @@
 import errno
 import shutil
 import sqlite3
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +19,7 @@ WANTING = (
 
 
 @pytest.fixture
-def free(monkeypatch: pytest.MonkeyPatch) -> Any:
+def free(monkeypatch) -> Any:
     """Set how many bytes are free."""
 
     def set_free(size: int) -> None:
@@ -46,7 +45,7 @@ def caused(error: RAGError, cause: Exception) -> RAGError:
     ],
     ids=str,
 )
-def test_what_a_full_disk_causes_is_said_to_be_the_disk(tmp_path: Path, error: Exception) -> None:
+def test_what_a_full_disk_causes_is_said_to_be_the_disk(tmp_path, error):
     with (
         pytest.raises(DiskFullError, match="the disk is full: ") as raised,
         room.disk_in_view(tmp_path),
@@ -67,15 +66,13 @@ def test_what_a_full_disk_causes_is_said_to_be_the_disk(tmp_path: Path, error: E
     ],
     ids=str,
 )
-def test_where_nothing_is_free_the_engine_fails_of_that(
-    tmp_path: Path, free: Any, error: Exception, is_disk: bool
-) -> None:
+def test_where_nothing_is_free_the_engine_fails_of_that(tmp_path, free, error, is_disk):
     free(4096)
     with pytest.raises(DiskFullError if is_disk else type(error)), room.disk_in_view(tmp_path):
         raise error
 
 
-def test_the_message_has_what_is_needed_and_what_is_free(tmp_path: Path, free: Any) -> None:
+def test_the_message_has_what_is_needed_and_what_is_free(tmp_path, free):
     free(3 << 20)
     full = room.disk_full(tmp_path / "not" / "there", 40 << 20)
     assert full.message.startswith("the disk is full: 40 MB needed, 3 MB free at ")
@@ -88,7 +85,7 @@ class Wanting:
         raise Exception(WANTING)
 
 
-def test_few_points_are_not_merged_where_the_engine_wants_more_room_than_there_is() -> None:
+def test_few_points_are_not_merged_where_the_engine_wants_more_room_than_there_is():
     shard: Any = Wanting()
     merge(shard, unmerged=100)
     with pytest.raises(StoreError, match="Not enough space"):

@@ -22,12 +22,12 @@ from tables import rows
         ("lines\nand\ttabs stay, 漢字 📓 too", "lines\nand\ttabs stay, 漢字 📓 too"),
     ],
 )
-def test_sequences_go_whole_and_text_stays(text: str, shown: str) -> None:
+def test_sequences_go_whole_and_text_stays(text, shown):
     assert without_controls(text) == shown
 
 
 @given(st.text())
-def test_nothing_that_steers_is_left(text: str) -> None:
+def test_nothing_that_steers_is_left(text):
     shown = without_controls(text)
     assert not set(shown) & {"\x1b", "\x9b", "\x07", "\r", "\u202e"}
     assert without_controls(shown) == shown
@@ -45,7 +45,7 @@ def test_nothing_that_steers_is_left(text: str) -> None:
         ("日本 📓 👩‍🚀 naïve", "日本 📓 👩‍🚀 naïve"),
     ],
 )
-def test_every_character_of_a_name_is_seen(name: str, shown: str) -> None:
+def test_every_character_of_a_name_is_seen(name, shown):
     assert visible(name) == shown
 
 
@@ -55,14 +55,14 @@ ANY = st.text(st.one_of(st.characters(), st.sampled_from(sorted(UNSEEN))))
 
 
 @given(ANY)
-def test_nothing_unseen_is_left_of_a_name(text: str) -> None:
+def test_nothing_unseen_is_left_of_a_name(text):
     assert not set(visible(text)) & UNSEEN
     assert not set(visible_lines(text)) & (UNSEEN - {"\n", "\t"})
     assert visible_lines(text).count("\n") == text.count("\n")
 
 
 @given(ANY)
-def test_json_means_the_same_and_holds_nothing_unseen(text: str) -> None:
+def test_json_means_the_same_and_holds_nothing_unseen(text):
     written = escaped_json(json.dumps([text], ensure_ascii=False, indent=2))
     assert json.loads(written) == [text]
     assert not set(written) & (UNSEEN - {"\n"})

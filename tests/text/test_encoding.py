@@ -92,13 +92,13 @@ def is_reference(vector: SparseVector, text: str) -> bool:
 
 @settings(deadline=None, max_examples=examples(200))
 @given(TEXTS)
-def test_a_vector_is_the_references(text: str) -> None:
+def test_a_vector_is_the_references(text):
     assert is_reference(encode(text)[0], text)
 
 
 @settings(deadline=None, max_examples=examples(100))
 @given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
-def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size: int) -> None:
+def test_order_and_size_of_batches_do_not_matter(texts, random, size):
     expected = encode(*texts)
     order = random.sample(range(len(texts)), len(texts))
     encoder = DocumentEncoder()
@@ -112,7 +112,7 @@ def weight(term: int, text: str) -> float:
     return as_dict(encode(text)[0])[term]
 
 
-def test_the_weight_of_a_term_is_bm25s() -> None:
+def test_the_weight_of_a_term_is_bm25s():
     length = 10
     k = 0.5 * (1 - 0.7 + 0.7 * length / 120)
     apples = weight(word_dimension("appl"), "apple " * 3 + "pear " * 7)
@@ -124,13 +124,13 @@ def test_the_weight_of_a_term_is_bm25s() -> None:
 
 @settings(deadline=None, max_examples=examples(100))
 @given(st.lists(BATCHES, min_size=1, max_size=4))
-def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> None:
+def test_what_was_encoded_before_changes_no_vector(batches):
     encoder = DocumentEncoder()
     for texts in batches:
         assert encoder.encode(texts) == DocumentEncoder().encode(texts)
 
 
-def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_remembered_do_not_grow_without_end(monkeypatch):
     monkeypatch.setattr(encoding, "_MAX_WORDS", 100)
     encoder = DocumentEncoder()
     for start in range(0, 2000, 50):
@@ -144,7 +144,7 @@ def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.Monkey
 # ---- threads
 
 
-def test_threads_may_share_an_encoder() -> None:
+def test_threads_may_share_an_encoder():
     texts = [
         [f"word{(7 * thread + at) % 90} shared 第{at}回サーバー" for at in range(60)]
         for thread in range(2)
@@ -154,7 +154,7 @@ def test_threads_may_share_an_encoder() -> None:
         assert list(pool.map(encoder.encode, texts)) == [DocumentEncoder().encode(t) for t in texts]
 
 
-def test_no_vector_changes_without_the_version() -> None:
+def test_no_vector_changes_without_the_version():
     """An index made by an older program is read by this one as long as the version is the same.
 
     When this fails, raise LEXICAL_VERSION and write the new numbers here.

@@ -28,7 +28,7 @@ def place(query: str, names: str = "", body: str = "") -> Place:
         ("c++", "in C++ and C"),
     ],
 )
-def test_a_form_is_found_whatever_its_case_width_and_accents(query: str, body: str) -> None:
+def test_a_form_is_found_whatever_its_case_width_and_accents(query, body):
     assert place(query, body=body) == Place.BODY
 
 
@@ -43,15 +43,15 @@ def test_a_form_is_found_whatever_its_case_width_and_accents(query: str, body: s
         ("同期", "非同期処理"),  # of which it is a part
     ],
 )
-def test_another_form_or_part_of_another_word_is_none(query: str, body: str) -> None:
+def test_another_form_or_part_of_another_word_is_none(query, body):
     assert place(query, body=body) == Place.NOWHERE
 
 
-def test_a_name_is_a_better_place_than_the_text() -> None:
+def test_a_name_is_a_better_place_than_the_text():
     assert place("footnotes", "Footnotes view", "about footnotes") == Place.NAMES
 
 
-def test_question_words_are_no_forms() -> None:
+def test_question_words_are_no_forms():
     assert [form.text for form in asked_forms("how do I roll back a deploy?")] == [
         "roll",
         "back",
@@ -59,7 +59,7 @@ def test_question_words_are_no_forms() -> None:
     ]
 
 
-def test_words_joined_by_marks_are_an_identifier() -> None:
+def test_words_joined_by_marks_are_an_identifier():
     found = {form.text: form.kind for form in asked_forms("upgrade to 2.3.1 of kube-proxy")}
     assert found["2.3.1"] == found["kube-proxy"] == Kind.IDENTIFIER
     assert found["upgrade"] == Kind.WORD
@@ -76,7 +76,7 @@ class TestPartsOfRuns:
             ("노트를", "새 노트가 있다"),
         ],
     )
-    def test_a_text_that_speaks_of_the_query_holds_some(self, query: str, text: str) -> None:
+    def test_a_text_that_speaks_of_the_query_holds_some(self, query, text):
         assert holds_runs(query)(text)
 
     @rows(
@@ -89,5 +89,5 @@ class TestPartsOfRuns:
             ("熊猫", "猫和熊"),
         ],
     )
-    def test_pieces_of_its_words_are_none(self, query: str, text: str) -> None:
+    def test_pieces_of_its_words_are_none(self, query, text):
         assert not holds_runs(query)(text)

@@ -9,7 +9,7 @@ TEXTS = st.lists(st.text("abcdef0123456789 \udcff", max_size=40), max_size=4)
 
 
 @given(TEXTS, st.text(max_size=3))
-def test_no_text_holds_the_code(texts: list[str], secret: str):
+def test_no_text_holds_the_code(texts, secret):
     code = unused_code(texts, secret)
     assert not any(code in text for text in texts)
     assert len(code) == 8

@@ -36,7 +36,7 @@ ANY_TEXT = st.text(
 
 
 @rows("char, script", [(char, script) for script, chars in SCRIPTS.items() for char in chars])
-def test_the_table_knows_how_a_characters_script_is_read(char: str, script: int) -> None:
+def test_the_table_knows_how_a_characters_script_is_read(char, script):
     assert script_table()[ord(char)] == script
     assert bool(RUN.match(char)) == bool(script)
 
@@ -69,7 +69,7 @@ def test_the_table_knows_how_a_characters_script_is_read(char: str, script: int)
         ("月と", {"月": 0.3, "月と": 0.5}),
     ],
 )
-def test_a_gram_weighs_what_its_script_says(run: str, expected: dict[str, float]) -> None:
+def test_a_gram_weighs_what_its_script_says(run, expected):
     found = weigh_grams(run)
     assert {gram.text: gram.weight for gram in found} == expected
     assert len(found) == len(expected)
@@ -79,15 +79,13 @@ def test_a_gram_weighs_what_its_script_says(run: str, expected: dict[str, float]
     "gram, expected",
     [("の", 206906034), ("同期", 310827540), ("ですか", 309759060), ("𠮷", 233488212)],
 )
-def test_the_hash_of_a_gram_is_what_the_indexes_on_disk_were_made_with(
-    gram: str, expected: int
-) -> None:
+def test_the_hash_of_a_gram_is_what_the_indexes_on_disk_were_made_with(gram, expected):
     assert hash_gram(gram) == expected
 
 
 @settings(deadline=None, max_examples=examples(300))
 @given(st.lists(ANY_TEXT, max_size=4))
-def test_many_texts_at_once_give_the_grams_of_each_run(texts: list[str]) -> None:
+def test_many_texts_at_once_give_the_grams_of_each_run(texts):
     joined = "\n".join(["", *texts, ""])
     codes = np.array([ord(char) for char in joined or "\n"], np.uint32)
     hashes, starts, in_run = hash_grams(codes)

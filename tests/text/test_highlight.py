@@ -30,13 +30,11 @@ def marked(text: str, query: str) -> list[str]:
         ("text", "", []),
     ],
 )
-def test_the_words_of_the_query_are_marked_in_any_form(
-    text: str, query: str, expected: list[str]
-) -> None:
+def test_the_words_of_the_query_are_marked_in_any_form(text, query, expected):
     assert marked(text, query) == expected
 
 
-def test_a_short_text_is_shown_whole_on_one_line() -> None:
+def test_a_short_text_is_shown_whole_on_one_line():
     assert snippet("one\n\n  two\t三", "三", 80) == ("one two 三", [(8, 9)])
 
 
@@ -44,22 +42,19 @@ def test_a_short_text_is_shown_whole_on_one_line() -> None:
     "filler, needle",
     [("Some words about nothing much. ", "vault"), ("特に何でもない文が続きます。", "保管庫")],
 )
-def test_a_long_text_is_shown_where_the_query_is(filler: str, needle: str) -> None:
+def test_a_long_text_is_shown_where_the_query_is(filler, needle):
     shown, spans = snippet(filler * 20 + needle + " " + filler * 20, needle, 100)
     assert [shown[start:end] for start, end in spans] == [needle]
     assert (shown[0], shown[-1]) == ("…", "…")
     assert len(shown) <= 102
 
 
-@rows(
-    "text, query",
-    [("version 123457", "123456"), ("universal", "unified")],
-)
-def test_what_only_begins_alike_is_not_marked(text: str, query: str) -> None:
+@rows("text, query", [("version 123457", "123456"), ("universal", "unified")])
+def test_what_only_begins_alike_is_not_marked(text, query):
     assert marked(text, query) == []
 
 
-def test_a_text_without_a_match_is_shown_from_its_head() -> None:
+def test_a_text_without_a_match_is_shown_from_its_head():
     assert snippet("はじめに。" + "文。" * 100, "sync", 60)[0].startswith("はじめに。")
 
 
@@ -75,7 +70,7 @@ def test_a_text_without_a_match_is_shown_from_its_head() -> None:
     st.sampled_from(["sync", "同期の", "プラグイン sync", "ドウキ", "の"]),
     st.integers(20, 200),
 )
-def test_spans_are_inside_the_text_in_order_and_apart(text: str, query: str, width: int) -> None:
+def test_spans_are_inside_the_text_in_order_and_apart(text, query, width):
     shown, spans = snippet(text, query, width)
     assert len(shown) <= width + 2
     assert "\n" not in shown

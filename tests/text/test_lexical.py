@@ -57,16 +57,13 @@ def asked(query: str, field: str, also: tuple[str, ...] = ()) -> dict[str, float
 
 @settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT)
-def test_a_text_has_all_that_it_asks_for(text: str) -> None:
+def test_a_text_has_all_that_it_asks_for(text):
     in_text = {term.dimension for term in query_terms(text) if term.field not in BESIDE}
     assert in_text <= document(text).keys()
 
 
-def test_words_grams_and_first_letters_are_asked_for() -> None:
-    assert asked("Linked administration サバ", "words") == {
-        "linked": 1.0,
-        "administration": 1.0,
-    }
+def test_words_grams_and_first_letters_are_asked_for():
+    assert asked("Linked administration サバ", "words") == {"linked": 1.0, "administration": 1.0}
     assert asked("Linked administration サバ", "grams") == {"サバ": 0.5}
     assert asked("サーバー", "words") == {"サーバー": 0.5}
     assert asked("サーバー", "grams") == {"サー": 0.5, "ーバ": 0.5, "バー": 0.5}
@@ -76,7 +73,7 @@ def test_words_grams_and_first_letters_are_asked_for() -> None:
 # ---- further words
 
 
-def test_a_word_that_was_not_typed_weighs_four_fifths() -> None:
+def test_a_word_that_was_not_typed_weighs_four_fifths():
     assert asked("note", "words", ("administration",)) == {"note": 1.0, "administration": 0.8}
     assert asked("note", "words", ("サーバー",)) == {"note": 1.0, "サーバー": 0.4}
 
@@ -84,7 +81,7 @@ def test_a_word_that_was_not_typed_weighs_four_fifths() -> None:
 # ---- katakana words
 
 
-def test_a_katakana_run_of_three_characters_or_more_is_asked_for_as_a_word_too() -> None:
+def test_a_katakana_run_of_three_characters_or_more_is_asked_for_as_a_word_too():
     assert asked("テンプレート・ﾌﾟﾗｸﾞｲﾝの使い方", "words") == {"テンプレート": 0.5, "プラグイン": 0.5}
     assert asked("バスとひらがなと図書館と도서관", "words") == {}
     assert asked("ーーバー", "words") == {}
@@ -106,7 +103,7 @@ def test_a_katakana_run_of_three_characters_or_more_is_asked_for_as_a_word_too()
         ("where are my notes from", {"notes"}),
     ],
 )
-def test_question_words_are_left_out(query: str, expected: set[str]) -> None:
+def test_question_words_are_left_out(query, expected):
     assert asked(query, "words").keys() == expected
     assert all(edge[:-1] in " ".join(expected) for edge in asked(query, "edges"))
 
@@ -125,8 +122,8 @@ def test_question_words_are_left_out(query: str, expected: set[str]) -> None:
     ],
 )
 def test_of_japanese_question_phrases_only_the_seams_with_the_subject_are_asked_for(
-    query: str, subject: str, seams: set[str]
-) -> None:
+    query, subject, seams
+):
     expected = {gram.text: gram.weight for run in subject.split() for gram in weigh_grams(run)}
     found = asked(query, "grams")
     assert found.keys() == expected.keys() | seams
@@ -139,12 +136,12 @@ def test_of_japanese_question_phrases_only_the_seams_with_the_subject_are_asked_
 
 
 @rows("query", ["who is who", "To be or not to be", "いつ", "どうやって", "何ですか", "the"])
-def test_question_words_stay_when_nothing_else_remains(query: str) -> None:
+def test_question_words_stay_when_nothing_else_remains(query):
     assert score(query, query) > 0
     assert content_terms(query) == Counter(terms(query))
 
 
-def test_the_words_of_a_query_are_given_as_they_are_written() -> None:
+def test_the_words_of_a_query_are_given_as_they_are_written():
     assert content_words("How do I link Maria's CAFÉS to 同期 C++?") == [
         "link",
         "maria",
@@ -181,7 +178,7 @@ def test_the_words_of_a_query_are_given_as_they_are_written() -> None:
         ("e\u0301te\u0301 हिन्दी", ["été", "हिन्दी"]),
     ],
 )
-def test_the_spaced_words_of_a_text(text: str, expected: list[str]) -> None:
+def test_the_spaced_words_of_a_text(text, expected):
     assert pieces(cleaned(text))[0] == expected
 
 
@@ -217,7 +214,7 @@ def test_the_spaced_words_of_a_text(text: str, expected: list[str]) -> None:
         ("c++", "日本語C++"),
     ],
 )
-def test_a_query_finds_other_forms_of_its_words(query: str, text: str) -> None:
+def test_a_query_finds_other_forms_of_its_words(query, text):
     assert score(query, text) > 0
 
 
@@ -233,7 +230,7 @@ def test_a_query_finds_other_forms_of_its_words(query: str, text: str) -> None:
         ("東京", "北海道"),
     ],
 )
-def test_a_query_does_not_find_other_words(query: str, text: str) -> None:
+def test_a_query_does_not_find_other_words(query, text):
     assert score(query, text) == 0
 
 
@@ -260,7 +257,7 @@ LANGUAGES = {
 
 
 @rows("language", LANGUAGES)
-def test_a_word_is_found_in_the_middle_of_a_text_of_its_language(language: str) -> None:
+def test_a_word_is_found_in_the_middle_of_a_text_of_its_language(language):
     word, with_it, without = LANGUAGES[language]
     assert score(word, with_it) > 0
     assert score(word, with_it) > 2 * score(word, without)

@@ -19,17 +19,17 @@ def held(text: str, query: str) -> set[str]:
     return {pair.text for pair in weigh_pairs(text, asked_pairs(query))}
 
 
-def test_words_side_by_side_are_asked_for_as_often_as_the_query_has_them() -> None:
+def test_words_side_by_side_are_asked_for_as_often_as_the_query_has_them():
     assert asked("Green tea, green TEA") == {"green tea": 2, "tea green": 1}
 
 
-def test_words_that_only_ask_have_neighbours_too() -> None:
+def test_words_that_only_ask_have_neighbours_too():
     assert asked("to do list").keys() == {"to do", "do list"}
     assert held("a record by The Who", "the who") == {"the who"}
     assert held("who did the record", "the who") == set()
 
 
-def test_neighbours_are_found_in_any_form_but_in_their_order() -> None:
+def test_neighbours_are_found_in_any_form_but_in_their_order():
     assert held("It linked notes.", "linking note") == {"linking note"}
     assert held("Notes are linked.", "linking note") == set()
 
@@ -43,18 +43,16 @@ def test_neighbours_are_found_in_any_form_but_in_their_order() -> None:
         ("新メニュー", {"新メ": 1}),
     ],
 )
-def test_of_two_scripts_those_are_asked_for_that_are_no_gram(
-    query: str, seams: dict[str, int]
-) -> None:
+def test_of_two_scripts_those_are_asked_for_that_are_no_gram(query, seams):
     assert asked(query) == {text: times for text, times in seams.items() if times}
 
 
-def test_a_seam_is_found_where_both_characters_stand_side_by_side() -> None:
+def test_a_seam_is_found_where_both_characters_stand_side_by_side():
     assert held("一覧から削除する", "リストから削除") == {"ら削"}
     assert held("から、削除", "リストから削除") == set()
 
 
-def test_a_pair_weighs_as_a_term_of_bm25_does() -> None:
+def test_a_pair_weighs_as_a_term_of_bm25_does():
     [pair] = asked_pairs("green tea")
     assert weigh_pairs("green tea for green tea", [pair]) == {pair: saturated(2, 5)}
     [seam] = asked_pairs("ら削")
@@ -66,8 +64,8 @@ def test_a_pair_weighs_as_a_term_of_bm25_does() -> None:
     st.text(alphabet="aeis studyngé茶", max_size=12),
 )
 def test_a_text_holds_the_pairs_that_stand_side_by_side_when_all_its_words_are_looked_at(
-    text: str, query: str
-) -> None:
+    text, query
+):
     words, unsegmented = pieces(cleaned(text))
     side_by_side = {*pairwise(map(stem, words))}
     pairs = asked_pairs(query)

@@ -16,20 +16,20 @@ def parts(text: str) -> list[str]:
         ("getHTTPResponse", ["get", "gethttp", "http", "httpresponse", "response"]),
     ],
 )
-def test_a_part_begins_with_a_capital(word: str, found: list[str]) -> None:
+def test_a_part_begins_with_a_capital(word, found):
     assert parts(word) == found
 
 
-def test_neighbouring_parts_are_found_together_but_not_the_whole() -> None:
+def test_neighbouring_parts_are_found_together_but_not_the_whole():
     found = parts("the CrashLoopBackOff state")
     assert {"backoff", "crashloop", "loopback", "loop"} <= set(found)
     assert "crashloopbackoff" not in found
 
 
 @rows("text", ["plain words", "Title Case", "UPPER", "x86", "NaCl", "", "日本語Text", "éA"])
-def test_words_in_one_case_have_none_and_neither_have_short_ones(text: str) -> None:
+def test_words_in_one_case_have_none_and_neither_have_short_ones(text):
     assert parts(text) == []
 
 
-def test_base64_has_none() -> None:
+def test_base64_has_none():
     assert parts("aGVsbG8gV29ybGQhIFRoaXMgaXMgYmFzZTY0") == []

@@ -34,9 +34,7 @@ def merged(content: str, size: int, overlap: int) -> str:
 
 
 @given(st.lists(LINES, min_size=4, max_size=30).map("\n".join), st.integers(25, 80), st.data())
-def test_chunks_of_a_note_give_its_lines_once_each(
-    content: str, size: int, data: st.DataObject
-) -> None:
+def test_chunks_of_a_note_give_its_lines_once_each(content, size, data):
     note = read_note(content.encode(), "v", "a.md", 0.0)
     chunks = chunk_note(note, size, data.draw(st.integers(0, size - 1)), len)
     text = merged_text([lines_of(chunk) for chunk in chunks])
@@ -48,7 +46,7 @@ def test_chunks_of_a_note_give_its_lines_once_each(
 
 
 @rows("block", [TABLE, FENCE])
-def test_parts_of_a_long_block_are_the_block_again(block: str) -> None:
+def test_parts_of_a_long_block_are_the_block_again(block):
     assert merged(f"# All\n\nBefore.\n\n{block}\n\nBehind.", 150, 20) == (
         f"# All\n\nBefore.\n\n{block}\n\nBehind."
     )
@@ -67,5 +65,5 @@ def test_parts_of_a_long_block_are_the_block_again(block: str) -> None:
         ("as it is", "so it goes", "as it is so it goes"),
     ],
 )
-def test_parts_of_a_line_are_joined_where_they_overlap(known: str, more: str, line: str) -> None:
+def test_parts_of_a_line_are_joined_where_they_overlap(known, more, line):
     assert joined_line(known, more) == line

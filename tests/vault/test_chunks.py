@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
-from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
 from tables import rows
 
@@ -36,13 +35,13 @@ def spans(source: str | bytes, size: int = EVERYTHING) -> list[tuple[int, int]]:
 # Sections and their headings
 
 
-def test_a_note_without_headings_is_one_section() -> None:
+def test_a_note_without_headings_is_one_section():
     (chunk,) = chunks("一行目\n\nsecond\n")
     assert (chunk.heading, chunk.text) == ((), "一行目\n\nsecond")
     assert (chunk.line_start, chunk.line_end, chunk.position) == (1, 3, 0)
 
 
-def test_each_section_knows_the_headings_above_it() -> None:
+def test_each_section_knows_the_headings_above_it():
     found = chunks("intro\n# 一\na\n## Two\nb\n### 三\nc\n## Four\nd\n# 五\ne\n")
     assert [(chunk.heading, chunk.text.split("\n")[-1]) for chunk in found] == [
         ((), "intro"),
@@ -55,7 +54,7 @@ def test_each_section_knows_the_headings_above_it() -> None:
     assert [chunk.position for chunk in found] == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_setext_heading_begins_a_section_with_both_its_lines() -> None:
+def test_a_setext_heading_begins_a_section_with_both_its_lines():
     found = chunks("a\n\n題名\n====\n本文\n\nSub\n---\nb")
     assert [(chunk.heading, chunk.text) for chunk in found] == [
         ((), "a"),
@@ -64,12 +63,12 @@ def test_a_setext_heading_begins_a_section_with_both_its_lines() -> None:
     ]
 
 
-def test_a_heading_with_nothing_but_headings_below_makes_no_chunk_of_its_own() -> None:
+def test_a_heading_with_nothing_but_headings_below_makes_no_chunk_of_its_own():
     assert texts("# 親\n\n## 子\ntext") == ["## 子\ntext"]
 
 
 @rows("source", ["", "\n\n", "---\ntags: [空]\n---\n", "\u3000\n\u00a0\n"])
-def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
+def test_a_note_without_text_gives_one_empty_chunk(source):
     (chunk,) = chunks(source)
     assert (chunk.heading, chunk.text) == ((), "")
     assert 1 <= chunk.line_start == chunk.line_end <= max(1, source.count("\n"))
@@ -78,14 +77,14 @@ def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
 # Lines
 
 
-def test_lines_are_those_of_the_file_below_front_matter() -> None:
+def test_lines_are_those_of_the_file_below_front_matter():
     assert spans("---\ntitle: 題\ntags:\n  - a\n---\n\n# 見出し\n本文\n") == [(7, 8)]
 
 
 # Cutting
 
 
-def test_a_long_section_is_cut_between_paragraphs() -> None:
+def test_a_long_section_is_cut_between_paragraphs():
     assert texts("first one\nstill\n\n二段落目。です。\n\nthird", size=20) == [
         "first one\nstill",
         "二段落目。です。\n\nthird",
@@ -100,9 +99,7 @@ def test_a_long_section_is_cut_between_paragraphs() -> None:
         ("- 項目一\n- item two\n- 三", 17, ["- 項目一\n- item two", "- 三"]),
     ],
 )
-def test_a_long_paragraph_is_cut_between_lines_and_sentences(
-    paragraph: str, size: int, expected: list[str]
-) -> None:
+def test_a_long_paragraph_is_cut_between_lines_and_sentences(paragraph, size, expected):
     assert texts(paragraph, size) == expected
 
 
@@ -111,12 +108,12 @@ TABLE = "| 名前 | 値 |\n|---|---|\n" + "".join(f"| a{n} | {n} |\n" for n in r
 
 
 @rows("block", [FENCE, TABLE])
-def test_a_fence_or_table_that_fits_a_chunk_is_not_cut(block: str) -> None:
+def test_a_fence_or_table_that_fits_a_chunk_is_not_cut(block):
     found = texts(f"前の文。\n\n{block}\n\nafter", size=len(block))
     assert found == ["前の文。", block, "after"]
 
 
-def test_each_part_of_a_table_repeats_the_names_of_its_columns() -> None:
+def test_each_part_of_a_table_repeats_the_names_of_its_columns():
     first, *parts = chunks(f"前の文。\n\n{TABLE}\n\nafter", size=60)[1:-1]
     header = "| 名前 | 値 |\n|---|---|\n"
     assert all(chunk.text.startswith(header) for chunk in (first, *parts))
@@ -126,7 +123,7 @@ def test_each_part_of_a_table_repeats_the_names_of_its_columns() -> None:
     assert max(len(chunk.text) for chunk in (first, *parts)) <= 60
 
 
-def test_each_part_of_a_fence_keeps_its_language_and_is_closed() -> None:
+def test_each_part_of_a_fence_keeps_its_language_and_is_closed():
     parts = chunks(f"before\n\n{FENCE}\n\nafter", size=60)[1:-1]
     assert len(parts) > 3
     for chunk in parts:
@@ -135,13 +132,13 @@ def test_each_part_of_a_fence_keeps_its_language_and_is_closed() -> None:
     assert [chunk.repeated for chunk in parts] == [0] + [1] * (len(parts) - 1)
 
 
-def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
+def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size():
     header, row = "| a |\n|---|\n", "| " + "x" * 90 + " |\n"
     found = texts(header + row + "| y |\n" + row, size=60)
     assert [text.split("\n")[-1] for text in found] == [row.strip(), "| y |", row.strip()]
 
 
-def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
+def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before():
     source = "一つ目の文。二つ目の文。三つ目の文。四つ目の文。"
     assert texts(source, size=18, overlap=6) == [
         "一つ目の文。二つ目の文。三つ目の文。",
@@ -150,7 +147,7 @@ def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
 
 
 @rows("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, -1)])
-def test_sizes_that_make_no_sense_are_refused(size: int, overlap: int) -> None:
+def test_sizes_that_make_no_sense_are_refused(size, overlap):
     with pytest.raises(ValueError, match="chunk size"):
         chunks("a", size, overlap)
 
@@ -158,19 +155,19 @@ def test_sizes_that_make_no_sense_are_refused(size: int, overlap: int) -> None:
 # Identity
 
 
-def test_a_chunk_keeps_its_id_when_text_elsewhere_changes() -> None:
+def test_a_chunk_keeps_its_id_when_text_elsewhere_changes():
     before = chunks("# 一\na\n# 二\nb")
     after = chunks("new\n# 一\nlonger\n\ntext\n# 二\nb")
     assert [chunk.id for chunk in before] == [chunk.id for chunk in after[1:]]
 
 
-def test_sections_under_duplicate_headings_have_ids_of_their_own() -> None:
+def test_sections_under_duplicate_headings_have_ids_of_their_own():
     found = chunks("# 例\na\n# 例\na\n# 例\na")
     assert [chunk.heading for chunk in found] == [("例",)] * 3
     assert len({chunk.id for chunk in found}) == 3
 
 
-def test_ids_differ_by_vault_and_path() -> None:
+def test_ids_differ_by_vault_and_path():
     notes = [note("a", "a.md", "v"), note("a", "b.md", "v"), note("a", "a.md", "w")]
     assert len({chunk_note(each, 9, 0, len)[0].id for each in notes}) == 3
     assert len({note_id(each.vault, each.path) for each in notes}) == 3
@@ -226,9 +223,7 @@ def heading_only_lines(found: Note) -> Iterator[int]:
 
 @many
 @given(NOTES, SIZES, MEASURES)
-def test_every_line_of_a_note_is_in_a_chunk(
-    found: Note, sizes: tuple[int, int], measure: Measure
-) -> None:
+def test_every_line_of_a_note_is_in_a_chunk(found, sizes, measure):
     cut = chunk_note(found, *sizes, measure)
     covered = {n for chunk in cut for n in range(chunk.line_start, chunk.line_end + 1)}
     body = {
@@ -240,7 +235,7 @@ def test_every_line_of_a_note_is_in_a_chunk(
 
 @many
 @given(NOTES, SIZES, MEASURES)
-def test_cutting_loses_no_character(found: Note, sizes: tuple[int, int], measure: Measure) -> None:
+def test_cutting_loses_no_character(found, sizes, measure):
     cut = chunk_note(found, sizes[0], 0, measure)
     sections = chunk_note(found, 10**9, 0, measure)
     assert "".join("".join(own_text(chunk) for chunk in cut).split()) == "".join(
@@ -250,9 +245,7 @@ def test_cutting_loses_no_character(found: Note, sizes: tuple[int, int], measure
 
 @many
 @given(NOTES, SIZES, MEASURES)
-def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(
-    found: Note, sizes: tuple[int, int], measure: Measure
-) -> None:
+def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(found, sizes, measure):
     solid = {n for first, last in solid_spans(found) for n in range(first, last + 1)}
     for chunk in chunk_note(found, *sizes, measure):
         cost = measure(chunk.text)
@@ -263,8 +256,8 @@ def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(
 @many
 @given(NOTES, SIZES, MEASURES)
 def test_a_chunk_begins_or_ends_inside_a_fence_or_table_only_where_that_fills_one(
-    found: Note, sizes: tuple[int, int], measure: Measure
-) -> None:
+    found, sizes, measure
+):
     solid = [
         (first, last)
         for first, last in solid_spans(found)
@@ -281,9 +274,7 @@ CELLS = st.lists(st.sampled_from(["語", "word", "1", "`x`", ""]), min_size=2, m
 
 @many
 @given(st.lists(CELLS, max_size=30), SIZES, MEASURES)
-def test_every_row_of_a_table_is_in_one_chunk_and_in_order(
-    rows: list[list[str]], sizes: tuple[int, int], measure: Measure
-) -> None:
+def test_every_row_of_a_table_is_in_one_chunk_and_in_order(rows, sizes, measure):
     written = [f"| {n} | {a} | {b} |" for n, (a, b) in enumerate(rows)]
     found = note("\n".join(["---", "title: 表", "---", "| n | 甲 | b |", "|-|-|-|", *written]))
     size = sizes[0] + 40  # for a row and its header, at least
@@ -312,7 +303,7 @@ def test_every_row_of_a_table_is_in_one_chunk_and_in_order(
         "```py\n" + "code = 1\n" * 880 + "```\n",
     ],
 )
-def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
+def test_what_is_measured_grows_in_proportion_to_the_note(part):
     def measured(characters: int) -> int:
         total = 0
 

@@ -1,7 +1,6 @@
 """The process that reads documents: what breaks it, or takes too long, costs one file."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ HUGE = {"word/document.xml": b"<a>" + b'<b c="d"/>' * 2_000_000 + b"</a>"}  # 60
 
 
 @pytest.fixture
-def put(tmp_path: Path) -> Callable[[str, bytes], str]:
+def put(tmp_path) -> Callable[[str, bytes], str]:
     """Write a file, and return its path."""
 
     def write(name: str, raw: bytes) -> str:
@@ -32,9 +31,7 @@ def check_next(put: Put) -> None:
     assert "The beacon is lit at dusk." in document.lines
 
 
-def test_a_file_that_takes_too_long_costs_only_itself(
-    put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_takes_too_long_costs_only_itself(put, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(document_process, "SECONDS", 1.0)
         document = read_document(put("slow.html", FILES["comments.html"][0]()))
@@ -44,9 +41,7 @@ def test_a_file_that_takes_too_long_costs_only_itself(
 
 
 @pytest.mark.slow
-def test_a_file_that_takes_too_much_memory_costs_only_itself(
-    put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_takes_too_much_memory_costs_only_itself(put, monkeypatch):
     monkeypatch.setattr(document_process, "SECONDS", 60.0)  # of a busy machine
     document = read_document(put("huge.docx", archive(HUGE)))
     assert document.lines == [] and document.fields == {"type": "docx"}
@@ -54,9 +49,7 @@ def test_a_file_that_takes_too_much_memory_costs_only_itself(
     check_next(put)
 
 
-def test_a_file_that_ends_its_process_costs_only_itself(
-    put: Put, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_ends_its_process_costs_only_itself(put, monkeypatch):
     monkeypatch.setattr(document_process, "SECONDS", 60.0)
     document = read_document(put("bomb.pdf", FILES["bomb.pdf"][0]()))
     assert document.lines == [] and document.fields == {"type": "pdf"}
@@ -64,7 +57,7 @@ def test_a_file_that_ends_its_process_costs_only_itself(
     check_next(put)
 
 
-def test_a_process_that_somebody_ended_is_started_again(put: Put) -> None:
+def test_a_process_that_somebody_ended_is_started_again(put):
     check_next(put)
     for process in document_process._processes:
         if process._process:
@@ -72,15 +65,13 @@ def test_a_process_that_somebody_ended_is_started_again(put: Put) -> None:
     check_next(put)
 
 
-def test_a_file_that_is_not_there_is_an_error_and_the_next_is_read(put: Put) -> None:
+def test_a_file_that_is_not_there_is_an_error_and_the_next_is_read(put):
     with pytest.raises(FileNotFoundError):
         read_document("/nowhere/a.pdf")
     check_next(put)
 
 
-def test_nothing_that_libraries_say_of_a_file_is_printed(
-    put: Put, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_that_libraries_say_of_a_file_is_printed(put, capfd):
     extension = b'<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"/></extLst></worksheet>'
     part = "xl/worksheets/sheet1.xml"
     raw = xlsx("t", ["# Costs\n\nItem | Euro\nOil | 30"])

@@ -50,24 +50,24 @@ WESTERN = [
 
 @rows("encoding", ["cp932", "euc_jp"])
 @rows("text", JAPANESE)
-def test_japanese_of_any_length_is_read_as_it_was_written(text: str, encoding: str) -> None:
+def test_japanese_of_any_length_is_read_as_it_was_written(text, encoding):
     found = decode_other(text.encode(encoding))
     name = {"cp932": "Shift_JIS", "euc_jp": "EUC-JP"}[encoding]
     assert found == (text, name)
 
 
 @rows("text", WESTERN)
-def test_western_text_of_any_length_is_read_as_it_was_written(text: str) -> None:
+def test_western_text_of_any_length_is_read_as_it_was_written(text):
     assert decode_other(text.encode("cp1252")) == (text, "Windows-1252")
 
 
 @rows("raw", [b"\xff", b"a\xff\n", b"\xfe\n\xff", "日記の、".encode()[:-1]])
-def test_bytes_that_nothing_tells_apart_are_not_guessed_at(raw: bytes) -> None:
+def test_bytes_that_nothing_tells_apart_are_not_guessed_at(raw):
     assert decode_other(raw) is None
 
 
 @rows("text", ["今日は良い天気でした。", "Größe und Übermut"])
-def test_utf_8_with_a_wrong_byte_stays_utf_8(text: str) -> None:
+def test_utf_8_with_a_wrong_byte_stays_utf_8(text):
     note = read_note(text.encode() + b" \xff end", "v", "a.md", 0.0)
     assert note.lines == [f"{text} \ufffd end"]
     assert note.problems == [f"not UTF-8: byte {len(text.encode()) + 1} was replaced by \ufffd"]
@@ -86,15 +86,13 @@ def test_utf_8_with_a_wrong_byte_stays_utf_8(text: str) -> None:
     ],
 )
 @rows("before", ["A line of ASCII.\n" * 7_000, "ASCII " * 20_000])
-def test_text_is_known_by_its_bytes_above_ascii_wherever_they_are(
-    before: str, text: str, encoding: str
-) -> None:
+def test_text_is_known_by_its_bytes_above_ascii_wherever_they_are(before, text, encoding):
     found = decode_other((before + text).encode(encoding))
     assert found is not None and found[0] == before + text
 
 
 @rows("text", ["# 会議\n\n議事録 #運用 を書く。\n", "a ｱｲｳ"])
-def test_iso_2022_jp_is_known_by_its_escapes(text: str) -> None:
+def test_iso_2022_jp_is_known_by_its_escapes(text):
     raw = f"{text}終".encode("iso2022_jp_ext")
     note = read_note(raw, "v", "a.md", 0.0)
     assert "\n".join(note.lines) == f"{text}終"
@@ -102,18 +100,18 @@ def test_iso_2022_jp_is_known_by_its_escapes(text: str) -> None:
 
 
 @rows("text", ["\x1b$B alone", "price: \x1b$5", "会議 \x1b$B0\x1b(B"])
-def test_what_only_looks_like_an_escape_stays_utf_8(text: str) -> None:
+def test_what_only_looks_like_an_escape_stays_utf_8(text):
     note = read_note(text.encode(), "v", "a.md", 0.0)
     assert (note.lines, note.problems) == ([text], [])
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_give_a_note(raw: bytes) -> None:
+def test_any_bytes_give_a_note(raw):
     note = read_note(b"a\xff" + raw, "v", "a.md", 0.0)
     assert "\n".join(note.lines).encode("utf-8") is not None and note.problems
 
 
-def test_a_note_says_in_which_encoding_it_was_read() -> None:
+def test_a_note_says_in_which_encoding_it_was_read():
     note = read_note("# 手順\n\n再起動する #運用\n".encode("cp932"), "v", "a.md", 0.0)
     assert (note.title, note.tags) == ("手順", ["運用"])
     assert note.problems == ["not UTF-8: read as Shift_JIS"]

@@ -1,7 +1,6 @@
 """Front matter as texts to look for."""
 
 from datetime import date, datetime
-from typing import Any
 
 from rag.vault.note import read_note
 from rag.vault.properties import properties_of, property_meta, searchable_fields
@@ -23,12 +22,12 @@ from tables import rows
         ("x" * 100, ["x" * 100]),
     ],
 )
-def test_a_value_becomes_texts(value: Any, texts: list[str]):
+def test_a_value_becomes_texts(value, texts):
     assert searchable_fields({"status": value}) == {"status": texts}
 
 
 @rows("value", [None, "", {"a": 1}, [], [None, {}], "x" * 101])
-def test_what_is_no_text_or_too_long_a_one_is_left_out(value: Any):
+def test_what_is_no_text_or_too_long_a_one_is_left_out(value):
     assert searchable_fields({"status": value}) == {}
 
 

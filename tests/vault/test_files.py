@@ -13,7 +13,7 @@ AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
+def vault(tmp_path) -> Path:
     folder = tmp_path / "金庫"
     folder.mkdir()
     return folder
@@ -30,12 +30,12 @@ def paths(vault: Path, *ignore: str) -> list[str]:
     return [note.path for note in scan_folder(str(vault), ignore).notes]
 
 
-def test_notes_are_the_markdown_files_of_all_folders_sorted(vault: Path) -> None:
+def test_notes_are_the_markdown_files_of_all_folders_sorted(vault):
     fill(vault, "b.md", "a.MD", "日記/二月.md", "日記/深い/x.md", "image.png", "b.md.bak", "md")
     assert paths(vault) == ["a.MD", "b.md", "日記/二月.md", "日記/深い/x.md"]
 
 
-def test_all_kinds_of_notes_are_notes(vault: Path) -> None:
+def test_all_kinds_of_notes_are_notes(vault):
     fill(
         vault, "a.md", "b.markdown", "c.canvas", "d.base", "e.excalidraw.md", "f.json", "g.MARKDOWN"
     )
@@ -44,7 +44,7 @@ def test_all_kinds_of_notes_are_notes(vault: Path) -> None:
     ]
 
 
-def test_a_note_comes_with_its_size_and_time(vault: Path) -> None:
+def test_a_note_comes_with_its_size_and_time(vault):
     fill(vault, "a.md")
     os.utime(vault / "a.md", ns=(1, 1_700_000_000_123_456_789))
     (note,) = scan_folder(str(vault)).notes
@@ -52,13 +52,13 @@ def test_a_note_comes_with_its_size_and_time(vault: Path) -> None:
     assert note.mtime_ns == (vault / "a.md").stat().st_mtime_ns
 
 
-def test_a_pipe_named_like_a_note_is_none(vault: Path) -> None:
+def test_a_pipe_named_like_a_note_is_none(vault):
     os.mkfifo(vault / "pipe.md")
     assert paths(vault) == []
 
 
 @pytest.mark.parametrize("name", ["missing", "file.md"])
-def test_a_vault_that_is_no_folder_is_an_error(vault: Path, name: str) -> None:
+def test_a_vault_that_is_no_folder_is_an_error(vault, name):
     fill(vault, "file.md")
     with pytest.raises(IndexingError, match="cannot list the vault folder"):
         scan_folder(str(vault / name))
@@ -67,50 +67,50 @@ def test_a_vault_that_is_no_folder_is_an_error(vault: Path, name: str) -> None:
 # Hidden and ignored
 
 
-def test_hidden_files_and_folders_are_left_out(vault: Path) -> None:
+def test_hidden_files_and_folders_are_left_out(vault):
     fill(vault, ".hidden.md", ".obsidian/x.md", ".trash/日記.md", "folder/.git/x.md", "seen.md")
     assert paths(vault) == ["seen.md"]
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
-def test_ignore_files_are_followed(vault: Path, name: str) -> None:
+def test_ignore_files_are_followed(vault, name):
     fill(vault, "draft-1.md", "下書き/x.md", "keep.md", "folder/draft-2.md", "folder/keep.md")
     (vault / name).write_text("# comment\n\ndraft-*.md\n下書き/\n/folder/keep.md\n", "utf-8")
     assert paths(vault) == ["keep.md"]
 
 
-def test_a_nested_ignore_file_counts_below_its_folder_only(vault: Path) -> None:
+def test_a_nested_ignore_file_counts_below_its_folder_only(vault):
     fill(vault, "x.md", "内/x.md", "内/深い/x.md", "内/y.md")
     (vault / "内" / ".gitignore").write_text("x.md\n")
     assert paths(vault) == ["x.md", "内/y.md"]
 
 
-def test_a_nested_ignore_file_may_take_back_what_an_outer_one_ignores(vault: Path) -> None:
+def test_a_nested_ignore_file_may_take_back_what_an_outer_one_ignores(vault):
     fill(vault, "draft.md", "inner/draft.md", "inner/deep/draft.md", "other/draft.md")
     (vault / ".gitignore").write_text("draft.md\n")
     (vault / "inner" / ".gitignore").write_text("!draft.md\n")
     assert paths(vault) == ["inner/deep/draft.md", "inner/draft.md"]
 
 
-def test_nothing_comes_back_out_of_an_ignored_folder(vault: Path) -> None:
+def test_nothing_comes_back_out_of_an_ignored_folder(vault):
     fill(vault, "out/keep.md", "all/keep.md", "all/drop.md")
     (vault / ".gitignore").write_text("out/\n!out/keep.md\nall/*\n!all/keep.md\n")
     assert paths(vault) == ["all/keep.md"]
 
 
-def test_ragignore_counts_more_than_gitignore_beside_it(vault: Path) -> None:
+def test_ragignore_counts_more_than_gitignore_beside_it(vault):
     fill(vault, "private.md", "public.md")
     (vault / ".ragignore").write_text("!private.md\npublic.md\n")
     (vault / ".gitignore").write_text("private.md\n!public.md\n")
     assert paths(vault) == ["private.md"]
 
 
-def test_the_configurations_patterns_are_followed(vault: Path) -> None:
+def test_the_configurations_patterns_are_followed(vault):
     fill(vault, "a.md", "テンプレート/t.md", "deep/テンプレート/t.md", "old/2019/x.md", "old/b.md")
     assert paths(vault, "テンプレート/", "old/**/x.md") == ["a.md", "old/b.md"]
 
 
-def test_a_pattern_that_is_none_is_reported_and_the_others_are_followed(vault: Path) -> None:
+def test_a_pattern_that_is_none_is_reported_and_the_others_are_followed(vault):
     fill(vault, "a.md", "b.md")
     (vault / ".gitignore").write_text("a.md\n!\n")
     found = scan_folder(str(vault))
@@ -121,7 +121,7 @@ def test_a_pattern_that_is_none_is_reported_and_the_others_are_followed(vault: P
     )
 
 
-def test_an_ignore_file_that_cannot_be_read_is_reported(vault: Path) -> None:
+def test_an_ignore_file_that_cannot_be_read_is_reported(vault):
     fill(vault, "a.md")
     (vault / ".ragignore").mkdir()
     found = scan_folder(str(vault))
@@ -132,7 +132,7 @@ def test_an_ignore_file_that_cannot_be_read_is_reported(vault: Path) -> None:
 # Names
 
 
-def test_names_are_nfc_and_the_disks_own_name_is_kept(vault: Path) -> None:
+def test_names_are_nfc_and_the_disks_own_name_is_kept(vault):
     decomposed = unicodedata.normalize("NFD", "ガイド/プラグイン é.md")
     fill(vault, decomposed)
     (note,) = scan_folder(str(vault)).notes
@@ -140,12 +140,12 @@ def test_names_are_nfc_and_the_disks_own_name_is_kept(vault: Path) -> None:
     assert (vault / note.file).read_text("utf-8").startswith("#")
 
 
-def test_patterns_match_names_in_either_unicode_form(vault: Path) -> None:
+def test_patterns_match_names_in_either_unicode_form(vault):
     fill(vault, unicodedata.normalize("NFD", "ガイド.md"), "プラグイン.md", "a.md")
     assert paths(vault, "ガイド.md", unicodedata.normalize("NFD", "プラグイン.md")) == ["a.md"]
 
 
-def test_two_files_of_one_nfc_name_are_one_note_and_a_problem(vault: Path) -> None:
+def test_two_files_of_one_nfc_name_are_one_note_and_a_problem(vault):
     fill(vault, "が.md", unicodedata.normalize("NFD", "が.md"))
     if len(list(vault.iterdir())) == 1:
         pytest.skip("this file system takes both names for one")
@@ -154,7 +154,7 @@ def test_two_files_of_one_nfc_name_are_one_note_and_a_problem(vault: Path) -> No
     assert list(found.problems) == ["が.md"]
 
 
-def test_a_name_that_is_not_utf_8_is_listed_under_a_name_that_is(vault: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_listed_under_a_name_that_is(vault):
     name = os.fsencode(vault) + b"/caf\xe9.md"
     try:
         Path(os.fsdecode(name)).write_bytes(b"# x\n")
@@ -168,7 +168,7 @@ def test_a_name_that_is_not_utf_8_is_listed_under_a_name_that_is(vault: Path) ->
 # Symbolic links
 
 
-def test_a_link_to_a_note_or_a_folder_inside_is_left_out(vault: Path) -> None:
+def test_a_link_to_a_note_or_a_folder_inside_is_left_out(vault):
     fill(vault, "folder/a.md", "folder/.deep/b.md")
     (vault / "1.md").symlink_to(vault / "folder" / "a.md")
     (vault / "deep").symlink_to(vault / "folder" / ".deep", target_is_directory=True)
@@ -177,7 +177,7 @@ def test_a_link_to_a_note_or_a_folder_inside_is_left_out(vault: Path) -> None:
     assert (found.problems, found.notices) == ({}, {})
 
 
-def test_links_that_leave_the_vault_are_left_out(vault: Path) -> None:
+def test_links_that_leave_the_vault_are_left_out(vault):
     outside = vault.parent / "outside"
     fill(outside, "secret.md")
     (vault / "file.md").symlink_to(outside / "secret.md")
@@ -186,7 +186,7 @@ def test_links_that_leave_the_vault_are_left_out(vault: Path) -> None:
     assert paths(vault) == []
 
 
-def test_a_neighbour_whose_name_begins_like_the_vaults_is_outside(vault: Path) -> None:
+def test_a_neighbour_whose_name_begins_like_the_vaults_is_outside(vault):
     neighbour = vault.parent / "金庫2"
     fill(neighbour, "a.md")
     (vault / "a.md").symlink_to(neighbour / "a.md")
@@ -195,7 +195,7 @@ def test_a_neighbour_whose_name_begins_like_the_vaults_is_outside(vault: Path) -
     assert (found.notes, [*found.notices]) == ([], ["folder"])
 
 
-def test_links_in_circles_end(vault: Path) -> None:
+def test_links_in_circles_end(vault):
     fill(vault, "folder/a.md")
     (vault / "folder" / "up").symlink_to(vault, target_is_directory=True)
     (vault / "self.md").symlink_to("self.md")
@@ -206,7 +206,7 @@ def test_links_in_circles_end(vault: Path) -> None:
     assert found.problems == {}
 
 
-def test_the_vault_itself_may_be_a_link(vault: Path) -> None:
+def test_the_vault_itself_may_be_a_link(vault):
     fill(vault, "a.md", "folder/b.md")
     (vault / "link.md").symlink_to("a.md")
     entry = vault.parent / "entry"
@@ -214,7 +214,7 @@ def test_the_vault_itself_may_be_a_link(vault: Path) -> None:
     assert paths(entry) == ["a.md", "folder/b.md"]
 
 
-def test_a_linked_folder_that_leads_out_is_told(vault: Path) -> None:
+def test_a_linked_folder_that_leads_out_is_told(vault):
     fill(vault.parent / "outside", "x.md", "y.md")
     (vault / "folder").symlink_to(vault.parent / "outside", target_is_directory=True)
     found = scan_folder(str(vault))
@@ -228,7 +228,7 @@ def test_a_linked_folder_that_leads_out_is_told(vault: Path) -> None:
 
 
 @pytest.mark.skipif(AS_ROOT, reason="root may read every folder")
-def test_a_folder_that_may_not_be_listed_is_reported(vault: Path) -> None:
+def test_a_folder_that_may_not_be_listed_is_reported(vault):
     fill(vault, "a.md", "鍵/b.md")
     (vault / "鍵").chmod(0)
     try:
@@ -239,7 +239,7 @@ def test_a_folder_that_may_not_be_listed_is_reported(vault: Path) -> None:
     assert found.problems == {"鍵": "folder cannot be listed: Permission denied"}
 
 
-def test_a_folder_whose_path_is_too_long_is_reported_and_the_rest_is_listed(vault: Path) -> None:
+def test_a_folder_whose_path_is_too_long_is_reported_and_the_rest_is_listed(vault):
     fill(vault, "a.md")
     name = "f" * 200
     parent = os.open(vault, os.O_RDONLY)

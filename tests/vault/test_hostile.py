@@ -56,7 +56,7 @@ def no_garbage_collector():
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", FAMILIES)
-def test_four_times_the_text_does_not_cost_the_square(name: str) -> None:
+def test_four_times_the_text_does_not_cost_the_square(name):
     family = FAMILIES[name]
     head = "" if family(SMALL).startswith("---\n") else LONG
     small, large = (
@@ -85,7 +85,7 @@ NOTES = st.one_of(
 
 @settings(deadline=None, max_examples=examples(150))
 @given(st.sampled_from(["", "---\n", "---\ntags: ", "---\n&a a: "]), NOTES, st.integers(1, 60))
-def test_any_note_is_read_within_its_bounds(head: str, text: str, size: int) -> None:
+def test_any_note_is_read_within_its_bounds(head, text, size):
     raw = (head + text).encode("utf-8", "surrogatepass")
     note = read_note(raw, "work", "a.md", 0.0)
     chunks = cut_note(note, size, size // 3)

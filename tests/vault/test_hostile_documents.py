@@ -3,7 +3,7 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,6 @@ import pytest
 from document_files import raw_pdf
 from hostile_documents import FILES, SLOW
 from rag.app.status import read_status
-from rag.config import RAGConfig
 from rag.vault.document_process import read_document
 from tables import rows
 
@@ -33,23 +32,21 @@ def check(folder: Path, name: str) -> None:
 
 
 @rows("name", sorted({*FILES} - SLOW))
-def test_a_hostile_file_is_read_or_it_is_said_why_not(tmp_path: Path, name: str) -> None:
+def test_a_hostile_file_is_read_or_it_is_said_why_not(tmp_path, name):
     check(tmp_path, name)
 
 
 @pytest.mark.slow
 @rows("name", sorted(SLOW))
-def test_so_is_one_that_takes_long(tmp_path: Path, name: str) -> None:
+def test_so_is_one_that_takes_long(tmp_path, name):
     check(tmp_path, name)
 
 
-def test_there_are_forty_kinds_of_them() -> None:
+def test_there_are_forty_kinds_of_them():
     assert len(FILES) >= 40 and {*FILES} >= SLOW
 
 
-def test_a_vault_of_them_is_indexed_and_each_accounted_for(
-    config: RAGConfig, write_notes: Callable[..., Path], refresh: Callable[..., object]
-) -> None:
+def test_a_vault_of_them_is_indexed_and_each_accounted_for(config, write_notes, refresh):
     raw = {name: make() for name, (make, _) in FILES.items() if name not in SLOW}
     names = [name for name in raw if len(raw[name]) < SMALL]
     folder = write_notes("work", {name: raw[name] for name in names} | PLAIN)
@@ -69,12 +66,7 @@ def odd_names() -> Iterable[bytes]:
     yield from ("Cafe\u0301.PDF".encode(), b" .pdf", b"-rf.pdf", b"a.pdf.pdf", b"%00.pdf")
 
 
-def test_a_file_of_an_odd_name_is_found(
-    config: RAGConfig,
-    write_notes: Callable[..., Path],
-    refresh: Callable[..., object],
-    points: Callable[..., dict[str, tuple[str | None, str]]],
-) -> None:
+def test_a_file_of_an_odd_name_is_found(config, write_notes, refresh, points):
     folder = write_notes("work", {})
     for name in odd_names():
         with open(os.fsencode(folder) + b"/" + name, "wb") as file:  # noqa: PTH123
@@ -86,12 +78,8 @@ def test_a_file_of_an_odd_name_is_found(
 
 
 def test_what_is_no_file_is_passed_over_and_the_run_goes_on(
-    config: RAGConfig,
-    write_notes: Callable[..., Path],
-    refresh: Callable[..., object],
-    titles: Callable[..., set[str]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    config, write_notes, refresh, titles, monkeypatch
+):
     folder = write_notes("work", {"folder.docx/inside.md": "# Inside\n", **PLAIN})
     os.mkfifo(folder / "pipe.pdf")
     for name, target in {"link.pdf": "/etc/passwd", "loop.pdf": "loop.pdf", "no.pdf": "x"}.items():
@@ -103,7 +91,7 @@ def test_what_is_no_file_is_passed_over_and_the_run_goes_on(
     assert titles(config) == {"Inside", "t"}
 
 
-def test_a_file_that_changes_to_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_file_that_changes_to_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.pdf")
     started = time.monotonic()
     with pytest.raises(OSError):
@@ -112,8 +100,8 @@ def test_a_file_that_changes_to_a_pipe_is_not_waited_for(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_larger_than_the_settings_allow_is_known_by_its_name(
-    config: RAGConfig, write_notes: Callable[..., Path], refresh: Callable[..., object]
-) -> None:
+    config, write_notes, refresh
+):
     folder = write_notes("work", PLAIN)
     os.truncate(folder / "plain.pdf", 101_000_000)  # nothing of which is on the disk
     refresh(work=folder)

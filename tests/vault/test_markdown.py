@@ -48,7 +48,7 @@ def links(text: str) -> list[str]:
         ("# 予定 ^block-id", 1, "予定"),
     ],
 )
-def test_atx_headings(line: str, level: int, text: str) -> None:
+def test_atx_headings(line, level, text):
     assert headings(line) == [(level, text)]
 
 
@@ -56,12 +56,12 @@ def test_atx_headings(line: str, level: int, text: str) -> None:
     "line",
     ["#tag", "####### seven", "    # code", "\\# escaped", "> # quoted", "#\u00a0NBSP", "a # b"],
 )
-def test_lines_with_a_hash_that_are_no_headings(line: str) -> None:
+def test_lines_with_a_hash_that_are_no_headings(line):
     assert headings(line) == []
 
 
 @rows("underline, level", [("===", 1), ("---", 2), ("=", 1), ("  ----  ", 2)])
-def test_setext_headings_span_the_title_and_its_underline(underline: str, level: int) -> None:
+def test_setext_headings_span_the_title_and_its_underline(underline, level):
     found = read(f"intro\n\n題名 Title\n{underline}\ntext")
     (heading,) = found.headings
     assert (heading.level, heading.text) == (level, "題名 Title")
@@ -84,7 +84,7 @@ def test_setext_headings_span_the_title_and_its_underline(underline: str, level:
         "| a |\n|---|\n---",
     ],
 )
-def test_rules_that_underline_no_paragraph_are_no_headings(text: str) -> None:
+def test_rules_that_underline_no_paragraph_are_no_headings(text):
     assert headings(text) == []
 
 
@@ -105,7 +105,7 @@ def test_rules_that_underline_no_paragraph_are_no_headings(text: str) -> None:
         ("1. ```js", "   ```"),
     ],
 )
-def test_a_hash_in_a_fence_is_neither_heading_nor_tag(fence: str, closing: str) -> None:
+def test_a_hash_in_a_fence_is_neither_heading_nor_tag(fence, closing):
     found = read(f"{fence}\n# comment\n #tag [[link]]\n{closing}\n# Real")
     assert [heading.text for heading in found.headings] == ["Real"]
     assert not found.tags
@@ -113,7 +113,7 @@ def test_a_hash_in_a_fence_is_neither_heading_nor_tag(fence: str, closing: str) 
     assert found.kinds == [C, C, C, C, H]
 
 
-def test_a_fence_that_is_never_closed_does_not_swallow_the_note() -> None:
+def test_a_fence_that_is_never_closed_does_not_swallow_the_note():
     found = read("# 前\n```\ncode\n\n# 後 #tag")
     assert [heading.text for heading in found.headings] == ["前", "後 #tag"]
     assert C not in found.kinds
@@ -121,17 +121,17 @@ def test_a_fence_that_is_never_closed_does_not_swallow_the_note() -> None:
 
 
 @rows("inner", ["```js", "~~~", "- ```", "> ```", "``"])
-def test_only_a_mark_like_the_opening_one_closes_a_fence(inner: str) -> None:
+def test_only_a_mark_like_the_opening_one_closes_a_fence(inner):
     assert read(f"```\n{inner}\n# no\n```").fences == {0: 3}
 
 
-def test_fences_in_a_callout_are_fences() -> None:
+def test_fences_in_a_callout_are_fences():
     found = read("> [!note] 例\n> ```sh\n> # comment\n> ```\n> #tag")
     assert found.kinds == [T, C, C, C, T]
     assert list(found.tags) == ["tag"]
 
 
-def test_a_fence_in_a_callout_ends_with_the_callout() -> None:
+def test_a_fence_in_a_callout_ends_with_the_callout():
     found = read("> ```\n> code\n# 見出し\n```\n# no\n```")
     assert found.fences == {0: 1, 3: 5}
     assert [heading.text for heading in found.headings] == ["見出し"]
@@ -140,7 +140,7 @@ def test_a_fence_in_a_callout_ends_with_the_callout() -> None:
 # Tables
 
 
-def test_a_table_is_its_header_its_rule_and_its_rows() -> None:
+def test_a_table_is_its_header_its_rule_and_its_rows():
     assert read("intro\n\n| 名前 | 値 |\n|:--|--:|\n| a | b |\nafter").kinds == [
         T, B, TABLE, TABLE, TABLE, T,
     ]  # fmt: skip
@@ -163,7 +163,7 @@ def test_a_table_is_its_header_its_rule_and_its_rows() -> None:
         ("# Title #in-heading", ["in-heading"]),
     ],
 )
-def test_inline_tags(text: str, expected: list[str]) -> None:
+def test_inline_tags(text, expected):
     assert tags(text) == expected
 
 
@@ -181,7 +181,7 @@ def test_inline_tags(text: str, expected: list[str]) -> None:
         "#-",
     ],
 )
-def test_hashes_that_are_no_tags(text: str) -> None:
+def test_hashes_that_are_no_tags(text):
     assert tags(text) == []
 
 
@@ -209,11 +209,11 @@ def test_hashes_that_are_no_tags(text: str) -> None:
         ("[t](https://example.org/a.md) [t](image.png)", []),
     ],
 )
-def test_links_name_the_notes_they_lead_to(text: str, expected: list[str]) -> None:
+def test_links_name_the_notes_they_lead_to(text, expected):
     assert links(text) == expected
 
 
-def test_a_link_in_a_table_may_escape_its_bar() -> None:
+def test_a_link_in_a_table_may_escape_its_bar():
     found = read("| a | b |\n|---|---|\n| [[Note\\|別名]] | [[ノート#節\\|x]] |")
     assert list(found.links) == ["Note", "ノート"]
     assert found.kinds == [TABLE] * 3
@@ -224,26 +224,26 @@ def test_a_link_in_a_table_may_escape_its_bar() -> None:
 
 @pytest.mark.parametrize(("opening", "closing"), [("%%", "%%"), ("<!--", "-->")])
 class TestComments:
-    def test_what_is_inside_is_not_read(self, opening: str, closing: str) -> None:
+    def test_what_is_inside_is_not_read(self, opening, closing):
         found = read(f"a {opening} #hidden [[隠れた]] {closing} #seen {opening} #h {closing}")
         assert list(found.tags) == ["seen"]
         assert not found.links
 
-    def test_one_that_is_never_closed_is_none(self, opening: str, closing: str) -> None:
+    def test_one_that_is_never_closed_is_none(self, opening, closing):
         found = read(f"a {opening} #seen\n# 見出し")
         assert [heading.text for heading in found.headings] == ["見出し"]
         assert list(found.tags) == ["seen"]
 
-    def test_they_go_over_many_lines(self, opening: str, closing: str) -> None:
+    def test_they_go_over_many_lines(self, opening, closing):
         found = read(f"{opening}\n# 隠れた見出し\n\n#hidden\n{closing} #seen\n# 見出し")
         assert [heading.text for heading in found.headings] == ["見出し"]
         assert list(found.tags) == ["seen"]
 
-    def test_one_inside_a_code_span_is_none(self, opening: str, closing: str) -> None:
+    def test_one_inside_a_code_span_is_none(self, opening, closing):
         found = read(f"write `{opening}` here\n# 見出し #seen\nand `{closing}` there")
         assert [heading.text for heading in found.headings] == ["見出し #seen"]
 
-    def test_a_mark_inside_a_fence_closes_none(self, opening: str, closing: str) -> None:
+    def test_a_mark_inside_a_fence_closes_none(self, opening, closing):
         found = read(f"50 {opening} of it\n# 一\n```\n{closing}\n```\n# 二")
         assert [heading.text for heading in found.headings] == ["一", "二"]
 
@@ -261,7 +261,7 @@ MARKDOWN = st.lists(st.one_of(PIECES, st.characters(exclude_categories=())), max
 
 @settings(deadline=None, max_examples=examples(400))
 @given(MARKDOWN)
-def test_no_text_makes_the_outline_fail(text: str) -> None:
+def test_no_text_makes_the_outline_fail(text):
     lines = text.split("\n")
     found = outline(lines, FrontMatter({}, 0, ""))
     assert [kind == B for kind in found.kinds] == [
@@ -284,7 +284,7 @@ def test_no_text_makes_the_outline_fail(text: str) -> None:
         "a <!-- b\n" * 50_000,
     ],
 )
-def test_lines_made_to_backtrack_are_read_at_once(line: str) -> None:
+def test_lines_made_to_backtrack_are_read_at_once(line):
     # Each took minutes, or for ever, where a pattern was quadratic; there is no clock here.
     assert len(read(line).kinds) == line.count("\n") + 1
 
@@ -309,7 +309,7 @@ def test_lines_made_to_backtrack_are_read_at_once(line: str) -> None:
         ("**Use `ls`** or [`cd`](shell.md)", "Use `ls` or `cd`"),
     ],
 )
-def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
+def test_plain_text_is_what_a_reader_sees(text, expected):
     assert plain(text) == expected
 
 
@@ -324,5 +324,5 @@ def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
         "- ```\n  __init__\n  ```\n\ntext `a[0](b)`",
     ],
 )
-def test_code_is_what_it_is_in_plain_text_too(code: str) -> None:
+def test_code_is_what_it_is_in_plain_text_too(code):
     assert plain(f"**bold** [[link|text]]\n\n{code}") == f"bold text\n\n{code}"

@@ -26,32 +26,32 @@ def note(source: str | bytes, path: str = "日記/My note.md") -> Note:
 # Bytes
 
 
-def test_a_byte_order_mark_does_not_hide_the_front_matter() -> None:
+def test_a_byte_order_mark_does_not_hide_the_front_matter():
     marked = note(b"\xef\xbb\xbf---\ntitle: " + "題名".encode() + b"\n---\n# H\n")
     assert (marked.title, marked.problems) == ("題名", [])
     assert marked.lines[0] == "---"
 
 
 @rows("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_known_by_its_byte_order_mark(encoding: str) -> None:
+def test_utf_16_is_known_by_its_byte_order_mark(encoding):
     wide = note("\ufeff---\ntitle: 題名\n---\n本文 text\n".encode(encoding))
     assert (wide.title, wide.lines[-1], wide.problems) == ("題名", "本文 text", [])
 
 
-def test_a_nul_becomes_a_space_and_is_reported() -> None:
+def test_a_nul_becomes_a_space_and_is_reported():
     binary = note("# 題\0名\n".encode())
     assert binary.lines == ["# 題 名"]
     assert binary.problems == ["holds NUL characters; is it a text file?"]
 
 
 @rows("end", ["\n", "\r\n", "\r"])
-def test_all_line_ends_count_alike(end: str) -> None:
+def test_all_line_ends_count_alike(end):
     windows = note(end.join(["---", "title: 題名", "---", "# 見出し", "", "#tag"]) + end)
     assert (windows.title, windows.tags, windows.body_line) == ("題名", ["tag"], 3)
     assert windows.lines == ["---", "title: 題名", "---", "# 見出し", "", "#tag"]
 
 
-def test_text_is_kept_as_it_is_written() -> None:
+def test_text_is_kept_as_it_is_written():
     written = "ＰＤＦ ﾌﾟﾗｸﾞｲﾝ か\u3099 a\u00a0b\u200bc"
     assert note(written).lines == [written]
 
@@ -77,7 +77,7 @@ def test_text_is_kept_as_it_is_written() -> None:
         ("見出しなし", "My note"),
     ],
 )
-def test_the_title_is_front_matter_else_first_h1_else_file_name(source: str, title: str) -> None:
+def test_the_title_is_front_matter_else_first_h1_else_file_name(source, title):
     assert note(source).title == title
 
 
@@ -97,7 +97,7 @@ def test_the_title_is_front_matter_else_first_h1_else_file_name(source: str, tit
         ("aliases: {a: b}", []),
     ],
 )
-def test_aliases_may_be_null_scalar_or_mixed(field: str, aliases: list[str]) -> None:
+def test_aliases_may_be_null_scalar_or_mixed(field, aliases):
     assert note(f"---\n{field}\n---\n").aliases == aliases
 
 
@@ -113,11 +113,11 @@ def test_aliases_may_be_null_scalar_or_mixed(field: str, aliases: list[str]) -> 
         ("tags: {a: b}", []),
     ],
 )
-def test_tags_may_be_null_scalar_or_mixed(field: str, tags: list[str]) -> None:
+def test_tags_may_be_null_scalar_or_mixed(field, tags):
     assert note(f"---\n{field}\n---\n").tags == tags
 
 
-def test_tags_of_front_matter_and_text_are_joined() -> None:
+def test_tags_of_front_matter_and_text_are_joined():
     assert note("---\ntags: [Work]\n---\n#work #仕事 text").tags == ["work", "仕事"]
 
 
@@ -132,13 +132,13 @@ def test_tags_of_front_matter_and_text_are_joined() -> None:
         (["", "#", "/"], []),
     ],
 )
-def test_nested_tags_count_for_their_parents(tags: list[str], expected: list[str]) -> None:
+def test_nested_tags_count_for_their_parents(tags, expected):
     assert normalize_tags(tags) == expected
 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.text(st.one_of(st.sampled_from("/# \u200b"), st.characters()), max_size=8)))
-def test_normalised_tags_stay_as_they_are(tags: list[str]) -> None:
+def test_normalised_tags_stay_as_they_are(tags):
     once = normalize_tags(tags)
     assert set(normalize_tags(once)) == set(once)
     assert all(tag and len(set(once)) == len(once) for tag in once)
@@ -162,18 +162,18 @@ def test_normalised_tags_stay_as_they_are(tags: list[str]) -> None:
         ("title: x", "2024-05-31T12:00:00"),
     ],
 )
-def test_created_is_front_matter_else_the_files_date(field: str, created: str) -> None:
+def test_created_is_front_matter_else_the_files_date(field, created):
     found = note(f"---\n{field}\n---\n")
     assert (found.created, found.problems) == (created, [])
 
 
-def test_the_files_birth_counts_before_its_last_change() -> None:
+def test_the_files_birth_counts_before_its_last_change():
     found = read_note(b"", "v", "a.md", NOON.timestamp(), NOON.timestamp() - 60)
     assert (found.created, found.modified) == ("2024-05-31T11:59:00", "2024-05-31T12:00:00")
 
 
 @rows("written", ["2024-02-30", "明日", "[2024-01-01]", "{{date}}"])
-def test_an_impossible_date_is_reported_and_the_files_is_taken(written: str) -> None:
+def test_an_impossible_date_is_reported_and_the_files_is_taken(written):
     found = note(f"---\ntitle: T\ndate: {written}\n---\n")
     assert (found.title, found.created) == ("T", "2024-05-31T12:00:00")
     assert any("'date' is not a date" in problem for problem in found.problems)
@@ -182,12 +182,8 @@ def test_an_impossible_date_is_reported_and_the_files_is_taken(written: str) -> 
 # Links
 
 
-def test_links_out_are_kept_once_each() -> None:
-    assert note("[[B|二]] ![[A]]\n[c](c.md) [[B]]").links == {
-        "B": 1,
-        "A": 1,
-        "c.md": 2,
-    }
+def test_links_out_are_kept_once_each():
+    assert note("[[B|二]] ![[A]]\n[c](c.md) [[B]]").links == {"B": 1, "A": 1, "c.md": 2}
 
 
 # Real vaults
@@ -195,7 +191,7 @@ def test_links_out_are_kept_once_each() -> None:
 
 @pytest.mark.shared
 @needs_shared
-def test_every_note_of_the_help_vaults_is_read_without_a_problem() -> None:
+def test_every_note_of_the_help_vaults_is_read_without_a_problem():
     files = sorted(VAULTS.rglob("*.md"))
     notes = [read_note(file.read_bytes(), "v", file.name, 0.0) for file in files]
     assert len(notes) == 346
@@ -205,7 +201,7 @@ def test_every_note_of_the_help_vaults_is_read_without_a_problem() -> None:
 
 @pytest.mark.shared
 @needs_shared
-def test_the_links_of_the_help_vaults_are_found_in_both_languages() -> None:
+def test_the_links_of_the_help_vaults_are_found_in_both_languages():
     def linked(vault: str) -> set[str]:
         files = (VAULTS / vault).rglob("*.md")
         notes = [read_note(file.read_bytes(), vault, file.name, 0.0) for file in files]

@@ -30,7 +30,7 @@ NOON = datetime(2024, 5, 31, 12).timestamp()
         ("2026-13-40 and 2026-11-18", "2026-11-18"),
     ],
 )
-def test_a_name_may_hold_a_day(name: str, day: str) -> None:
+def test_a_name_may_hold_a_day(name, day):
     assert date_in_name(name) == day
 
 
@@ -45,7 +45,7 @@ def test_a_name_may_hold_a_day(name: str, day: str) -> None:
         ("2026年11月", "2026-11-01"),
     ],
 )
-def test_a_week_and_a_month_count_as_their_first_day(name: str, first: str) -> None:
+def test_a_week_and_a_month_count_as_their_first_day(name, first):
     assert date_in_name(name) == first
 
 
@@ -74,7 +74,7 @@ def test_a_week_and_a_month_count_as_their_first_day(name: str, first: str) -> N
         "Rollback",
     ],
 )
-def test_what_is_no_day_is_none(name: str) -> None:
+def test_what_is_no_day_is_none(name):
     assert date_in_name(name) == ""
 
 
@@ -82,13 +82,13 @@ def created(source: str, path: str) -> str:
     return read_note(source.encode(), "v", path, NOON).created
 
 
-def test_front_matter_always_counts_more_than_the_name() -> None:
+def test_front_matter_always_counts_more_than_the_name():
     assert created("---\ncreated: 2020-01-02\n---\n", "2026-11-18.md") == "2020-01-02"
 
 
-def test_front_matter_that_is_no_date_leaves_the_name_to_count() -> None:
+def test_front_matter_that_is_no_date_leaves_the_name_to_count():
     assert created("---\ndate: soon\n---\n", "2026-11-18.md") == "2026-11-18"
 
 
-def test_a_name_says_nothing_about_the_last_change() -> None:
+def test_a_name_says_nothing_about_the_last_change():
     assert read_note(b"text", "v", "2026-11-18.md", NOON).modified == "2024-05-31T12:00:00"

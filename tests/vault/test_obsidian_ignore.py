@@ -12,7 +12,7 @@ from rag.vault import Scan, discovery, scan_folder
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
+def vault(tmp_path) -> Path:
     for name in ("a.md", "Private/p.md", "Privateer.md", "Templates/t.md", "深い/Private/q.md"):
         file = tmp_path / "v" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -38,17 +38,17 @@ def left(scan: Scan) -> list[str]:
     return [note.path for note in scan.notes]
 
 
-def test_a_filter_is_the_beginning_of_a_path(vault: Path) -> None:
+def test_a_filter_is_the_beginning_of_a_path(vault):
     assert left(filters(vault, "Private/")) == EVERYTHING[1:]
     assert left(filters(vault, "Private")) == EVERYTHING[2:]
 
 
-def test_a_filter_between_slashes_is_a_pattern_for_files(vault: Path) -> None:
+def test_a_filter_between_slashes_is_a_pattern_for_files(vault):
     assert left(filters(vault, "/(^|/)Private\\//")) == EVERYTHING[1:4]
     assert left(filters(vault, "/^(?!.*\\.md$)/")) == EVERYTHING
 
 
-def test_filters_are_those_of_the_folder_that_obsidian_opens(vault: Path) -> None:
+def test_filters_are_those_of_the_folder_that_obsidian_opens(vault):
     settle(vault / "深い", {"userIgnoreFilters": ["Private/"]})
     assert left(scan_folder(str(vault))) == EVERYTHING[:4]
 
@@ -61,17 +61,17 @@ def test_filters_are_those_of_the_folder_that_obsidian_opens(vault: Path) -> Non
         ("plugins/templater-obsidian/data.json", {"templates_folder": "Templates"}),
     ],
 )
-def test_the_folder_of_templates_is_left_out(vault: Path, name: str, held: Any) -> None:
+def test_the_folder_of_templates_is_left_out(vault, name, held):
     settle(vault, held, name)
     assert "Templates/t.md" not in left(scan_folder(str(vault)))
 
 
-def test_a_ragignore_may_take_back_what_obsidian_excludes(vault: Path) -> None:
+def test_a_ragignore_may_take_back_what_obsidian_excludes(vault):
     (vault / ".ragignore").write_text("!Private/\n")
     assert left(filters(vault, "Private/")) == EVERYTHING
 
 
-def test_it_counts_for_nothing_when_that_is_wanted(vault: Path) -> None:
+def test_it_counts_for_nothing_when_that_is_wanted(vault):
     filters(vault, "Private/")
     assert left(scan_folder(str(vault), respect_obsidian=False)) == EVERYTHING
 
@@ -91,7 +91,7 @@ def test_it_counts_for_nothing_when_that_is_wanted(vault: Path) -> None:
         ({"a": "x" * 1_000_000}, "larger than 1 MB: not read"),
     ],
 )
-def test_what_makes_no_sense_hides_nothing_and_is_told(vault: Path, held: Any, why: str) -> None:
+def test_what_makes_no_sense_hides_nothing_and_is_told(vault, held, why):
     settle(vault, held)
     found = scan_folder(str(vault))
     assert (left(found), found.problems) == (EVERYTHING, {})
@@ -99,7 +99,7 @@ def test_what_makes_no_sense_hides_nothing_and_is_told(vault: Path, held: Any, w
 
 
 @pytest.mark.parametrize("pattern", ["/^(a|a)*$/", "/^(a|aa)+$/"])
-def test_a_pattern_that_takes_too_long_is_stopped(vault: Path, pattern: str, monkeypatch) -> None:
+def test_a_pattern_that_takes_too_long_is_stopped(vault, pattern, monkeypatch):
     monkeypatch.setattr(discovery, "_PATIENCE", 0.05)
     (vault / ("a" * 60 + "!.md")).write_text("x")
     found = filters(vault, pattern, "Private")
@@ -107,14 +107,14 @@ def test_a_pattern_that_takes_too_long_is_stopped(vault: Path, pattern: str, mon
     assert "take too long" in found.notices[".obsidian/app.json"]
 
 
-def test_a_pattern_has_one_second_for_all_files_together(vault: Path, monkeypatch) -> None:
+def test_a_pattern_has_one_second_for_all_files_together(vault, monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock) * 0.4)
     found = filters(vault, "/nothing/")
     assert "take too long" in found.notices[".obsidian/app.json"]
 
 
-def test_a_pipe_in_the_place_of_settings_is_not_waited_for(vault: Path) -> None:
+def test_a_pipe_in_the_place_of_settings_is_not_waited_for(vault):
     (vault / ".obsidian").mkdir()
     os.mkfifo(vault / ".obsidian" / "app.json")
     assert left(scan_folder(str(vault))) == EVERYTHING

@@ -31,22 +31,20 @@ OTHERS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_what_is_no_file_is_not_opened(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_is_not_opened(tmp_path, kind):
     OTHERS[kind](tmp_path / "a.md")
     with pytest.raises(OSError):
         open_file(tmp_path / "a.md")
 
 
-def test_a_file_is_read_whole(tmp_path: Path) -> None:
+def test_a_file_is_read_whole(tmp_path):
     (tmp_path / "a.md").write_bytes(b"text" * 100_000)
     with open_file(tmp_path / "a.md") as stream:
         assert len(stream.read()) == 400_000
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
-def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(
-    tmp_path: Path, name: str
-) -> None:
+def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(tmp_path, name):
     (tmp_path / "a.md").write_text("a")
     os.mkfifo(tmp_path / name)
     found = scan_folder(str(tmp_path))

@@ -34,16 +34,16 @@ def read(text: str) -> list[tuple[int, str]]:
         ("-5 degrees", "-5 degrees"),
     ],
 )
-def test_the_marks_of_a_line_go(text: str, expected: str) -> None:
+def test_the_marks_of_a_line_go(text, expected):
     assert read(text) == [(0, expected)]
 
 
 @rows("text", ["", "---", "* * *", "<!-- a\nb\n-->", "%%\nhidden\n%%", "```", "> ", "- "])
-def test_what_lays_out_and_says_nothing_is_no_line(text: str) -> None:
+def test_what_lays_out_and_says_nothing_is_no_line(text):
     assert read(text) == []
 
 
-def test_code_is_shown_as_it_is_written_and_its_fences_are_not() -> None:
+def test_code_is_shown_as_it_is_written_and_its_fences_are_not():
     text = "Before.\n\n```py\nx = a **b** [[c]]\n\n# no heading\n```\nAfter."
     assert read(text) == [
         (0, "Before."),
@@ -53,7 +53,7 @@ def test_code_is_shown_as_it_is_written_and_its_fences_are_not() -> None:
     ]
 
 
-def test_a_row_of_a_table_names_its_columns() -> None:
+def test_a_row_of_a_table_names_its_columns():
     text = (
         "| Name | Port |\n|:-----|-----:|\n| redis | 6379 |\n| | 80 |\n| a \\| b | [[x\\|y]] | z |"
     )
@@ -67,14 +67,14 @@ def test_a_row_of_a_table_names_its_columns() -> None:
     assert [row.text[start:end] for start, end in row.names] == ["Name", "Port"]
 
 
-def test_a_wrapped_line_goes_on_and_an_item_does_not() -> None:
+def test_a_wrapped_line_goes_on_and_an_item_does_not():
     lines = readable_lines("one\ntwo\n- three\n  four\n\nfive")
     assert [line.goes_on for line in lines] == [False, True, False, True, False]
 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=40).map("".join))
-def test_lines_are_in_order_within_the_text_and_hold_something(text: str) -> None:
+def test_lines_are_in_order_within_the_text_and_hold_something(text):
     lines = readable_lines(text)
     numbers = [line.number for line in lines]
     assert numbers == sorted(set(numbers))

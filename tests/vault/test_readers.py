@@ -1,7 +1,6 @@
 """Readers of notes: one entry makes another file type a note, from the scan to `rag get`."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from rag.app.notes import get_note
 from rag.config import OllamaConfig, RAGConfig
@@ -24,7 +23,7 @@ class ShoutingReader(NoteReader):
         return [line.upper() for line in super().lines(raw)]
 
 
-def test_a_further_file_type_is_one_entry(tmp_path: Path, monkeypatch) -> None:
+def test_a_further_file_type_is_one_entry(tmp_path, monkeypatch):
     vault = tmp_path / "v"
     vault.mkdir()
     (vault / "a.md").write_text("quiet")
@@ -40,6 +39,6 @@ def test_a_further_file_type_is_one_entry(tmp_path: Path, monkeypatch) -> None:
     assert get_note(config, "a").lines == ["quiet"]
 
 
-def test_suffixes_count_in_any_case() -> None:
+def test_suffixes_count_in_any_case():
     assert is_note("A.MD") and is_note(".md") and not is_note("md") and not is_note("a.md.bak")
     assert reader_of("x/A.MD") is READERS[".md"] is reader_of("none")

@@ -24,9 +24,7 @@ def sentences(text: str) -> list[str]:
         ("- item\n- 項目\n# Heading", ["- item", "- 項目", "# Heading"]),
     ],
 )
-def test_sentences_end_at_stops_of_both_languages_and_at_line_ends(
-    text: str, expected: list[str]
-) -> None:
+def test_sentences_end_at_stops_of_both_languages_and_at_line_ends(text, expected):
     assert sentences(text) == expected
 
 
@@ -48,16 +46,16 @@ def test_sentences_end_at_stops_of_both_languages_and_at_line_ends(
         "On 12. May 2027 we moved",
     ],
 )
-def test_dots_that_end_no_sentence(text: str) -> None:
+def test_dots_that_end_no_sentence(text):
     assert sentences(text) == [text]
 
 
 @rows("text", ["Es kostet 31. Danach mehr.", "Take 12. May I?", "It ended in 1999. July was hot."])
-def test_a_number_before_no_month_ends_one(text: str) -> None:
+def test_a_number_before_no_month_ends_one(text):
     assert len(sentences(text)) == 2
 
 
-def test_a_very_long_run_of_blank_lines_is_taken_at_once() -> None:
+def test_a_very_long_run_of_blank_lines_is_taken_at_once():
     # Quadratic, this would take hours.
     assert sentence_spans("a\n" + "\n \n" * 500_000 + "b") == [
         (0, 1_500_002),
@@ -67,7 +65,7 @@ def test_a_very_long_run_of_blank_lines_is_taken_at_once() -> None:
 
 @settings(deadline=None, max_examples=examples(400))
 @given(st.text(st.one_of(st.sampled_from('.。!？」" \n\u3000aあ1'), st.characters()), max_size=60))
-def test_the_spans_cover_the_text_without_gaps_or_overlaps(text: str) -> None:
+def test_the_spans_cover_the_text_without_gaps_or_overlaps(text):
     spans = sentence_spans(text)
     assert "".join(text[start:end] for start, end in spans) == text
     assert all(start < end for start, end in spans)

@@ -16,7 +16,7 @@ from tables import rows
 
 
 @rows("block", ["[" * 100_000, "- " * 100_000, "? " * 50_000, "{a: " * 50_000])
-def test_what_is_nested_too_deep_does_not_end_the_process(block: str) -> None:
+def test_what_is_nested_too_deep_does_not_end_the_process(block):
     # The parser itself would: it is tried in a process of its own.
     code = (
         "import sys\nfrom rag.vault.frontmatter import load_yaml\n"
@@ -36,7 +36,7 @@ def test_what_is_nested_too_deep_does_not_end_the_process(block: str) -> None:
         "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED)) + " 1",
     ],
 )
-def test_as_many_levels_as_are_allowed_are_read(block: str) -> None:
+def test_as_many_levels_as_are_allowed_are_read(block):
     load_yaml(block)
 
 
@@ -47,7 +47,7 @@ def test_as_many_levels_as_are_allowed_are_read(block: str) -> None:
         "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED + 1)) + " 1",
     ],
 )
-def test_one_level_more_is_refused(block: str) -> None:
+def test_one_level_more_is_refused(block):
     with pytest.raises(ValueError, match="nested deeper than 32 levels"):
         load_yaml(block)
 
@@ -63,14 +63,14 @@ def test_one_level_more_is_refused(block: str) -> None:
         "base: &base {x: 1}\nagain: *base",
     ],
 )
-def test_aliases_are_refused(block: str) -> None:
+def test_aliases_are_refused(block):
     with pytest.raises(ValueError, match="aliases are not read"):
         load_yaml(block)
 
 
 @settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.sampled_from(heads.FRAGMENTS), max_size=40).map("".join))
-def test_any_block_is_read_or_refused(block: str) -> None:
+def test_any_block_is_read_or_refused(block):
     try:
         loaded = load_yaml(block)
     except Exception:
@@ -79,7 +79,7 @@ def test_any_block_is_read_or_refused(block: str) -> None:
 
 
 @rows("number", ["9" * 400, "1" + ":1" * 200])
-def test_a_number_that_nobody_writes_is_text_and_told(number: str) -> None:
+def test_a_number_that_nobody_writes_is_text_and_told(number):
     note = read_note(f"---\ntitle: A\nkey: {number}\n---\nbody\n".encode(), "v", "a.md", 0.0)
     assert note.fields == {"title": "A", "key": number}
     assert note.problems == ["front matter: a number of more than 300 characters"]

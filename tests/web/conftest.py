@@ -1,6 +1,6 @@
 """A server of notes on a real socket, and those who ask it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ VAULTS: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture(scope="session")
-def http_config(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def http_config(build_index) -> RAGConfig:
     """The settings of an index that no test changes, nor the server itself."""
     config = build_index(VAULTS)
     folder = config.data_dir.parent / "vaults" / "work"
@@ -44,14 +44,14 @@ def http_config(build_index: Callable[..., RAGConfig]) -> RAGConfig:
 
 
 @pytest.fixture(scope="session")
-def client(http_config: RAGConfig) -> Iterator[Client]:
+def client(http_config) -> Iterator[Client]:
     """A server, and a program that has its token."""
     with serving(http_config) as one:
         yield one
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
+def vault(tmp_path) -> Path:
     """A folder with one note."""
     folder = tmp_path / "vault"
     folder.mkdir()

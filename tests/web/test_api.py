@@ -1,25 +1,22 @@
 """The API: what each route gives, and how mistakes are answered."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from http_client import Client, serving
-from ollama_server import OllamaServer
+from http_client import serving
 from rag.app.requests import SearchRequest
 from rag.app.search import search
 from rag.app.workspace import Workspace
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import OllamaConfig
 from rag.support.json_reports import to_json
 
 QUESTION = "How long do we keep backups?"
 
 
-def test_a_search_gives_what_the_command_line_prints(client: Client, http_config: RAGConfig):
+def test_a_search_gives_what_the_command_line_prints(client, http_config):
     answer = client.get(f"/v1/search?query={quote('証明書')}&top_k=3")
     with Workspace(http_config) as workspace:
         expected = to_json(search(workspace, SearchRequest("証明書", top_k=3)))
@@ -42,7 +39,7 @@ def test_a_search_gives_what_the_command_line_prints(client: Client, http_config
         (f"vaults={quote('日本')}", ["証明書.md"]),
     ],
 )
-def test_filters_are_words_of_the_query(client: Client, query: str, paths: list[str]):
+def test_filters_are_words_of_the_query(client, query, paths):
     found = client.get(f"/v1/search?{query}").json
     assert [one["path"] for one in found["results"]] == paths
 
@@ -57,13 +54,13 @@ def test_filters_are_words_of_the_query(client: Client, query: str, paths: list[
         "Backups:9-9",
     ],
 )
-def test_a_note_is_read_by_any_of_its_names(client: Client, name: str):
+def test_a_note_is_read_by_any_of_its_names(client, name):
     note = client.get(f"/v1/notes/{name}").json
     assert (note["vault"], note["path"]) == ("work", "Backups.md")
     assert client.get(f"/v1/notes/{note['id']}").json["title"] == "Backups"
 
 
-def test_related_notes_and_several_notes_are_read(client: Client):
+def test_related_notes_and_several_notes_are_read(client):
     address = "/v1/notes/work/Backups.md/related?include_linked=true&min_score=0&vaults=work"
     assert len(client.get(f"{address}&top_k=1").json["results"]) == 1
     related = client.get(address).json
@@ -73,7 +70,7 @@ def test_related_notes_and_several_notes_are_read(client: Client):
     assert len(notes["notes"]) == 9
 
 
-def test_the_state_of_the_index_and_of_the_server(client: Client):
+def test_the_state_of_the_index_and_of_the_server(client):
     assert client.get("/v1/status").json["index"]["notes"] == 11
     health = client.get("/health", Authorization=None)
     assert (health.status, health.json["status"]) == (200, "ok")
@@ -102,7 +99,7 @@ def test_the_state_of_the_index_and_of_the_server(client: Client):
     ],
 )
 def test_mistakes_are_errors_of_schema_1_with_a_fitting_status(
-    client: Client, method: str, path: str, body: bytes | None, status: int, kind: str, said: str
+    client, method, path, body, status, kind, said
 ):
     answer = client.ask(method, path, body)
     error = answer.json["error"]
@@ -122,22 +119,20 @@ def test_mistakes_are_errors_of_schema_1_with_a_fitting_status(
         (400, "GET", "/v1/notes/%00", {}, "UTF-8"),
     ],
 )
-def test_what_is_refused_is_told_with_what_to_do(
-    client: Client, status: int, method: str, path: str, headers: dict[str, str], hint: str
-):
+def test_what_is_refused_is_told_with_what_to_do(client, status, method, path, headers, hint):
     answer = client.ask(method, path, b"" if method == "POST" else None, headers)
     assert answer.status == status
     assert hint in answer.json["error"]["hint"]
 
 
-def test_without_an_index_the_answer_says_what_makes_one(config: RAGConfig):
+def test_without_an_index_the_answer_says_what_makes_one(config):
     with serving(config) as client:
         answer = client.get("/v1/search?query=a")
     assert (answer.status, answer.json["error"]["kind"]) == (503, "index")
     assert "rag index" in answer.json["error"]["hint"]
 
 
-def test_a_quoted_answer_comes_as_events(client: Client):
+def test_a_quoted_answer_comes_as_events(client):
     events = client.post("/v1/ask", {"question": QUESTION, "no_model": True}).events
     assert events[0] == (
         "sentence",
@@ -148,7 +143,7 @@ def test_a_quoted_answer_comes_as_events(client: Client):
     assert events[-1][0] == "done" and events[-1][1]["found"]
 
 
-def test_each_sentence_of_a_model_has_a_verdict(http_config: RAGConfig, server: OllamaServer):
+def test_each_sentence_of_a_model_has_a_verdict(http_config, server):
     server.say(
         "Backups are kept for ninety days [1]. Backups are kept for eighty days [1]. "
         "Backups are kept. Zebras dance under violet moons in Patagonia."
@@ -161,7 +156,7 @@ def test_each_sentence_of_a_model_has_a_verdict(http_config: RAGConfig, server: 
         assert "Zebras" not in str(events)
 
 
-def test_a_conversation_goes_on_where_it_was(client: Client):
+def test_a_conversation_goes_on_where_it_was(client):
     first = client.post("/v1/chat", {"question": QUESTION, "no_model": True}).events[-1][1]
     again = {"question": "And how are they restored?", "no_model": True}
     second = client.post("/v1/chat", {**again, "session": first["session"]}).events[-1][1]
@@ -170,9 +165,7 @@ def test_a_conversation_goes_on_where_it_was(client: Client):
     assert [name for name, _ in missing] == ["error"]
 
 
-def test_what_was_written_is_found_after_index_now(
-    config: RAGConfig, vault: Path, refresh: Callable[..., object]
-):
+def test_what_was_written_is_found_after_index_now(config, vault, refresh):
     config = replace(config, search=replace(config.search, refresh="never"))
     refresh(config=config, work=vault)
     with serving(config) as client:
@@ -182,9 +175,7 @@ def test_what_was_written_is_found_after_index_now(
         assert client.get("/v1/search?query=quokka").json["total"] == 1
 
 
-def test_a_search_follows_what_another_process_has_published(
-    config: RAGConfig, vault: Path, refresh: Callable[..., object]
-):
+def test_a_search_follows_what_another_process_has_published(config, vault, refresh):
     refresh(work=vault)
     with serving(config) as client:
         assert client.get("/v1/search?query=wombat").json["total"] == 1
@@ -193,7 +184,7 @@ def test_a_search_follows_what_another_process_has_published(
         assert client.get("/v1/search?query=wombat").json["total"] == 2
 
 
-def test_the_description_has_every_route_that_takes_a_request(client: Client):
+def test_the_description_has_every_route_that_takes_a_request(client):
     described = client.get("/openapi.json").json
     notes, others = (":batch", "/{id}", "/{id}/related"), ("search", "status", "ask", "chat")
     assert {*described["paths"]} == {
@@ -204,7 +195,7 @@ def test_the_description_has_every_route_that_takes_a_request(client: Client):
     assert {"query", "tags", "from", "modified_to"} <= {*named}
 
 
-def test_the_description_has_every_field_of_the_reports(client: Client):
+def test_the_description_has_every_field_of_the_reports(client):
     schemas = client.get("/openapi.json").json["components"]["schemas"]
 
     def check(schema: dict[str, Any], value: Any) -> None:

@@ -16,7 +16,7 @@ CALL = {"name": "search", "arguments": {"query": "バックアップ backups"}}
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", MODERN])
-def test_the_official_client_finds_a_note(client: Client, mode: str):
+def test_the_official_client_finds_a_note(client, mode):
     async def work() -> str:
         url = f"http://127.0.0.1:{client.port}/mcp"
         headers = {"Authorization": f"Bearer {client.token}"}
@@ -36,7 +36,7 @@ def ask(client: Client, message: dict[str, Any], **headers: str | None) -> Any:
     return client.post("/mcp", message, **{**named, **headers})
 
 
-def test_headers_must_say_what_the_message_says(client: Client):
+def test_headers_must_say_what_the_message_says(client):
     message = modern("tools/call", **CALL)
     assert ask(client, message).status == 200
     encoded = {"Mcp-Name": "=?base64?c2VhcmNo?="}
@@ -47,7 +47,7 @@ def test_headers_must_say_what_the_message_says(client: Client):
             assert (answer.status, answer.json["error"]["code"]) == (400, -32020)
 
 
-def test_progress_comes_before_the_answer(client: Client):
+def test_progress_comes_before_the_answer(client):
     question = {"question": "How long do we keep backups?", "model": "none"}
     message = legacy("tools/call", name="ask", arguments=question, _meta={"progressToken": "mine"})
     *told, (_, answer) = client.post("/mcp", message).events
@@ -55,7 +55,7 @@ def test_progress_comes_before_the_answer(client: Client):
     assert "ninety days" in str(answer["result"])
 
 
-def test_notifications_and_what_is_no_message_are_answered_as_the_protocol_says(client: Client):
+def test_notifications_and_what_is_no_message_are_answered_as_the_protocol_says(client):
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert (client.post("/mcp", note).status, client.post("/mcp", note).body) == (202, b"")
     assert client.post("/mcp", b"{").json["error"]["code"] == -32700

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
@@ -10,7 +10,6 @@ from urllib.parse import quote
 import pytest
 
 from http_client import Client, serving
-from rag.config import RAGConfig
 from rag.web.markdown import render
 
 SCRIPT = "<script>alert(1)</script>"
@@ -68,7 +67,7 @@ def assert_harmless(html: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def hostile(build_index: Callable[..., RAGConfig]) -> Iterator[Client]:
+def hostile(build_index) -> Iterator[Client]:
     """A server of notes that would like to run something."""
     name = "<img src=x onerror=alert(1)>'\".md"
     with serving(build_index({"v": {name: HOSTILE}, '"><b>': {"x.md": "wombat"}})) as client:
@@ -88,7 +87,7 @@ def hostile(build_index: Callable[..., RAGConfig]) -> Iterator[Client]:
         "/?q=" + quote(f'">{SCRIPT}'),
     ],
 )
-def test_nothing_of_a_note_runs(hostile: Client, address: str):
+def test_nothing_of_a_note_runs(hostile, address):
     answer = hostile.get(address)
     if address.startswith("/?"):
         assert SCRIPT not in answer.text
@@ -99,7 +98,7 @@ def test_nothing_of_a_note_runs(hostile: Client, address: str):
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_page_runs_its_own_script_alone_and_asks_nobody_else(client: Client):
+def test_the_page_runs_its_own_script_alone_and_asks_nobody_else(client):
     first, second = client.get("/"), client.get("/")
     policy = first.headers["content-security-policy"]
     nonce = re.search(r"script-src 'nonce-([\w-]+)'", policy)
@@ -111,26 +110,26 @@ def test_the_page_runs_its_own_script_alone_and_asks_nobody_else(client: Client)
     assert "://" not in re.sub(r"http://www\.w3\.org/\S+", "", first.text)
 
 
-def test_the_page_speaks_the_language_of_the_browser(client: Client):
+def test_the_page_speaks_the_language_of_the_browser(client):
     assert '<html lang="en">' in client.get("/", Accept_Language="fr, en;q=0.5").text
     assert '<html lang="ja">' in client.get("/", Accept_Language="ja-JP,en;q=0.5").text
     assert "新しいノート" in client.get("/page/results", Accept_Language="ja").text
 
 
-def test_what_no_note_holds_is_told_in_the_language_of_the_page(client: Client):
+def test_what_no_note_holds_is_told_in_the_language_of_the_page(client):
     for language, told in (("en", "No note holds: xylophone"), ("ja", "どのノートにもない言葉")):
         html = client.get("/page/results?query=quokka%20xylophone", Accept_Language=language).text
         assert f'<span lang="{language}">{told}' in html
 
 
-def test_a_notice_of_the_program_has_its_language_and_its_code(client: Client):
+def test_a_notice_of_the_program_has_its_language_and_its_code(client):
     query = quote("`rag index`:x")
     html = client.get(f"/page/results?where={query}", Accept_Language="ja").text
     assert 'お知らせ：<span lang="en">no note has the property' in html
     assert "<code>rag index</code>" in html
 
 
-def test_without_a_cookie_the_page_says_how_it_is_opened(client: Client):
+def test_without_a_cookie_the_page_says_how_it_is_opened(client):
     for path in ("/", "/open?once=1.2.3"):
         answer = client.get(path, Authorization=None, Accept="text/html")
         assert answer.status == 401
@@ -138,13 +137,13 @@ def test_without_a_cookie_the_page_says_how_it_is_opened(client: Client):
         assert "rag serve --http --open" in answer.text
 
 
-def test_matches_are_marked_and_lead_to_their_line(client: Client):
+def test_matches_are_marked_and_lead_to_their_line(client):
     html = client.get("/page/results?query=restore%20script").text
     assert "<mark>restore script</mark>" in html or "<mark>restore</mark>" in html
     assert "/?note=work%2FBackups.md&amp;line=13" in html
 
 
-def test_a_note_shows_its_links_backlinks_and_places_to_open_it(client: Client):
+def test_a_note_shows_its_links_backlinks_and_places_to_open_it(client):
     html = client.get("/page/note?note=work/runbooks/Rollback 100%25.md".replace(" ", "%20")).text
     assert "/?note=work%2FBackups.md&amp;line=13" in html  # it links here
     assert 'href="obsidian://open?path=' in html and 'href="vscode://file/' in html
@@ -152,7 +151,7 @@ def test_a_note_shows_its_links_backlinks_and_places_to_open_it(client: Client):
     assert 'data-line="11"' in named and "We keep backups" in named
 
 
-def test_pictures_come_from_the_vault_alone(client: Client):
+def test_pictures_come_from_the_vault_alone(client):
     def picture(name: str) -> tuple[int, str]:
         answer = client.get(f"/page/image?note=work/Backups.md&name={name}")
         return answer.status, answer.headers["content-type"]
@@ -163,11 +162,11 @@ def test_pictures_come_from_the_vault_alone(client: Client):
 
 
 @pytest.mark.parametrize("name", ["thrown.png", ".trash/thrown.png"])
-def test_a_picture_in_a_hidden_folder_is_not_shown(client: Client, name: str):
+def test_a_picture_in_a_hidden_folder_is_not_shown(client, name):
     assert client.get(f"/page/image?note=work/Backups.md&name={name}").status == 404
 
 
-def test_an_svg_is_a_picture_and_no_document(client: Client):
+def test_an_svg_is_a_picture_and_no_document(client):
     answer = client.get("/page/image?note=work/Backups.md&name=drawing.svg")
     assert (answer.status, answer.headers["content-type"]) == (200, "image/svg+xml")
     assert answer.headers["content-disposition"] == "attachment"
@@ -194,12 +193,12 @@ def test_an_svg_is_a_picture_and_no_document(client: Client):
         ("a <b>bold</b>", "a &lt;b&gt;bold&lt;/b&gt;"),
     ],
 )
-def test_what_obsidian_writes_is_shown(source: str, expected: str):
+def test_what_obsidian_writes_is_shown(source, expected):
     assert expected in render(source.split("\n"), "v", "folder/note.md").html
 
 
 @pytest.mark.parametrize("source", ["https://far.example/x.png", "//far.example/x.png"])
-def test_a_picture_from_elsewhere_is_a_link_to_it(source: str):
+def test_a_picture_from_elsewhere_is_a_link_to_it(source):
     shown = Elements(render([f"![far]({source})"], "v", "note.md").html).all
     assert [(tag, named.get("href")) for tag, named in shown] == [("p", None), ("a", source)]
 

@@ -5,14 +5,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from http_client import Client, serving, token_file
-from ollama_server import OllamaServer
 from rag.cli.app import run
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import OllamaConfig
 from rag.exceptions import UsageError
 from rag.web.gate import Limits
 from rag.web.serve import Address, Server
@@ -35,7 +33,7 @@ def ask(client: Client, path: str, **headers: str | None) -> int:
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1", "", None]
 )
-def test_a_foreign_host_is_refused_on_every_route(client: Client, host: str | None):
+def test_a_foreign_host_is_refused_on_every_route(client, host):
     named = host and host.format(port=client.port)
     refused = (421, 400) if host is None else (421,)  # without one it is not HTTP/1.1
     assert {ask(client, path, Host=named) for path in ROUTES} <= {*refused}
@@ -51,7 +49,7 @@ def test_a_foreign_host_is_refused_on_every_route(client: Client, host: str | No
         {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "cors"},
     ],
 )
-def test_other_sites_are_refused_on_every_route(client: Client, headers: dict[str, str]):
+def test_other_sites_are_refused_on_every_route(client, headers):
     assert {ask(client, path, **headers) for path in ROUTES} == {403}
     preflight = client.ask("OPTIONS", "/v1/search", headers={"Origin": "http://evil.example"})
     assert not [name for name in preflight.headers if name.startswith("access-control")]
@@ -60,16 +58,14 @@ def test_other_sites_are_refused_on_every_route(client: Client, headers: dict[st
 @pytest.mark.parametrize(
     "authorization", [None, "Bearer wrong", "Bearer ", "Basic {token}", "Bearer é", "{token}"]
 )
-def test_without_the_token_nothing_but_the_health_is_told(
-    client: Client, authorization: str | None
-):
+def test_without_the_token_nothing_but_the_health_is_told(client, authorization):
     given = authorization and authorization.format(token=client.token)
     statuses = {path: ask(client, path, Authorization=given) for path in ROUTES}
     assert statuses.pop("/health") == 200
     assert {*statuses.values()} == {401}
 
 
-def test_the_token_is_the_users_alone_and_stays_the_same(config: RAGConfig):
+def test_the_token_is_the_users_alone_and_stays_the_same(config):
     with serving(config) as first:
         assert token_file(config).stat().st_mode & 0o777 == 0o600
         assert len(first.token) >= 32
@@ -81,7 +77,7 @@ def test_the_token_is_the_users_alone_and_stays_the_same(config: RAGConfig):
         assert third.token == second.token
 
 
-def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(client: Client):
+def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(client):
     path = client.server.link.partition(str(client.port))[2]
     opened = client.get(path, Authorization=None)
     cookie = opened.headers["set-cookie"]
@@ -97,9 +93,7 @@ def test_a_link_opens_the_page_once_with_a_cookie_that_scripts_cannot_read(clien
     assert client.get("/open?once=1.2.3", Authorization=None).status == 401
 
 
-def test_a_link_that_nobody_opens_is_good_for_minutes(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_link_that_nobody_opens_is_good_for_minutes(client, monkeypatch):
     an_hour_ago = time.time() - 3600
     with monkeypatch.context() as then:
         then.setattr("rag.web.access.time.time", lambda: an_hour_ago)
@@ -108,9 +102,7 @@ def test_a_link_that_nobody_opens_is_good_for_minutes(
     assert (opened.status, "set-cookie" in opened.headers) == (401, False)
 
 
-def test_no_token_is_printed_whatever_goes_wrong(
-    config: RAGConfig, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_no_token_is_printed_whatever_goes_wrong(config, capfd, monkeypatch):
     monkeypatch.setattr("rag.web.app.read_status", lambda *_: 1 / 0)
     with serving(config) as client:
         link = client.server.link
@@ -148,7 +140,7 @@ def test_no_token_is_printed_whatever_goes_wrong(
         "rag://note/work/../../outside.png",
     ],
 )
-def test_no_parameter_leads_out_of_the_notes(client: Client, name: str):
+def test_no_parameter_leads_out_of_the_notes(client, name):
     addresses = [
         f"/v1/notes/{name}",
         f"/v1/notes/{name}/related",
@@ -167,7 +159,7 @@ def test_no_parameter_leads_out_of_the_notes(client: Client, name: str):
         assert answer.status in ((200, 400) if is_search else (400, 401, 404)), address
 
 
-def test_a_body_of_more_than_four_mebibytes_is_refused(client: Client):
+def test_a_body_of_more_than_four_mebibytes_is_refused(client):
     headers = {"Content-Length": str(5 << 20)}
     assert client.ask("POST", "/v1/ask", b"", headers).status == 413
     with client.connect() as raw:  # without a length it is counted
@@ -187,7 +179,7 @@ def test_a_body_of_more_than_four_mebibytes_is_refused(client: Client):
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
-def test_what_a_form_of_another_site_can_send_is_refused(client: Client, kind: str | None):
+def test_what_a_form_of_another_site_can_send_is_refused(client, kind):
     assert client.post("/v1/index", {}, Content_Type=kind).status == 415
 
 
@@ -204,7 +196,7 @@ def wait_until(is_so: Callable[[], object]) -> None:
         assert time.monotonic() < deadline
 
 
-def test_a_body_that_comes_too_slowly_is_given_up(http_config: RAGConfig):
+def test_a_body_that_comes_too_slowly_is_given_up(http_config):
     with serving(http_config, Limits(body=0.2)) as client, client.connect() as raw:
         raw.sendall(head_of_a_question(client) + b"{")
         assert b" 408 " in raw.recv(1000)
@@ -212,7 +204,7 @@ def test_a_body_that_comes_too_slowly_is_given_up(http_config: RAGConfig):
             pass
 
 
-def test_five_hundred_idle_connections_keep_nobody_waiting(client: Client):
+def test_five_hundred_idle_connections_keep_nobody_waiting(client):
     idle: list[socket.socket] = []
     try:
         idle.extend(client.connect() for _ in range(500))
@@ -222,7 +214,7 @@ def test_five_hundred_idle_connections_keep_nobody_waiting(client: Client):
             one.close()
 
 
-def test_too_many_requests_at_once_are_told_to_come_again(http_config: RAGConfig):
+def test_too_many_requests_at_once_are_told_to_come_again(http_config):
     with serving(http_config, Limits(at_once=1)) as client, client.connect() as raw:
         raw.sendall(head_of_a_question(client))
         wait_until(lambda: client.get("/health").status == 503)
@@ -232,7 +224,7 @@ def test_too_many_requests_at_once_are_told_to_come_again(http_config: RAGConfig
         wait_until(lambda: client.get("/health").status == 200)
 
 
-def test_a_client_that_is_gone_stops_the_model(http_config: RAGConfig, server: OllamaServer):
+def test_a_client_that_is_gone_stops_the_model(http_config, server):
     server.fail("/api/chat", "endless", seconds=0.05)
     config = replace(http_config, ollama=OllamaConfig(url=server.url))
     with serving(config) as client:
@@ -243,9 +235,7 @@ def test_a_client_that_is_gone_stops_the_model(http_config: RAGConfig, server: O
         wait_until(lambda: server.requests("/api/chat")[-1].finished)
 
 
-def test_an_answer_that_takes_too_long_is_given_up(
-    http_config: RAGConfig, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_answer_that_takes_too_long_is_given_up(http_config, monkeypatch):
     go_on = threading.Event()
     monkeypatch.setattr("rag.web.app.read_status", lambda *_: go_on.wait(30))
     with serving(http_config, Limits(answer=0.1)) as client:
@@ -255,12 +245,7 @@ def test_an_answer_that_takes_too_long_is_given_up(
 
 
 @pytest.mark.parametrize(("host", "is_open"), [("0.0.0.0", True), ("127.0.0.1", False)])
-def test_a_server_that_is_open_to_the_network_says_so(
-    host: str,
-    is_open: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-):
+def test_a_server_that_is_open_to_the_network_says_so(host, is_open, monkeypatch, capsys):
     def begin_and_end(server: Server, on_start: Callable[[], None]) -> None:
         on_start()
         server.close()
@@ -270,7 +255,7 @@ def test_a_server_that_is_open_to_the_network_says_so(
     assert ("open to the network" in capsys.readouterr().err) is is_open
 
 
-def test_a_unix_socket_is_the_users_alone(http_config: RAGConfig, runtime_folder: Path):
+def test_a_unix_socket_is_the_users_alone(http_config, runtime_folder):
     path = runtime_folder / "http.sock"
     server = Server(http_config, Address(socket=path))
     try:

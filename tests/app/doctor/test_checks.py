@@ -29,21 +29,21 @@ GB = 1 << 30
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> RAGConfig:
+def config(tmp_path) -> RAGConfig:
     """Settings with an index of the test's own, and without models."""
     off = OllamaConfig(enabled=False)
     return RAGConfig(data_dir=tmp_path / "data", embedding=EmbeddingConfig("ollama"), ollama=off)
 
 
 @pytest.fixture
-def vault(write_notes: Callable[..., Path], age: Callable[[Path], None]) -> Path:
+def vault(write_notes, age) -> Path:
     folder = write_notes("work", NOTES)
     age(folder)
     return folder
 
 
 @pytest.fixture
-def indexed(config: RAGConfig, vault: Path, refresh: Callable[..., Any]) -> Path:
+def indexed(config, vault, refresh) -> Path:
     """The notes, indexed."""
     refresh(work=vault)
     return vault
@@ -83,7 +83,7 @@ def rewrite(
             store.publish(number)
 
 
-def test_without_an_index_the_other_checks_go_on(config: RAGConfig) -> None:
+def test_without_an_index_the_other_checks_go_on(config):
     found = [*run_checks(config)]
     assert [(result.name, result.status) for result in found] == [
         *(("configuration", "pass"), ("data folder", "pass"), ("disk", "pass")),
@@ -92,9 +92,7 @@ def test_without_an_index_the_other_checks_go_on(config: RAGConfig) -> None:
     assert "rag index FOLDER" in found[4].hint and not config.data_dir.exists()
 
 
-def test_a_check_that_panics_fails_alone_and_ctrl_c_ends_all(
-    config: RAGConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_that_panics_fails_alone_and_ctrl_c_ends_all(config, monkeypatch):
     class PanicException(BaseException): ...
 
     def broken(_: Examination) -> Iterator[CheckResult]:
@@ -116,8 +114,8 @@ def test_a_check_that_panics_fails_alone_and_ctrl_c_ends_all(
 
 
 def test_a_data_folder_that_may_not_be_read_is_told_of_once_with_the_remedy(
-    config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    config, indexed, monkeypatch
+):
     def refuse(file: Any, *_: object) -> None:
         raise PermissionError(13, "Permission denied", str(file))
 
@@ -129,8 +127,8 @@ def test_a_data_folder_that_may_not_be_read_is_told_of_once_with_the_remedy(
 
 
 def test_a_file_of_the_index_that_may_not_be_read_is_not_taken_for_damaged(
-    config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    config, indexed, monkeypatch
+):
     manifest = next(config.index_dir.glob(f"*/{MANIFEST}"))
     manifest.write_bytes(b"as if it could not be read")
     monkeypatch.setattr("os.access", lambda file, _: not str(file).endswith(MANIFEST))
@@ -139,9 +137,7 @@ def test_a_file_of_the_index_that_may_not_be_read_is_not_taken_for_damaged(
     assert not (config.index_dir / "DAMAGED").exists()
 
 
-def test_it_tells_where_settings_come_from_and_what_sets_nothing(
-    config: RAGConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_tells_where_settings_come_from_and_what_sets_nothing(config, monkeypatch):
     monkeypatch.setenv("RAG_SERCH__TOP_K", "3")
     monkeypatch.setenv("RAG_QQ", "3")
     config = replace(config, origins={"data_dir": "/a/rag.toml", "search.top_k": "default"})
@@ -151,7 +147,7 @@ def test_it_tells_where_settings_come_from_and_what_sets_nothing(
     assert says(strange, "warn", "RAG_QQ") and "Did you mean" not in strange.hint
 
 
-def test_a_data_folder_must_be_a_folder_of_ours(config: RAGConfig, tmp_path: Path) -> None:
+def test_a_data_folder_must_be_a_folder_of_ours(config, tmp_path):
     (tmp_path / "file").touch()
     below = replace(config, data_dir=tmp_path / "file" / "data")
     for wrong in (below, replace(config, data_dir=tmp_path / "file")):
@@ -166,9 +162,7 @@ def test_a_data_folder_must_be_a_folder_of_ours(config: RAGConfig, tmp_path: Pat
     ("free", "size", "status"),
     [(10 * GB, 0, "pass"), (GB // 2, 0, "warn"), (4 * GB, 3 * GB, "warn"), (1 << 20, 0, "fail")],
 )
-def test_a_disk_must_have_room_for_another_copy(
-    config: RAGConfig, monkeypatch: pytest.MonkeyPatch, free: int, size: int, status: str
-) -> None:
+def test_a_disk_must_have_room_for_another_copy(config, monkeypatch, free, size, status):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
     monkeypatch.setattr(IndexDirectory, "size_of_copy", lambda _: size)
     assert says(one(config, "disk"), status, "", "" if status == "pass" else "RAG_DATA_DIR")
@@ -179,35 +173,29 @@ class TestVaults:
         *_, last = doctor.check_vaults(Examination(config))
         return last
 
-    def test_none_is_a_warning(self, config: RAGConfig) -> None:
+    def test_none_is_a_warning(self, config):
         assert says(self.check(config), "warn", "no vault yet", "rag init")
 
-    def test_one_that_is_not_in_the_index(
-        self, config: RAGConfig, indexed: Path, write_notes: Callable[..., Path]
-    ) -> None:
+    def test_one_that_is_not_in_the_index(self, config, indexed, write_notes):
         Registry.load(config).register(config, write_notes("more", NOTES))
         more, work = doctor.check_vaults(Examination(config))
         assert says(more, "warn", "3 notes", "rag index") and "not indexed" in more.message
         assert says(work, "pass", "work: 3 notes")
 
-    def test_one_whose_folder_is_gone_with_its_name_quoted(
-        self, config: RAGConfig, vault: Path
-    ) -> None:
+    def test_one_whose_folder_is_gone_with_its_name_quoted(self, config, vault):
         Registry.load(config).register(config, vault, "my notes")
         vault.rename(vault.with_name("moved"))
         result = self.check(config)
         assert says(result, "warn", "is not there", "`rag vault remove 'my notes'`")
 
-    def test_one_within_another(self, config: RAGConfig, indexed: Path) -> None:
+    def test_one_within_another(self, config, indexed):
         (indexed / "inner").mkdir()
         Registry.load(config).register(config, indexed / "inner")
         empty, _, nested = doctor.check_vaults(Examination(config))
         assert says(empty, "warn", "holds no .md files", "`ls ")
         assert says(nested, "warn", "inner lies in work", "`rag vault remove inner`")
 
-    def test_settings_that_name_folders_that_are_not_there(
-        self, config: RAGConfig, vault: Path
-    ) -> None:
+    def test_settings_that_name_folders_that_are_not_there(self, config, vault):
         away = replace(config, vaults_dir=vault.parent / "away")
         assert says(one(away, "vault"), "fail", "vaults_dir: ", "rag config")
         wrong = replace(config, vaults_dir=vault.parent, target_vaults=["wrok"])
@@ -215,27 +203,25 @@ class TestVaults:
 
 
 class TestIndex:
-    def test_other_settings_will_make_it_anew(self, config: RAGConfig, indexed: Path) -> None:
+    def test_other_settings_will_make_it_anew(self, config, indexed):
         other = replace(config, index=IndexConfig(chunk_size=100))
         assert says(results(other)["index"], "warn", "(chunk_size)", "rag index")
 
-    def test_another_schema_fails(self, config: RAGConfig, indexed: Path) -> None:
+    def test_another_schema_fails(self, config, indexed):
         rewrite(config, lambda documents: documents, fingerprint='{"schema": 1}')
         assert says(one(config, "index"), "fail", "another version", "rag index")
 
 
 class TestChunks:
     @pytest.fixture
-    def on_server(self, config: RAGConfig, vault: Path, refresh: Any) -> Iterator[RAGConfig]:
+    def on_server(self, config, vault, refresh) -> Iterator[RAGConfig]:
         """The notes, indexed on a Qdrant server."""
         with QdrantServer() as server:
             remote = replace(config, store=StoreConfig(url=server.url))
             refresh(config=remote, work=vault)
             yield remote
 
-    def test_more_on_a_server_are_no_harm_and_fewer_are_written_by_rag_index(
-        self, on_server: RAGConfig
-    ) -> None:
+    def test_more_on_a_server_are_no_harm_and_fewer_are_written_by_rag_index(self, on_server):
         with get_document_store(on_server) as store:
             store.write_documents([Document(id="more", content="a chunk of no note")])
         chunks = results(on_server)["chunks"]
@@ -245,7 +231,7 @@ class TestChunks:
         chunks = results(on_server)["chunks"]
         assert says(chunks, "fail", "holds 3 chunks", "`rag index` writes what is missing.")
 
-    def test_one_that_is_lost_fails(self, config: RAGConfig, indexed: Path) -> None:
+    def test_one_that_is_lost_fails(self, config, indexed):
         rewrite(config, lambda documents: documents[1:])
         chunks = results(config)["chunks"]
         assert says(chunks, "fail", "holds 3 chunks, expected 4", "--rebuild")

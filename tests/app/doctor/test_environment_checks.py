@@ -1,11 +1,8 @@
 """Whether agents read the same index, and a job or a watcher keeps it up to date: `rag doctor`."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +21,7 @@ from scheduler_programs import Machine
 
 
 @pytest.fixture
-def indexed(write_notes: Callable[..., Path], refresh: Callable[..., object]) -> RAGConfig:
+def indexed(write_notes, refresh) -> RAGConfig:
     """Settings in force, and an index that they name."""
     config = load_config()
     refresh(config, work=write_notes("work", {"Backups.md": "# Backups\n\nNinety days.\n"}))
@@ -36,14 +33,12 @@ def agents(config: RAGConfig) -> CheckResult:
     return result
 
 
-def test_a_client_with_next_to_no_environment_reads_the_same_index(indexed: RAGConfig) -> None:
+def test_a_client_with_next_to_no_environment_reads_the_same_index(indexed):
     [result] = [result for result in run_checks(indexed) if result.name == "agents"]
     assert (result.status, result.facts) == ("pass", {"index": str(indexed.index_dir)})
 
 
-def test_another_index_is_a_failure(
-    indexed: RAGConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_another_index_is_a_failure(indexed, monkeypatch, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(indexed.data_dir, other)
     monkeypatch.setattr(
@@ -54,16 +49,14 @@ def test_another_index_is_a_failure(
 
 
 @pytest.mark.parametrize("program", [["/nowhere/rag"], ["/bin/echo", "{}"], ["/bin/false"]])
-def test_a_server_that_does_not_answer_is_a_failure(
-    indexed: RAGConfig, monkeypatch: pytest.MonkeyPatch, program: list[str]
-) -> None:
+def test_a_server_that_does_not_answer_is_a_failure(indexed, monkeypatch, program):
     monkeypatch.setattr("rag.app.program_start._program", lambda: program)
     result = agents(indexed)
     assert result.status == "fail" and "does not answer" in result.message and result.hint
 
 
 @pytest.fixture
-def scheduled(machine: Machine) -> Machine:
+def scheduled(machine) -> Machine:
     """A machine whose systemd holds a job."""
     machine.add("systemctl")
     config = load_config()
@@ -75,12 +68,12 @@ def service() -> list[CheckResult]:
     return [*check_service(Examination(load_config()))]
 
 
-def test_a_job_that_waits_for_its_next_run_is_well(scheduled: Machine) -> None:
+def test_a_job_that_waits_for_its_next_run_is_well(scheduled):
     [result] = service()
     assert (result.status, "systemd, every 15m" in result.message) == ("pass", True)
 
 
-def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled: Machine) -> None:
+def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled):
     scheduled.active.clear()
     [result] = service()
     assert result.status == "warn" and "`rag service install`" in result.message
@@ -104,9 +97,7 @@ RUN = WatchRun(NOW.isoformat(), 400, 0, 1, "")
         ({"heartbeat": (NOW - timedelta(hours=1)).isoformat()}, "warn", "no sign of life"),
     ],
 )
-def test_a_watcher_is_told_with_what_is_wrong_with_it(
-    indexed: RAGConfig, state: dict[str, Any], status: str, message: str
-) -> None:
+def test_a_watcher_is_told_with_what_is_wrong_with_it(indexed, state, status, message):
     now = NOW.isoformat()
     with be_only_watcher(indexed):
         write_watcher(indexed, replace(WatcherStatus(7, now, now), **state))
@@ -115,7 +106,7 @@ def test_a_watcher_is_told_with_what_is_wrong_with_it(
     assert bool(result.hint) is (status == "warn")
 
 
-def test_a_watcher_that_ended_without_a_word_is_a_warning(indexed: RAGConfig) -> None:
+def test_a_watcher_that_ended_without_a_word_is_a_warning(indexed):
     write_watcher(indexed, WatcherStatus(7, NOW.isoformat(), NOW.isoformat()))
     [result] = watcher(indexed)
     assert (result.status, result.hint) == ("warn", "`rag watch` starts it again.")

@@ -68,12 +68,12 @@ class Models:
 
 
 @pytest.fixture
-def models(server: OllamaServer) -> Models:
+def models(server) -> Models:
     return Models(server)
 
 
 class TestServers:
-    def test_switched_off_it_is_one_line(self, models: Models) -> None:
+    def test_switched_off_it_is_one_line(self, models):
         found = models.run(models.index(), enabled=False)
         assert statuses([*found.values()]) == [("ollama", "pass"), ("vectors", "pass")]
         assert models.server.requests() == []
@@ -81,15 +81,13 @@ class TestServers:
     @pytest.mark.parametrize(
         ("mode", "status"), [("auto", "warn"), ("lexical", "warn"), ("hybrid", "fail")]
     )
-    def test_one_that_is_down_is_a_failure_where_search_insists(
-        self, models: Models, mode: str, status: str
-    ) -> None:
+    def test_one_that_is_down_is_a_failure_where_search_insists(self, models, mode, status):
         with refused() as url:
             found = models.run(models.index(), mode, url=url)
         assert found["ollama"].status == status and "ollama serve" in found["ollama"].hint
         assert set(found) == {"ollama", "vectors"}
 
-    def test_each_has_its_line_and_is_asked_for_what_it_is_chosen_for(self, models: Models) -> None:
+    def test_each_has_its_line_and_is_asked_for_what_it_is_chosen_for(self, models):
         with OllamaServer([EMBED, CHAT]) as other, refused() as down:
             urls = [models.server.url, other.url, down]
             ollama = OllamaConfig(embedding_model=EMBED, urls=urls, generation_url=other.url)
@@ -109,9 +107,7 @@ class TestServers:
             *(("/api/embed", "nan", "vector sample"), ("/api/embed", "fewer", "vector sample")),
         ],
     )
-    def test_a_fault_is_one_clear_line(
-        self, models: Models, path: str, kind: str, name: str
-    ) -> None:
+    def test_a_fault_is_one_clear_line(self, models, path, kind, name):
         models.server.fail(path, kind, times=None)
         found = models.run(models.index(), retries=5)
         assert found[name].status in ("warn", "fail")
@@ -121,16 +117,14 @@ class TestServers:
 
 class TestModels:
     @pytest.mark.parametrize(("chosen", "status"), [("", "warn"), ("ollama", "fail")])
-    def test_one_that_is_missing_is_a_failure_where_the_user_chose_it(
-        self, models: Models, chosen: str, status: str
-    ) -> None:
+    def test_one_that_is_missing_is_a_failure_where_the_user_chose_it(self, models, chosen, status):
         for kind in ("embedding", "chat"):
             setting = f"{kind}_model"
             found = models.run(chosen=chosen and f"{chosen}.{setting}", **{setting: "bge-m3"})
             result = found[f"{kind} model"]
             assert (result.status, result.hint) == (status, "`ollama pull bge-m3`")
 
-    def test_without_a_fixed_chat_model_the_first_that_can_is_named(self) -> None:
+    def test_without_a_fixed_chat_model_the_first_that_can_is_named(self):
         with OllamaServer([Model("my-reranker", capabilities=("embedding",)), CHAT]) as server:
             result = Models(server).run(chat_model="auto")["chat model"]
             assert result.status == "pass" and result.facts["model"] == f"{CHAT}:latest"
@@ -139,7 +133,7 @@ class TestModels:
             result = Models(server).run()["chat model"]
             assert result.status == "warn" and "ollama pull" in result.hint
 
-    def test_those_of_the_wrong_kind_fail(self, models: Models) -> None:
+    def test_those_of_the_wrong_kind_fail(self, models):
         found = models.run(embedding_model=CHAT, chat_model="all-minilm")
         assert found["embedding model"].status == found["chat model"].status == "fail"
         assert "gives no vectors" in found["embedding model"].message
@@ -149,9 +143,7 @@ class TestModels:
         ("facts", "message"),
         [({"dimension": 1024}, "768 dimensions, the index has 1,024"), ({"digest": "0" * 64}, "")],
     )
-    def test_another_than_made_the_vectors_fails(
-        self, models: Models, facts: dict[str, Any], message: str
-    ) -> None:
+    def test_another_than_made_the_vectors_fails(self, models, facts, message):
         result = models.run(models.index(**facts))["embedding model"]
         assert result.status == "fail" and message in result.message
         assert "rag index --embed" in result.hint
@@ -159,7 +151,7 @@ class TestModels:
 
 class TestVectors:
     @pytest.mark.parametrize(("mode", "status"), [("auto", "pass"), ("dense", "fail")])
-    def test_without_any_search_is_by_words(self, models: Models, mode: str, status: str) -> None:
+    def test_without_any_search_is_by_words(self, models, mode, status):
         result = models.run({"has_index": True}, mode)["vectors"]
         assert result.status == status and "search is by words" in result.message
         assert "rag index --embed" in result.hint
@@ -175,14 +167,12 @@ class TestVectors:
             ({"embedded": 0}, "warn", "0 of 2 chunks"),
         ],
     )
-    def test_what_made_them_and_how_many_there_are(
-        self, models: Models, facts: dict[str, Any], status: str, message: str
-    ) -> None:
+    def test_what_made_them_and_how_many_there_are(self, models, facts, status, message):
         result = models.run(models.index(**facts))["vectors"]
         assert result.status == status and message in result.message
         assert status == "pass" or "rag index --embed" in result.hint
 
-    def test_some_are_made_again_and_compared(self, models: Models) -> None:
+    def test_some_are_made_again_and_compared(self, models):
         index = models.index()
         index["sample"] *= 20
         result = models.run(index)["vector sample"]
@@ -210,9 +200,7 @@ class TestOpenAI:
             origins={"embedding.model": "rag.toml", "chat.model": "rag.toml"},
         )
 
-    def test_one_server_for_both_has_one_line_and_its_models_one_each(
-        self, openai: OpenAIServer
-    ) -> None:
+    def test_one_server_for_both_has_one_line_and_its_models_one_each(self, openai):
         results = examine(self.settings(openai.url))
         names = ["openai", "embedding model", "chat model"]
         assert statuses(results) == [(name, "pass") for name in names]

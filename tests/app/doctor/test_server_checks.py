@@ -28,7 +28,7 @@ def examine(*urls: str, collection: str = "notes") -> list[CheckResult]:
     return [*check_server(Examination(RAGConfig(store=store)))]
 
 
-def test_one_whose_collection_reads_passes(server: QdrantServer) -> None:
+def test_one_whose_collection_reads_passes(server):
     server.is_ready = False  # it says so for minutes after a restart, and reads
     [answer] = examine(server.url)
     assert (answer.status, answer.message) == ("pass", f"{server.url} has 'notes'")
@@ -47,14 +47,8 @@ def test_one_whose_collection_reads_passes(server: QdrantServer) -> None:
     ],
 )
 def test_one_that_does_not_read_fails_with_what_it_says(
-    server: QdrantServer,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    status: int,
-    text: str,
-    message: str,
-    hint: str,
-) -> None:
+    server, monkeypatch, kind, status, text, message, hint
+):
     monkeypatch.setenv("QDRANT_KEY", "s3cret")
     monkeypatch.setattr("rag.app.doctor._PATIENCE", 0.3)
     server.fail(kind, status, text)
@@ -63,7 +57,7 @@ def test_one_that_does_not_read_fails_with_what_it_says(
     assert "s3cret" not in json.dumps(answer.to_json())
 
 
-def test_of_several_addresses_one_that_answers_is_enough(server: QdrantServer) -> None:
+def test_of_several_addresses_one_that_answers_is_enough(server):
     with refused() as down:
         [only] = examine(down)
         assert only.status == "fail" and "store.url" in only.hint
@@ -78,9 +72,7 @@ def test_of_several_addresses_one_that_answers_is_enough(server: QdrantServer) -
         ("http://127.0.0.1:1", "sec\nret", "characters that no key has"),
     ],
 )
-def test_a_key_that_must_not_be_sent_is_not_and_is_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, url: str, key: str, message: str
-) -> None:
+def test_a_key_that_must_not_be_sent_is_not_and_is_not_repeated(monkeypatch, url, key, message):
     monkeypatch.setenv("QDRANT_KEY", key)
     store = StoreConfig(url=url, api_key_env="QDRANT_KEY")
     off = EmbeddingConfig("none"), ChatConfig("none")

@@ -71,53 +71,51 @@ def paths(answer: Answer) -> list[str]:
 
 
 class TestLists:
-    def test_by_a_filter_all_notes_are_listed_the_newest_first(self, answer: Answered) -> None:
+    def test_by_a_filter_all_notes_are_listed_the_newest_first(self, answer):
         found = answer("which notes are tagged runbook")
         assert paths(found) == [f"runbook-{n}.md" for n in range(9, 0, -1)]
         assert found.text == "9 notes (#runbook)"
         assert (found.notes.asked, found.notes.count, found.notes.words) == ("list", 9, [])
 
-    def test_by_words_so_many_are_as_are_shown_and_all_are_counted(self, answer: Answered) -> None:
+    def test_by_words_so_many_are_as_are_shown_and_all_are_counted(self, answer):
         found = answer("list all notes about the ferry", top_k=2)
         assert len(found.sources) == 2
         assert found.text == '3 notes hold "ferry"'
         assert found.notes.count == 3
 
-    def test_each_note_points_at_the_line_that_holds_the_words(self, answer: Answered) -> None:
+    def test_each_note_points_at_the_line_that_holds_the_words(self, answer):
         lines = {
             one.file_path: one.line for one in answer("list all notes about the ferry").sources
         }
         assert lines == {"2026-11-17.md": 3, "2026-11-03.md": 5, "ferry.md": 5}
 
-    def test_japanese_notes_are_listed(self, answer: Answered) -> None:
+    def test_japanese_notes_are_listed(self, answer):
         found = answer("フェリーについてのノートを全部")
         assert paths(found) == ["2026-11-18.md"]
         assert found.text == "「フェリー」を含むノートは1件です"
 
 
 class TestCounts:
-    def test_by_a_filter_the_number_is_exact_and_some_are_named(self, answer: Answered) -> None:
+    def test_by_a_filter_the_number_is_exact_and_some_are_named(self, answer):
         found = answer("how many notes are tagged runbook")
         assert (found.notes.count, len(found.sources)) == (9, 5)
         assert found.text == "9 notes (#runbook)"
 
-    def test_by_words_and_a_time_both_count(self, answer: Answered) -> None:
+    def test_by_words_and_a_time_both_count(self, answer):
         found = answer("how many notes since November 2026 mention Tanaka")
         assert found.notes.count == 4
         assert found.text == '4 notes hold "Tanaka" (2026-11-01 –)'
 
     @rows("asked", ["did I edit", "did we change", "were edited"])
-    def test_notes_that_were_edited_are_chosen_by_when(self, answer: Answered, asked) -> None:
+    def test_notes_that_were_edited_are_chosen_by_when(self, answer, asked):
         found = answer(f"how many notes {asked} in March 2020")
         assert found.text == "no note fits (modified 2020-03-01 – 2020-03-31)"
 
-    def test_of_two_tags_one_that_no_note_has_takes_the_other_along_only_with_and(
-        self, answer: Answered
-    ) -> None:
+    def test_of_two_tags_one_that_no_note_has_takes_the_other_along_only_with_and(self, answer):
         assert answer("how many notes are tagged runbook or zebra").notes.count == 9
         assert answer("how many notes are tagged runbook and zebra").notes.count == 0
 
-    def test_what_was_understood_as_a_filter_is_not_dropped(self, answer: Answered) -> None:
+    def test_what_was_understood_as_a_filter_is_not_dropped(self, answer):
         found = answer("how many notes are from March 2020")
         assert (found.found, found.notes.count, found.relaxed) == (False, 0, False)
 
@@ -130,7 +128,7 @@ class TestCounts:
             "how many notes mention Tanaka and do not mention Sato",
         ],
     )
-    def test_notes_that_hold_what_is_not_wanted_do_not_count(self, answer, question) -> None:
+    def test_notes_that_hold_what_is_not_wanted_do_not_count(self, answer, question):
         assert answer("how many notes mention Tanaka").notes.count == 4
         found = answer(question)
         assert (found.notes.count, found.notes.words) == (3, ["Tanaka"])
@@ -172,19 +170,19 @@ class TestCounts:
             ),
         ],
     )
-    def test_of_alternatives_one_is_enough(self, answer, question, count, text) -> None:
+    def test_of_alternatives_one_is_enough(self, answer, question, count, text):
         found = answer(question)
         assert (found.notes.count, found.text) == (count, text)
         assert len(found.notes.any_of) > 1
         assert len(found.sources) == count
 
-    def test_japanese_notes_are_counted(self, answer: Answered) -> None:
+    def test_japanese_notes_are_counted(self, answer):
         assert answer("田中さんについてのノートはいくつ").notes.count == 2
         assert answer("先月のノートは何件ありますか").notes.count == 3
 
 
 class TestLastDates:
-    def test_the_newest_sentence_that_tells_of_it_says_the_day(self, answer: Answered) -> None:
+    def test_the_newest_sentence_that_tells_of_it_says_the_day(self, answer):
         found = answer("when did I last meet Tanaka?")
         assert found.text == "17 November 2026: Met Tanaka at the harbour. [1]"
         assert (found.notes.day, found.notes.dated_by) == (date(2026, 11, 17), "note")
@@ -192,24 +190,24 @@ class TestLastDates:
         assert (quote.text, quote.line) == ("Met Tanaka at the harbour.", 3)
         assert paths(found) == ["2026-11-17.md"]
 
-    def test_a_heading_dates_what_stands_below_it(self, answer: Answered) -> None:
+    def test_a_heading_dates_what_stands_below_it(self, answer):
         found = answer("when did I last prune the tree?")
         assert (found.notes.day, found.notes.dated_by) == (date(2026, 9, 10), "heading")
 
-    def test_a_time_in_the_question_is_that_of_the_passage(self, answer: Answered) -> None:
+    def test_a_time_in_the_question_is_that_of_the_passage(self, answer):
         before = answer("when did I last meet Tanaka before 2026-11-17")
         assert before.notes.day == date(2026, 11, 3)
         heading = answer("when did I last prune the tree since 2026-09-01")
         assert heading.notes.day == date(2026, 9, 10)
 
-    def test_an_instruction_is_no_event(self, answer: Answered) -> None:
+    def test_an_instruction_is_no_event(self, answer):
         found = answer("when did I last restore the backup?")
         assert (found.notes.day, found.quotes[0].text) == (
             date(2026, 7, 1),
             "We restored the backup.",
         )
 
-    def test_nothing_that_tells_of_it_is_not_found(self, answer: Answered) -> None:
+    def test_nothing_that_tells_of_it_is_not_found(self, answer):
         found = answer("when did I last meet Suzuki")
         assert (found.found, found.notes.day, found.text) == (
             False,
@@ -217,7 +215,7 @@ class TestLastDates:
             "not found in your notes",
         )
 
-    def test_japanese_days_are_told(self, answer: Answered) -> None:
+    def test_japanese_days_are_told(self, answer):
         found = answer("最後に田中さんに会ったのはいつ？")
         assert found.text == "2026年10月30日: 田中さんに会った。 [1]"
         assert answer("前回フィルターを交換したのはいつ").notes.day == date(2026, 10, 30)

@@ -32,7 +32,7 @@ from tables import rows
         ("Sept 3", 2026, date(2026, 9, 3)),
     ],
 )
-def test_a_day_is_read_where_a_text_names_one(text: str, year: int | None, day: date | None):
+def test_a_day_is_read_where_a_text_names_one(text, year, day):
     assert day_in(text, year) == day
 
 
@@ -49,8 +49,8 @@ def test_a_day_is_read_where_a_text_names_one(text: str, year: int | None, day: 
     ],
 )
 def test_a_line_says_its_day_before_a_heading_and_that_before_the_note(
-    text: str, headings: list[str], created: str, day: date, by: str
-) -> None:
+    text, headings, created, day, by
+):
     assert day_of(text, headings, created) == (day, by)
 
 
@@ -73,7 +73,7 @@ def happened(text: str, word: str, line: str = "") -> bool:
         ("だいたい交換した。", "交換"),
     ],
 )
-def test_what_was_done_has_happened(text: str, word: str) -> None:
+def test_what_was_done_has_happened(text, word):
     assert happened(text, word)
 
 
@@ -93,5 +93,5 @@ def test_what_was_done_has_happened(text: str, word: str) -> None:
         ("田中さんに会いたい。", "会"),
     ],
 )
-def test_what_was_not_done_or_is_to_come_has_not(text: str, word: str) -> None:
+def test_what_was_not_done_or_is_to_come_has_not(text, word):
     assert not happened(text, word)

@@ -25,7 +25,7 @@ AB = ["alpha", "beta"]
         '{"queries": [1, null, "alpha", true, "beta"]}',
     ],
 )
-def test_json_of_any_shape(reply: str):
+def test_json_of_any_shape(reply):
     assert texts_in(reply, 5) == AB
 
 
@@ -41,7 +41,7 @@ def test_json_of_any_shape(reply: str):
         'they want ["gamma"] …</think>["alpha", "beta"]',
     ],
 )
-def test_what_stands_around_it_is_left_out(reply: str):
+def test_what_stands_around_it_is_left_out(reply):
     assert texts_in(reply, 5) == AB
 
 
@@ -53,7 +53,7 @@ def test_what_stands_around_it_is_left_out(reply: str):
         '```json\n{"queries": ["alpha", "beta",',
     ],
 )
-def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
+def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply):
     assert texts_in(reply, 5) == AB
 
 
@@ -70,7 +70,7 @@ def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
         "```\nalpha\nbeta\n```",
     ],
 )
-def test_lists_and_lines(reply: str):
+def test_lists_and_lines(reply):
     assert texts_in(reply, 5) == AB
 
 
@@ -83,7 +83,7 @@ def test_lists_and_lines(reply: str):
         "以下の通りです：\n・「証明書の更新」\n・「TLSの期限」",
     ],
 )
-def test_japanese_replies(reply: str):
+def test_japanese_replies(reply):
     assert texts_in(reply, 5) == ["証明書の更新", "TLSの期限"]
 
 
@@ -114,7 +114,7 @@ def test_japanese_replies(reply: str):
         '{"a":' * 10_000,
     ],
 )
-def test_nothing_usable(reply: str):
+def test_nothing_usable(reply):
     assert texts_in(reply, 5) == []
     assert document_in(reply) == ""
 
@@ -140,7 +140,7 @@ class TestItems:
             "*.md",
         ],
     )
-    def test_what_is_part_of_a_query_stays(self, text: str):
+    def test_what_is_part_of_a_query_stays(self, text):
         assert texts_in(json.dumps([text, "other"]), 5)[0] == text
 
 
@@ -160,7 +160,7 @@ class TestDocuments:
             '{"document": "Holds expire. They do.',
         ],
     )
-    def test_a_document_in_any_form(self, reply: str):
+    def test_a_document_in_any_form(self, reply):
         assert document_in(reply) == "Holds expire. They do."
 
     def test_it_is_cut_at_the_end_of_a_sentence(self):
@@ -172,7 +172,7 @@ class TestDocuments:
 
 
 @rows("junk", ["0", "12 345", "a" * 30_000, "ha " * 10_000, "語" * 30_000, "*"])
-def test_junk_is_no_text(junk: str):
+def test_junk_is_no_text(junk):
     assert texts_in(junk, 3) == texts_in(json.dumps({"queries": [junk]}), 3) == []
     assert document_in(junk) == document_in(json.dumps({"document": junk})) == ""
     assert line_in(junk) == ""
@@ -192,7 +192,7 @@ replies = st.one_of(
 @settings(deadline=None)
 @given(reply=replies, count=st.integers(0, 4), cut=st.integers(0, 300))
 @example(reply='["a"]', count=3, cut=300)
-def test_whatever_the_reply_the_texts_are_usable(reply: str, count: int, cut: int):
+def test_whatever_the_reply_the_texts_are_usable(reply, count, cut):
     texts = texts_in(reply[:cut], count, longest=40)
     assert len(texts) <= count
     assert all(text.strip() == text and text for text in texts)

@@ -13,16 +13,8 @@ import pytest
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
 from rag.query.llm import RawResponse, Trace
-from rag.query.planner.audit_log import (
-    FILE,
-    FOLDER,
-    LARGEST,
-    AuditRecord,
-    AuditTrail,
-)
-from rag.query.planner.plan import (
-    FullTransformationResult,
-)
+from rag.query.planner.audit_log import FILE, FOLDER, LARGEST, AuditRecord, AuditTrail
+from rag.query.planner.plan import FullTransformationResult
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).astimezone()
 
@@ -45,7 +37,7 @@ def replied(text: str) -> list[RawResponse]:
 
 
 @pytest.fixture
-def trail(tmp_path: Path) -> AuditTrail:
+def trail(tmp_path) -> AuditTrail:
     return AuditTrail(tmp_path / "data")
 
 
@@ -165,7 +157,7 @@ class TestPruning:
 
 class TestReading:
     @pytest.fixture
-    def trail(self, tmp_path: Path) -> AuditTrail:
+    def trail(self, tmp_path) -> AuditTrail:
         """Two records a day for three days."""
         trail = AuditTrail(tmp_path / "data")
         for age in (2, 1, 0):

@@ -1,6 +1,5 @@
 """Plans that need no model: filters from the words of a query, and what is left to rank by."""
 
-from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given, settings
@@ -59,16 +58,14 @@ LISTS = StaticCatalogue(
         ("旅行と幻のタグが付いたノート", ["旅行"], ["幻"]),
     ],
 )
-def test_of_a_list_the_unknown_is_named_and_the_rest_kept(
-    query: str, known: list[str], unknown: list[str]
-) -> None:
+def test_of_a_list_the_unknown_is_named_and_the_rest_kept(query, known, unknown):
     got = extract(query, LISTS, today=TODAY)
     assert [*got.metadata.vaults, *got.metadata.tags] == known
     assert [slot.words for slot in got.open] == unknown
 
 
 class TestTheTable:
-    def test_plans_are_what_a_person_expects(self) -> None:
+    def test_plans_are_what_a_person_expects(self):
         """`pytest -s` prints those that are not."""
         wrong = [row for row in ROWS if not is_right(row)]
         for row in wrong:
@@ -107,7 +104,7 @@ class TestLists:
         st.sampled_from([" and ", " or ", " & "]),
         st.sampled_from(["notes tagged {}", "tagged {} from last week"]),
     )
-    def test_joined_by_words(self, listed: list[str], joint: str, frame: str) -> None:
+    def test_joined_by_words(self, listed, joint, frame):
         is_sorted_out(frame.format(joint.join(listed)), listed, KNOWN)
 
     @given(
@@ -115,7 +112,7 @@ class TestLists:
         st.sampled_from(["と", "または", "や"]),
         st.sampled_from(["タグ{}のノート"]),
     )
-    def test_japanese_quoted(self, listed: list[str], joint: str, frame: str) -> None:
+    def test_japanese_quoted(self, listed, joint, frame):
         quoted = joint.join(f"「{name}」" for name in listed)
         is_sorted_out(frame.format(quoted), listed, JA_KNOWN)
 
@@ -130,14 +127,7 @@ class TestLists:
             ("notes tagged python except those tagged rust", ["python"], ["rust"], [], []),
         ],
     )
-    def test_what_is_not_there_is_reported(
-        self,
-        query: str,
-        tags: list[str],
-        excluded: list[str],
-        vaults: list[str],
-        missing: list[str],
-    ) -> None:
+    def test_what_is_not_there_is_reported(self, query, tags, excluded, vaults, missing):
         got = read(query)
         assert (got.metadata.tags, got.metadata.excluded_tags) == (tags, excluded)
         assert got.metadata.vaults == vaults
@@ -158,28 +148,26 @@ class TestSlots:
             ("「秘密計画」というノート", "title", "秘密計画"),
         ],
     )
-    def test_what_the_index_does_not_have_stays_open_and_in_the_text(
-        self, query: str, kind: str, words: str
-    ) -> None:
+    def test_what_the_index_does_not_have_stays_open_and_in_the_text(self, query, kind, words):
         got = read(query)
         assert [(n.kind, n.words, n.name) for n in got.open] == [(kind, words, "")]
         assert words in got.text
 
-    def test_an_open_slot_closes_when_the_settings_give_its_words_a_name(self) -> None:
+    def test_an_open_slot_closes_when_the_settings_give_its_words_a_name(self):
         query = "notes tagged moby whale about images"
         assert read(query).open
         got = read(query, aliases={"moby whale": "docker"})
         assert (got.metadata.tags, got.text, got.open) == (["docker"], "images", [])
 
-    def test_a_field_that_is_said_to_hold_two_values_filters_by_none(self) -> None:
+    def test_a_field_that_is_said_to_hold_two_values_filters_by_none(self):
         got = read("status: draft or status: done")
         assert filters(got.metadata) == {"fields": ["status"]}
 
-    def test_of_two_tags_one_excluded_the_other_is_all_there_is(self) -> None:
+    def test_of_two_tags_one_excluded_the_other_is_all_there_is(self):
         got = read("#docker or #Docker but not #rust").metadata
         assert (got.tags, got.tag_match, got.excluded_tags) == (["docker"], "all", ["rust"])
 
-    def test_when_something_is_due_is_not_when_its_note_was_written(self) -> None:
+    def test_when_something_is_due_is_not_when_its_note_was_written(self):
         for query in ("reports due last week", "締切が先週の課題"):
             got = read(query)
             assert (filters(got.metadata), got.text) == ({"fields": ["due"]}, query)
@@ -192,12 +180,10 @@ class TestSlots:
             ("what I wrote the other day", "the other day"),
         ],
     )
-    def test_a_time_that_no_rule_can_tell_is_a_slot_of_its_own(
-        self, query: str, words: str
-    ) -> None:
+    def test_a_time_that_no_rule_can_tell_is_a_slot_of_its_own(self, query, words):
         assert (read(query).time_slot, read(query).text) == (words, query)
 
-    def test_without_notes_beside_it_such_a_time_is_a_topic(self) -> None:
+    def test_without_notes_beside_it_such_a_time_is_a_topic(self):
         assert read("christmas cookies").time_slot == ""
 
 
@@ -218,12 +204,10 @@ class TestTheRest:
             ("what did I write about tea last week?", "tea"),
         ],
     )
-    def test_words_that_only_lead_to_others_go_and_nothing_else(
-        self, query: str, text: str
-    ) -> None:
+    def test_words_that_only_lead_to_others_go_and_nothing_else(self, query, text):
         assert read(query).text == text
 
-    def test_what_a_long_query_goes_on_to_say_stays(self) -> None:
+    def test_what_a_long_query_goes_on_to_say_stays(self):
         query = "#docker " + "word " * 2_000 + "#rust"
         got = read(query)
         assert (got.metadata.tags, got.text) == (["docker"], query.removeprefix("#docker "))
@@ -233,24 +217,24 @@ class TestTheSyntax:
     @rows(
         "kept", ["tag:docker", "-tag:docker", 'title:"Daily note"', "-helm", "kube*", '"last week"']
     )
-    def test_its_conditions_are_left_to_it(self, kept: str) -> None:
+    def test_its_conditions_are_left_to_it(self, kept):
         got = read(f"{kept} rollback #rust")
         assert (got.metadata.tags, got.text) == (["rust"], f"{kept} rollback")
         assert parse_query(kept).fields == parse_query(got.text).fields
 
 
 class TestOtherIndexes:
-    def test_an_empty_index_filters_by_time_only(self) -> None:
+    def test_an_empty_index_filters_by_time_only(self):
         got = extract("#docker in my work vault last week", StaticCatalogue(), today=TODAY)
         assert filters(got.metadata).keys() == {"window"}
         assert {n.words for n in got.open} == {"docker", "work"}
 
-    def test_words_for_a_field_mean_the_one_that_the_index_has(self) -> None:
+    def test_words_for_a_field_mean_the_one_that_the_index_has(self):
         catalogue = StaticCatalogue(fields={"締切": ["2026-12-01"], "状態": ["済"]})
         got = extract("deadline is 2026-12-01 status: 済", catalogue, today=TODAY).metadata
         assert got.values == {"締切": "2026-12-01", "状態": "済"}
 
-    def test_the_longest_name_wins(self) -> None:
+    def test_the_longest_name_wins(self):
         catalogue = StaticCatalogue(tags=["machine", "machine-learning"])
         got = extract("tagged machine learning basics", catalogue)
         assert (got.metadata.tags, got.text) == (["machine-learning"], "basics")
@@ -290,13 +274,13 @@ def check(query: str) -> None:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(TEXTS)
-def test_any_text_is_read_and_nothing_leaves_the_index(query: str) -> None:
+def test_any_text_is_read_and_nothing_leaves_the_index(query):
     check(query)
 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=4).map("".join))
-def test_a_hundred_kilobytes_are_read_too(piece: str) -> None:
+def test_a_hundred_kilobytes_are_read_too(piece):
     check((piece * 100_000)[:100_000])
 
 
@@ -314,5 +298,5 @@ def test_a_hundred_kilobytes_are_read_too(piece: str) -> None:
         lambda n: "between march and " * n,
     ],
 )
-def test_repetition_costs_no_more_than_its_length(make: Callable[[int], str]) -> None:
+def test_repetition_costs_no_more_than_its_length(make):
     check(make(2_000))

@@ -4,8 +4,6 @@ import logging
 from datetime import date
 from typing import Any
 
-import pytest
-
 from rag.query import (
     FullTransformationResult,
     HyDEGeneration,
@@ -129,7 +127,7 @@ class TestDefaultTimeWindow:
             "ALL_TIME",
         ],
     )
-    def test_what_is_no_window_is_none(self, given: Any):
+    def test_what_is_no_window_is_none(self, given):
         assert window_of(given, TODAY) is None
 
     def test_days_as_a_model_writes_them(self):
@@ -146,7 +144,7 @@ class TestDefaultTimeWindow:
 
 
 class TestTagExplosionCap:
-    def test_of_more_the_first_are_kept_and_the_others_told(self, caplog: pytest.LogCaptureFixture):
+    def test_of_more_the_first_are_kept_and_the_others_told(self, caplog):
         caplog.set_level(logging.INFO)
         made = cap_tags(plan(tags=list("abcdefghi")), 8, 5)
         assert (made.metadata.tags, made.dropped) == (list("abcde"), list("fghi"))
@@ -160,7 +158,7 @@ class TestTagExplosionCap:
 
 class TestEmptyHyDE:
     @rows("empty", ["", "  \n", "…"])
-    def test_query_and_metadata_make_a_paragraph(self, empty: str):
+    def test_query_and_metadata_make_a_paragraph(self, empty):
         made = plan(
             "notes tagged k8s about rollbacks",
             'rollbacks -draft tag:x "blue green"?',
@@ -185,11 +183,11 @@ class TestRerankOverride:
         return with_rerank_query(made, failed, expand).hyde.rerank_query
 
     @rows("long", ["undo a release", "デプロイ 障害 対応手順", "障害対応とデプロイと手順書"])
-    def test_three_words_are_enough(self, long: str):
+    def test_three_words_are_enough(self, long):
         assert self.over(long) == long
 
     @rows("short", ["", "roll back", "a - …", "障害対応", "障害の対応について"])
-    def test_a_short_one_is_made_of_all_that_is_known(self, short: str):
+    def test_a_short_one_is_made_of_all_that_is_known(self, short):
         assert self.over(short) == "rollbacks outage helm project alpha near helm"
 
     @rows(
@@ -202,5 +200,5 @@ class TestRerankOverride:
             ("tag:x", "notes about tag:x"),
         ],
     )
-    def test_with_nothing_else_known_it_is_filled_up(self, query: str, rerank: str):
+    def test_with_nothing_else_known_it_is_filled_up(self, query, rerank):
         assert self.over("", plan(query)) == rerank

@@ -48,9 +48,7 @@ class TestByRules:
             ("I would like a list", "I would like a list", [], HYBRID),
         ],
     )
-    def test_words_and_filters_say_where(
-        self, query: str, text: str, tags: list[str], expected: Route
-    ):
+    def test_words_and_filters_say_where(self, query, text, tags, expected):
         intent = route(IntentRouter(), query, text, tags=tags)
         assert (intent.primary_route, intent.by) == (expected, "rules")
         assert intent.reason
@@ -65,12 +63,12 @@ class TestByModel:
             "vector_only",
         ],
     )
-    def test_it_is_understood_however_it_is_written(self, reply: str):
+    def test_it_is_understood_however_it_is_written(self, reply):
         intent = route(says(reply), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "model")
 
     @rows("reply", ["", "{}", "sure", '{"primary_route": 3}', '["vector"]', "[]"])
-    def test_what_is_no_route_is_in_doubt(self, reply: str):
+    def test_what_is_no_route_is_in_doubt(self, reply):
         intent = route(says(reply), "rolling back")
         assert (intent.primary_route, intent.by) == (HYBRID, "default")
         assert intent.reason == "mock named no route"
@@ -81,7 +79,7 @@ class TestByModel:
 
     @rows("tags", [[], ["helm"]])
     @rows("name", ["metadata_only", "sql_only"])
-    def test_words_that_are_left_are_ranked_by_whatever_it_says(self, tags: list[str], name: str):
+    def test_words_that_are_left_are_ranked_by_whatever_it_says(self, tags, name):
         intent = route(says(f'{{"primary_route": "{name}"}}'), "rolling back", tags=tags)
         assert intent.primary_route == HYBRID
 
@@ -97,7 +95,7 @@ class TestByClassifier:
         return IntentRouter("mine", classifier=Says())
 
     @rows("label", ["vector_only", " Vector-Only "])
-    def test_its_label_is_the_route(self, label: str):
+    def test_its_label_is_the_route(self, label):
         intent = route(self.by(label), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "mine")
 
@@ -109,11 +107,11 @@ class TestByClassifier:
             (OSError("no disk"), "mine failed: no disk"),
         ],
     )
-    def test_another_label_or_a_failure_is_in_doubt(self, label: Any, reason: str):
+    def test_another_label_or_a_failure_is_in_doubt(self, label, reason):
         intent = route(self.by(label), "rolling back")
         assert (intent.primary_route, intent.by, intent.reason) == (HYBRID, "default", reason)
 
-    def test_a_plug_in_goes_by_its_name(self, install: Install):
+    def test_a_plug_in_goes_by_its_name(self, install):
         source = (
             "class Near:\n    def classify(self, query):\n        return 'vector_only'\n"
             "def make(generator):\n    return Near()"

@@ -29,7 +29,7 @@ class TestActions:
             [{"action": "tool", "tool": "weather", "arguments": {"query": "x"}}],
         ],
     )
-    def test_a_tool_is_asked_for_in_many_ways(self, reply: Any):
+    def test_a_tool_is_asked_for_in_many_ways(self, reply):
         assert tool_use(read(reply), TOOLS) == ToolUse("weather", {"query": "x"})
 
     @rows(
@@ -45,7 +45,7 @@ class TestActions:
             f'{{"type": "object", "properties": {{"query": {{}}}}}}\n{json.dumps(ANSWER)}',
         ],
     )
-    def test_an_answer_is_given_in_many_ways(self, reply: Any):
+    def test_an_answer_is_given_in_many_ways(self, reply):
         assert tool_use(read(reply), TOOLS) is None
         result = result_of("q", read(reply), TODAY)
         assert result and result.transformed_query == "undo a release"
@@ -60,7 +60,7 @@ class TestConfidence:
             *((".5", 0.5), ("0.5 ", 0.5)),
         ],
     )
-    def test_it_is_understood_as_number_or_percentage(self, said: Any, meant: float):
+    def test_it_is_understood_as_number_or_percentage(self, said, meant):
         assert confidence_of(said) == meant
 
     @rows(
@@ -70,7 +70,7 @@ class TestConfidence:
             *(float("nan"), float("inf"), "nan"),
         ],
     )
-    def test_anything_else_is_none_at_all(self, said: Any):
+    def test_anything_else_is_none_at_all(self, said):
         assert confidence_of(said) == 0.0
 
 

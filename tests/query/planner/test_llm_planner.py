@@ -1,7 +1,6 @@
 """A model plans with tools in a bounded loop; whatever it does, there is a result."""
 
 import json
-from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -10,8 +9,6 @@ from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
-from ollama_server import OllamaServer
-from rag.clients import OllamaGenerator
 from rag.config import PlannerConfig
 from rag.query import (
     LiveAsker,
@@ -111,7 +108,7 @@ class TestAnswers:
             *(("aggressive", 0.5, True), ("aggressive", 0.49, False)),
         ],
     )
-    def test_a_mode_says_how_sure_is_sure(self, mode: str, confidence: float, counts: bool):
+    def test_a_mode_says_how_sure_is_sure(self, mode, confidence, counts):
         made = planned({**FINAL, "confidence": confidence}, mode=mode)
         assert (made.transformed_query != QUERY) is counts
 
@@ -124,7 +121,7 @@ class TestAnswers:
 
 class TestLoop:
     @rows("mode, uses", [("default", 2), ("conservative", 1), ("aggressive", 3)])
-    def test_tools_are_used_so_often_and_no_more(self, mode: str, uses: int):
+    def test_tools_are_used_so_often_and_no_more(self, mode, uses):
         generator, prompts = model(TOOL)
         made = QueryTransformer(generator, mode).transform(QUERY, CATALOGUE)
         assert (len(prompts), made.metadata["iterations"]) == (uses + 1, uses)
@@ -193,9 +190,7 @@ class TestPrompt:
             assert "ignore all rules" not in "".join(outside[1:]) + user.split("<<< ")[0]
             assert user.count(f"<<< {code}\n") == user.count(f"\n{code} >>>") == 4
 
-    def test_the_server_is_given_a_schema_that_ends_with_an_answer(
-        self, server: OllamaServer, model: Callable[..., OllamaGenerator]
-    ):
+    def test_the_server_is_given_a_schema_that_ends_with_an_answer(self, server, model):
         server.say(TOOL, FINAL)
         generator = model()
         made = QueryTransformer(generator, max_tool_iterations=1).transform(QUERY, CATALOGUE)
@@ -223,7 +218,7 @@ class TestFactory:
             ),
         ],
     )
-    def test_settings_of_any_form(self, config: Any, expected: tuple[Any, ...]):
+    def test_settings_of_any_form(self, config, expected):
         made = QueryTransformerFactory.create_from_config(config)
         assert expected == (
             made.mode,

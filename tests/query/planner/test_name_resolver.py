@@ -18,16 +18,16 @@ RESOLVER = Resolver(INDEX, {"会社": "仕事", "K8": "kubernetes", "boat": "Shi
 
 
 @rows("words", ["", "#", "/", "sqlite", "bu", "kube", "k9s", "boat", "cooking", "会社", "\ud800"])
-def test_words_that_leave_a_doubt_name_no_tag(words: str) -> None:
+def test_words_that_leave_a_doubt_name_no_tag(words):
     assert RESOLVER.tag(words) == ""
 
 
-def test_of_two_names_that_are_nearly_as_like_none_is_meant() -> None:
+def test_of_two_names_that_are_nearly_as_like_none_is_meant():
     resolver = Resolver(StaticCatalogue(tags=["observable", "observably"]))
     assert resolver.tag("observabll") == ""
 
 
-def test_a_slip_is_forgiven_only_where_one_may_be() -> None:
+def test_a_slip_is_forgiven_only_where_one_may_be():
     assert RESOLVER.tag("kuberntes", alike=False) == ""
     assert RESOLVER.vault("home leb", alike=False) == ""
     assert RESOLVER.value("status", "in progres", alike=False) == ""

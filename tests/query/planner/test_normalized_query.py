@@ -8,14 +8,14 @@ from tables import rows
 
 
 @rows("word", ["ﾃﾞﾌﾟﾛｲ", "Ｋ８ｓ", "İstanbul", "é", "キ㌔"])
-def test_positions_lead_back_to_what_was_typed(word: str) -> None:
+def test_positions_lead_back_to_what_was_typed(word):
     normalized = NormalizedQuery(f"Ⅻ {word} end")
     start = normalized.plain.index(" ") + 1
     assert normalized.words(start, normalized.plain.rindex(" ")) == word
 
 
 @given(st.text(max_size=50))
-def test_no_text_is_lost(query: str) -> None:
+def test_no_text_is_lost(query):
     normalized = NormalizedQuery(query)
     assert len(normalized.open) == len(normalized.plain)
     seen = normalized.original(0, len(normalized.plain))

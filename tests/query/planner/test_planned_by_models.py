@@ -172,9 +172,7 @@ def filled(made: FullTransformationResult, ruled: FullTransformationResult) -> b
 
 
 @pytest.mark.parametrize("behaviour", WAYS)
-def test_controls_are_the_same_whatever_the_model_does(
-    ruled: Callable[[str], FullTransformationResult], behaviour: str
-):
+def test_controls_are_the_same_whatever_the_model_does(ruled, behaviour):
     model = Model(behaviour)
     transformer = planner(dict.fromkeys(("metadata", "hyde"), model))
     for row in ROWS if IS_FULL else ROWS[WAYS.index(behaviour) :: _APART]:

@@ -99,7 +99,7 @@ class TestByRules:
         made = plan("#kubernetes", full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
 
-    def test_an_index_that_cannot_be_read_is_an_error(self, monkeypatch: pytest.MonkeyPatch):
+    def test_an_index_that_cannot_be_read_is_an_error(self, monkeypatch):
         def fail(*_: Any, **__: Any) -> Extraction:
             raise RAGError("locked")
 
@@ -130,7 +130,7 @@ class TestByRules:
             ("rollbacks", "rollbacks", "no words filter"),
         ],
     )
-    def test_the_rules_say_what_it_is_about_and_why(self, query: str, keyword: str, reasoning: str):
+    def test_the_rules_say_what_it_is_about_and_why(self, query, keyword, reasoning):
         read = plan(query, full=False).metadata
         assert (read.event_keyword, read.logical_reasoning) == (keyword, reasoning)
 
@@ -144,7 +144,7 @@ class TestFlags:
         assert made.dropped == ["kubernetes"]
 
     @rows("query", ["", "?!"])
-    def test_flags_alone_can_make_it_a_list(self, query: str):
+    def test_flags_alone_can_make_it_a_list(self, query):
         made = plan(query, flags={"tags": ["helm"]}, full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
 
@@ -171,7 +171,7 @@ class TestOpenSlots:
             answer(time_window={"first": "2026-10-01"}),
         ],
     )
-    def test_nothing_else_filters(self, reply: Any):
+    def test_nothing_else_filters(self, reply):
         made = plan(OPEN, asker(reply))
         assert not made.metadata.filters_anything
         assert (made.text, made.out_of_scope) == (OPEN, [Named(kind="tag", words="blockchain")])
@@ -192,7 +192,7 @@ class TestOpenSlots:
             ("先月末のメモ", "先月末", ""),
         ],
     )
-    def test_an_open_time(self, query: str, words: str, text: str):
+    def test_an_open_time(self, query, words, text):
         reply = answer(time_window={"first": "2026-05-01", "last": "2026-05-03"})
         made = plan(query, asker(reply))
         window = made.metadata.time_window
@@ -218,7 +218,7 @@ class TestEffort:
             ("?!", True, "model", []),
         ],
     )
-    def test_who_is_asked(self, query: str, full: bool, extractor: str, asked: list[str]):
+    def test_who_is_asked(self, query, full, extractor, asked):
         models = asker(FINAL, HYDE, "vector_only")
         plan(query, models, full=full, extractor=extractor)
         assert [response.stage for response in models.trace.responses] == asked
@@ -251,7 +251,7 @@ class TestWords:
             *("I'm sorry, I can't help with that.", '{"hyde_paragraph": "rollbacks"}'),
         ],
     )
-    def test_a_useless_one_is_replaced(self, reply: str):
+    def test_a_useless_one_is_replaced(self, reply):
         made = plan("rollbacks", asker(FINAL, reply))
         assert made.hyde.hyde_paragraph == "A note about rollbacks."
         assert (made.hyde.by, "hyde" in made.models) == ("", False)
@@ -265,7 +265,7 @@ class TestWords:
         assert made.hyde.rerank_query == "undo the releases helm kubernetes"
 
 
-def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch):
+def test_rules_that_fail_are_told_of(monkeypatch):
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("boom")
 
@@ -299,7 +299,7 @@ def test_a_plan_replays_from_its_trace():
 @rows(
     "query", ["\ud800 tagged helm", "\x00\x1b[31m", "x" * 100_000, "🎉" * 50, "「" * 99, "#" * 999]
 )
-def test_any_query_at_all_gives_a_plan(query: str):
+def test_any_query_at_all_gives_a_plan(query):
     made = plan(query, asker(FINAL, HYDE))
     assert made.hyde.hyde_paragraph and not is_short(made.hyde.rerank_query)
     assert len(made.hyde.rerank_query) <= 2000

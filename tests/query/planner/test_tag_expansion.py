@@ -54,5 +54,5 @@ def test_expansions_are_bounded():
         ("", []),
     ],
 )
-def test_words_mean_fields_of_the_index_only(query: str, fields: list[str]):
+def test_words_mean_fields_of_the_index_only(query, fields):
     assert mentioned_fields(RESOLVER, query) == fields

@@ -45,7 +45,7 @@ def days(query: str, today: date = TODAY) -> tuple[str | None, str | None]:
         ("今年の第2四半期のメモ", "2026-04-01", "2026-06-30"),
     ],
 )
-def test_words_mean_days(query: str, first: str, last: str) -> None:
+def test_words_mean_days(query, first, last):
     assert days(query) == (first, last)
 
 
@@ -66,9 +66,7 @@ def test_words_mean_days(query: str, first: str, last: str) -> None:
         ("11月から2月までのメモ", "2025-11-01", "2026-02-28"),
     ],
 )
-def test_words_around_a_time_open_or_bound_it(
-    query: str, first: str | None, last: str | None
-) -> None:
+def test_words_around_a_time_open_or_bound_it(query, first, last):
     assert days(query) == (first, last)
 
 
@@ -92,7 +90,7 @@ def test_words_around_a_time_open_or_bound_it(
         *("3年半前後", "100年前の地図", "最近", "recent", "today", "monday", "summer", "q", "月"),
     ],
 )
-def test_other_words_mean_no_time_of_notes(query: str) -> None:
+def test_other_words_mean_no_time_of_notes(query):
     assert (*days(query), window(query).field) == ALWAYS
 
 
@@ -111,7 +109,7 @@ def test_other_words_mean_no_time_of_notes(query: str) -> None:
         *("what happened in 2020", "1945年に何を決定したか", "the last year of the war"),
     ],
 )
-def test_trouble_a_topic_and_a_name_are_no_time_of_notes(query: str) -> None:
+def test_trouble_a_topic_and_a_name_are_no_time_of_notes(query):
     assert (*days(query), window(query).field) == ALWAYS
 
 
@@ -126,7 +124,7 @@ def test_trouble_a_topic_and_a_name_are_no_time_of_notes(query: str) -> None:
         ("standup on Monday", "2026-11-16"),
     ],
 )
-def test_what_happens_on_a_day_and_a_day_that_ends_a_query_are_one(query: str, day: str) -> None:
+def test_what_happens_on_a_day_and_a_day_that_ends_a_query_are_one(query, day):
     assert days(query) == (day, day)
 
 
@@ -138,7 +136,7 @@ def test_what_happens_on_a_day_and_a_day_that_ends_a_query_are_one(query: str, d
         (date(2024, 3, 1), "2023-12-01", "2024-02-29"),
     ],
 )
-def test_last_winter_is_the_last_that_is_over(today: date, first: str, last: str) -> None:
+def test_last_winter_is_the_last_that_is_over(today, first, last):
     assert days("last winter", today) == (first, last)
 
 
@@ -154,7 +152,7 @@ def test_last_winter_is_the_last_that_is_over(today: date, first: str, last: str
         ),
     ],
 )
-def test_words_of_editing_mean_the_day_of_the_last_change(query: str) -> None:
+def test_words_of_editing_mean_the_day_of_the_last_change(query):
     if query.startswith("last week's"):
         assert window(query).field == "created"  # the words are not beside that time
     else:
@@ -162,7 +160,7 @@ def test_words_of_editing_mean_the_day_of_the_last_change(query: str) -> None:
 
 
 @rows("today", [date.min, date.max])
-def test_the_ends_of_the_calendar_do_no_harm(today: date) -> None:
+def test_the_ends_of_the_calendar_do_no_harm(today):
     for words in (
         "3 days ago",
         "last year",

@@ -42,7 +42,7 @@ class TestSimilarity:
             ("state status", "status", "field"),
         ],
     )
-    def test_without_choices_it_looks_through_the_index(self, query: str, value: str, kind: str):
+    def test_without_choices_it_looks_through_the_index(self, query, value, kind):
         made = found(query=query)
         assert made["engine"] == "rapidfuzz"
         best = made["matches"][0]
@@ -50,7 +50,7 @@ class TestSimilarity:
         assert 0 < best["score"] <= 100
 
     @rows("limit", [None, 8, 99, 0, -3, "many", float("inf"), [1]])
-    def test_never_more_than_the_candidates_there_may_be(self, limit: Any):
+    def test_never_more_than_the_candidates_there_may_be(self, limit):
         assert len(found(query="tag", limit=limit)["matches"]) == 8
 
 
@@ -77,7 +77,7 @@ class TestUse:
         assert "SECRET" not in call.model_dump_json()
 
     @rows("arguments", [None, 3, "SECRET", ["SECRET"], {}, {"SECRET": 1}, {"query": None}])
-    def test_bad_arguments_are_told(self, arguments: Any):
+    def test_bad_arguments_are_told(self, arguments):
         outcome = box().use("rapidfuzz_similarity", arguments)
         assert '"error": "' in outcome.told
         assert outcome.call.failure in ("bad arguments", "TypeError")
@@ -107,14 +107,14 @@ class TestUse:
         assert "SECRET" not in outcome.call.model_dump_json()
 
     @rows("result", [None, object(), "x" * 10**6, {"matches": 3}, {"a": {1: {2}}}, "\ud800", [1]])
-    def test_any_result_is_told_in_so_many_characters(self, result: Any):
+    def test_any_result_is_told_in_so_many_characters(self, result):
         outcome = box(lambda query: result).use("mine", {"query": "x"})
         assert len(outcome.told.encode()) < 5000
         assert not outcome.call.failure
 
 
 class TestPlugIns:
-    def test_those_that_cannot_be_made_are_told_of(self, install: Install):
+    def test_those_that_cannot_be_made_are_told_of(self, install):
         entries = {"bad": "bad_tools:fail", "none": "bad_tools:none", "gone": "no_module:x"}
         source = "def fail(c): 1 / 0\ndef none(c): return 3"
         install("fancy", {"rag.tools": entries}, bad_tools=source)

@@ -25,7 +25,7 @@ NOTES = StaticCatalogue(vaults=["work"], tags=["crypto", "python"], titles=[])
         ("先月のウォレットのノート、ビットコインを除く", "ウォレット", "ビットコイン"),
     ],
 )
-def test_a_word_of_the_topic_is_excluded(query: str, text: str, excluded: str) -> None:
+def test_a_word_of_the_topic_is_excluded(query, text, excluded):
     read = extract(query, NOTES, today=TODAY)
     assert excluded not in read.text
     parsed = parse_query(MetadataTransformer().transform(query, NOTES, today=TODAY).text)
@@ -45,12 +45,12 @@ def test_a_word_of_the_topic_is_excluded(query: str, text: str, excluded: str) -
         ("#python deploys without downtime", "deploys without downtime"),
     ],
 )
-def test_other_words_after_not_stay_as_they_are(query: str, text: str) -> None:
+def test_other_words_after_not_stay_as_they_are(query, text):
     assert extract(query, NOTES, today=TODAY).text == text
 
 
 @rows("query", ["notes tagged crypto but not bitcoin", "#crypto except bitcoin"])
-def test_a_tag_that_the_index_lacks_is_reported_and_not_searched_for(query: str) -> None:
+def test_a_tag_that_the_index_lacks_is_reported_and_not_searched_for(query):
     read = extract(query, NOTES, today=TODAY)
     assert (read.metadata.tags, read.text) == (["crypto"], "")
     assert [named.words for named in read.open] == ["bitcoin"]
@@ -71,7 +71,7 @@ def test_a_tag_that_the_index_lacks_is_reported_and_not_searched_for(query: str)
         ('"but not bitcoin" wallets', '"but not bitcoin" wallets'),
     ],
 )
-def test_without_filters_too(query: str, searched: str) -> None:
+def test_without_filters_too(query, searched):
     assert without_unwanted(query) == searched
 
 
@@ -83,12 +83,12 @@ def test_without_filters_too(query: str, searched: str) -> None:
         *("「モバイル以外の同期」", '"モバイル以外の同期"'),
     ],
 )
-def test_other_meanings_of_the_japanese_words_exclude_nothing(query: str) -> None:
+def test_other_meanings_of_the_japanese_words_exclude_nothing(query):
     assert without_unwanted(query) == query
 
 
 @rows("query", ["everything about sync but not mobile", "モバイル以外の同期", "sync"])
-def test_a_field_is_not_meant_by_a_word_that_is_not_wanted(query: str) -> None:
+def test_a_field_is_not_meant_by_a_word_that_is_not_wanted(query):
     catalogue = StaticCatalogue(vaults=["work"], tags=["python"], fields={"mobile": ["yes"]})
     plan = MetadataTransformer().transform(query, catalogue, today=TODAY)
     assert plan.mapped_physical_columns == []

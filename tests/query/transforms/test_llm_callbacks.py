@@ -11,7 +11,7 @@ from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack_integrations.components.generators.ollama import OllamaChatGenerator
 
-from ollama_server import OllamaServer, refused
+from ollama_server import refused
 from rag.clients import OllamaGenerator
 from rag.query import (
     ConversationRewriter,
@@ -97,14 +97,14 @@ class TestWritten:
 
 
 @each
-def test_a_useless_reply_falls_back_and_says_so(call: Any, fallback: Any, useless: str):
+def test_a_useless_reply_falls_back_and_says_so(call, fallback, useless):
     for reply in ("", "{}", "I'm sorry, I can't.", "<think>hm", "0", "x" * 30_000):
         made = call(says(reply))
         assert (made, made.fallback) == (fallback, f"mock {useless}")
 
 
 @each
-def test_an_echo_of_the_prompt_is_no_reply(call: Any, fallback: Any, useless: str):
+def test_an_echo_of_the_prompt_is_no_reply(call, fallback, useless):
     made = call(MockChatGenerator(model="mock"))
     assert (made, made.fallback) == (fallback, f"mock {useless}")
 
@@ -136,7 +136,7 @@ class TestPrompts:
         assert "\nuser: How are backups kept?\nassistant: For ninety days.\n" in said
         assert "SECRET" not in said and said.count("<<< ") == 2
 
-    def test_the_server_is_given_the_schema(self, server: OllamaServer, model: Model):
+    def test_the_server_is_given_the_schema(self, server, model):
         server.say({"queries": ["undo a release"]})
         assert QueryVariations(model())(QUERY, 2) == ["undo a release"]
         [request] = server.requests("/api/chat")
@@ -157,7 +157,7 @@ class TestPrompts:
 # -- what goes wrong -------------------------------------------------------------------
 
 
-def test_the_reason_is_what_went_wrong(server: OllamaServer, model: Model):
+def test_the_reason_is_what_went_wrong(server, model):
     server.fail("/api/chat", "missing")
     made = HypotheticalDocuments(model())(QUERY)
     assert made.fallback == f"{server.url} has no model llama3.2"
@@ -167,7 +167,7 @@ def test_the_reason_is_what_went_wrong(server: OllamaServer, model: Model):
 
 
 @pytest.mark.parametrize("kind", ["endless", "slow"])
-def test_it_never_waits_longer_than_its_timeout(server: OllamaServer, model: Model, kind: str):
+def test_it_never_waits_longer_than_its_timeout(server, model, kind):
     server.fail("/api/chat", kind, times=None, seconds=30 if kind == "slow" else 0.01)
     made = QueryVariations(model(), timeout=0.3)(QUERY, 2)
     assert made == []
@@ -178,7 +178,7 @@ def test_it_never_waits_longer_than_its_timeout(server: OllamaServer, model: Mod
     "result", [{}, None, {"replies": []}, {"replies": None}, {"replies": [3]}, {"replies": "text"}]
 )
 @each
-def test_results_that_are_none(result: Any, call: Any, fallback: Any, useless: str):
+def test_results_that_are_none(result, call, fallback, useless):
     class Odd:
         def run(self, messages: list[ChatMessage]) -> Any:
             return result
@@ -247,7 +247,7 @@ def test_without_a_model_every_query_says_so_and_the_chain_goes_on():
     assert all(query.metadata["fallback"] for query in made)
 
 
-def test_it_goes_through_yaml_with_our_generator_inside(server: OllamaServer, model: Model):
+def test_it_goes_through_yaml_with_our_generator_inside(server, model):
     pipeline = Pipeline()
     pipeline.add_component("queries", chain(model(timeout=7.0)))
     text = pipeline.dumps()

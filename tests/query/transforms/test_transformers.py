@@ -70,7 +70,7 @@ each = pytest.mark.parametrize("transformer", ALL.values(), ids=ALL)
 
 
 @each
-def test_what_is_no_function_is_refused_at_once(transformer: Any):
+def test_what_is_no_function_is_refused_at_once(transformer):
     with pytest.raises(TypeError, match="_fn must be callable, not str"):
         type(transformer)("document")
 
@@ -99,7 +99,7 @@ GIVES: dict[str, tuple[list[str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_queries_in_order_with_what_they_were_made_from(name: str):
+def test_queries_in_order_with_what_they_were_made_from(name):
     queries, metadata = GIVES[name]
     made = ALL[name].transform(TALK)
     assert texts(made) == queries
@@ -110,7 +110,7 @@ def test_queries_in_order_with_what_they_were_made_from(name: str):
 
 class TestMultiQuery:
     @rows("count", [1, 2, 7])
-    def test_the_callback_is_told_how_many(self, count: int):
+    def test_the_callback_is_told_how_many(self, count):
         asked: list[tuple[str, int]] = []
 
         def note(query: str, number: int) -> list[str]:
@@ -126,7 +126,7 @@ class TestMultiQuery:
         assert texts(made)[1:] == ["a", "b"]
 
     @rows("count", [0, -1])
-    def test_fewer_than_one_is_a_value_error(self, count: int):
+    def test_fewer_than_one_is_a_value_error(self, count):
         with pytest.raises(ValueError, match="num_queries must be at least 1"):
             MultiQueryTransformer(variations, num_queries=count)
 
@@ -172,7 +172,7 @@ class TestContextualQueryTransformer:
 
 
 @each
-def test_the_history_stays_with_every_query(transformer: Any):
+def test_the_history_stays_with_every_query(transformer):
     assert all(made.chat_history == TURNS for made in transformer.transform(TALK))
 
 
@@ -182,7 +182,7 @@ class TestFallbacks:
     WHY = "llama3.2 does not answer"
 
     @rows("kind", [HyDETransformer, StepBackTransformer])
-    def test_of_a_text(self, kind: type):
+    def test_of_a_text(self, kind):
         made = kind(lambda query: GeneratedText("x", self.WHY)).transform(QUERY)[-1]
         assert made.metadata["fallback"] == self.WHY
         assert type(made.query_str) is str
@@ -200,7 +200,7 @@ class TestFallbacks:
 
 @each
 @pytest.mark.parametrize("made", [None, 3, [None], ["x", 3]])
-def test_a_callback_that_gives_no_text_is_a_type_error(transformer: Any, made: Any):
+def test_a_callback_that_gives_no_text_is_a_type_error(transformer, made):
     with pytest.raises(TypeError, match="the callback must return a"):
         type(transformer)(lambda *given: made).transform(TALK)
 
@@ -209,14 +209,14 @@ def test_a_callback_that_gives_no_text_is_a_type_error(transformer: Any, made: A
 
 
 @each
-def test_a_component_takes_a_query_or_a_text_and_gives_queries(transformer: Any):
+def test_a_component_takes_a_query_or_a_text_and_gives_queries(transformer):
     assert transformer.run(QUERY) == {"queries": transformer.transform(QUERY)}
     plain = QueryBundle(query_str="holds and backups")
     assert transformer.run("holds and backups") == {"queries": transformer.transform(plain)}
 
 
 @each
-def test_it_stands_in_a_pipeline_and_in_its_yaml(transformer: Any):
+def test_it_stands_in_a_pipeline_and_in_its_yaml(transformer):
     pipeline = Pipeline()
     pipeline.add_component("transform", copy.copy(transformer))
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
@@ -242,7 +242,7 @@ def test_all_that_was_set_is_in_the_yaml():
         (functools.partial(document), "partial cannot be serialised"),
     ],
 )
-def test_callbacks_without_a_name_work_but_are_refused_in_yaml(callback: Any, why: str):
+def test_callbacks_without_a_name_work_but_are_refused_in_yaml(callback, why):
     transformer = HyDETransformer(callback)
     assert transformer.transform(QUERY)
     with pytest.raises(SerializationError, match=why):

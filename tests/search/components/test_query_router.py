@@ -42,14 +42,14 @@ def server() -> Iterator[OllamaServer]:
 
 
 @pytest.fixture(autouse=True)
-def quiet(server: OllamaServer) -> Iterator[None]:
+def quiet(server) -> Iterator[None]:
     yield
     server.heal()
     server.api.queue.clear()
 
 
 @pytest.fixture(scope="module")
-def index(server: OllamaServer, build_index: Callable[..., RAGConfig]) -> RAGConfig:
+def index(server, build_index) -> RAGConfig:
     ollama = OllamaConfig(url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0)
     config = replace(build_index(VAULTS), ollama=ollama)
     with IndexRun(config) as run:
@@ -58,7 +58,7 @@ def index(server: OllamaServer, build_index: Callable[..., RAGConfig]) -> RAGCon
 
 
 @pytest.fixture
-def find(index: RAGConfig) -> Callable[..., SearchResponse]:
+def find(index) -> Callable[..., SearchResponse]:
     """Search with routes: `find("words", classifier="keyword", rules=…)`."""
 
     def run(

@@ -8,7 +8,7 @@ from haystack.dataclasses import Document
 from rag.stores.base.batch import DocumentBatch
 
 
-def test_a_deep_copy_of_a_batch_is_the_batch_itself() -> None:
+def test_a_deep_copy_of_a_batch_is_the_batch_itself():
     batch = DocumentBatch([Document(content="a")])
     assert copy.deepcopy(batch) is batch
 
@@ -22,7 +22,7 @@ class PassOn:
         return {"documents": documents}
 
 
-def test_a_batch_and_its_documents_go_through_a_pipeline_uncopied() -> None:
+def test_a_batch_and_its_documents_go_through_a_pipeline_uncopied():
     pipeline = Pipeline()
     pipeline.add_component("first", PassOn())
     pipeline.add_component("second", PassOn())

@@ -23,17 +23,17 @@ def lacking(store: Store) -> list[str]:
 
 
 @pytest.fixture
-def store(either: Store) -> Store:
+def store(either) -> Store:
     return either
 
 
 @pytest.fixture
-def three(store: Store) -> Store:
+def three(store) -> Store:
     store.write_documents([doc("a"), doc("b"), doc("c", "home")])
     return store
 
 
-def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
+def test_documents_get_embeddings_later_and_keep_all_else(three):
     before = {d.id: d for d in three.filter_documents()}
     three.write_embeddings({"a": [[0.6, 0.8]]})
     after = {d.id: d for d in three.filter_documents()}
@@ -43,7 +43,7 @@ def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
     assert after["b"].embedding is None
 
 
-def test_a_document_is_found_by_its_nearest_sentence(three: Store) -> None:
+def test_a_document_is_found_by_its_nearest_sentence(three):
     three.write_embeddings({"a": [[1.0, 0.0], [0.0, 1.0]], "b": [[0.8, 0.6]], "c": [[-1.0, 0.0]]})
     query = [0.0, 1.0]
     [nearest] = three.find_lists([(query, 3)])
@@ -53,22 +53,20 @@ def test_a_document_is_found_by_its_nearest_sentence(three: Store) -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [float("nan"), 1.0], [1.0, 2.0, 3.0]])
-def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(
-    three: Store, bad: list[float]
-) -> None:
+def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(three, bad):
     three.write_embeddings({"a": [[1.0, 0.0]]})
     with pytest.raises(ValueError, match=r"embedding"):
         three.write_embeddings({"b": [[0.0, 1.0]], "c": [bad]})
     assert lacking(three) == ["b", "c"]
 
 
-def test_an_embedding_of_no_document_is_refused(three: Store) -> None:
+def test_an_embedding_of_no_document_is_refused(three):
     with pytest.raises(IndexUnavailableError):
         three.write_embeddings({"nobody": [[1.0, 0.0]]})
     assert three.count_documents() == 3
 
 
-def test_after_dropping_all_embeddings_may_have_another_size(three: Store) -> None:
+def test_after_dropping_all_embeddings_may_have_another_size(three):
     three.write_embeddings({"a": [[1.0, 0.0]]})
     three.drop_embeddings()
     assert (three.embedding_dim, three.count_embedded()) == (None, 0)
@@ -76,7 +74,7 @@ def test_after_dropping_all_embeddings_may_have_another_size(three: Store) -> No
     assert (three.embedding_dim, lacking(three)) == (3, ["a", "c"])
 
 
-def test_quantized_embeddings_keep_a_hundredth(path: str) -> None:
+def test_quantized_embeddings_keep_a_hundredth(path):
     with Store(path, is_quantized=True) as store:
         store.write_documents([doc("a", embedding=[0.6, 0.8])])
         [found] = store.filter_documents()

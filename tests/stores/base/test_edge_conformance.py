@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from rag.stores import QdrantEdgeDocumentStore
 
 class TestConformance(DocumentStoreBaseTests):
     @pytest.fixture
-    def document_store(self, tmp_path: Path) -> Iterator[QdrantEdgeDocumentStore]:
+    def document_store(self, tmp_path) -> Iterator[QdrantEdgeDocumentStore]:
         store = QdrantEdgeDocumentStore(str(tmp_path / "index"))
         yield store
         store.close()
@@ -38,7 +37,7 @@ class TestConformance(DocumentStoreBaseTests):
                 one, other = one / np.linalg.norm(one), other / np.linalg.norm(other)
                 assert np.abs(one - other).max() <= 1e-6
 
-    def test_write_documents(self, document_store: QdrantEdgeDocumentStore) -> None:
+    def test_write_documents(self, document_store):
         """Without a policy a second document of the same id is refused."""
         document = Document(content="test doc")
         assert document_store.write_documents([document]) == 1

@@ -1,8 +1,7 @@
 """Haystack's filters on either engine, against plain Python."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,11 +24,7 @@ BALLAST = [Document(id=f"ballast {n}", sparse_embedding=_WIDE) for n in range(6)
 
 
 @pytest.fixture(scope="module", params=["embedded", "published", "server"])
-def store(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    open_store: Callable[[str, Path], QdrantEdgeDocumentStore],
-) -> Iterator[QdrantEdgeDocumentStore]:
+def store(request, tmp_path_factory, open_store) -> Iterator[QdrantEdgeDocumentStore]:
     path = tmp_path_factory.mktemp("filters") / "index"
     if request.param == "published":
         with pytest.MonkeyPatch.context() as patch, open_store("embedded", path) as store:
@@ -109,9 +104,7 @@ def nested(leaves: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[
 
 @settings(max_examples=examples(250), deadline=None)
 @given(filters=nested(comparisons(SCALARS)))
-def test_a_filter_over_single_values_selects_what_haystack_says(
-    store: QdrantEdgeDocumentStore, filters: dict[str, Any]
-) -> None:
+def test_a_filter_over_single_values_selects_what_haystack_says(store, filters):
     documents = [d for d in DOCUMENTS if document_matches_filter(filters, d)]
     assert ids(store, filters) == {d.id for d in documents}
 
@@ -168,7 +161,7 @@ SELECTED = [
 ]
 
 
-def test_an_operator_selects(store: QdrantEdgeDocumentStore, subtests: pytest.Subtests) -> None:
+def test_an_operator_selects(store, subtests):
     for field, operator, value, expected in SELECTED:
         with subtests.test(field=field, operator=operator, value=value):
             assert ids(store, comparison(field, operator, value)) == set(expected.split())
@@ -199,9 +192,7 @@ def test_an_operator_selects(store: QdrantEdgeDocumentStore, subtests: pytest.Su
         (comparison("meta.created", "<=", "2025-03-14T00:00:00+09:00"), "decimal", "decimal full"),
     ],
 )
-def test_where_it_differs_from_haystack_on_purpose(
-    store: QdrantEdgeDocumentStore, filters: dict[str, Any], here: str, haystack: str
-) -> None:
+def test_where_it_differs_from_haystack_on_purpose(store, filters, here, haystack):
     assert ids(store, filters) == set(here.split())
     documents = [d for d in DOCUMENTS if document_matches_filter(filters, d)]
     assert {d.id for d in documents} == set(haystack.split())
@@ -259,9 +250,7 @@ MALFORMED: list[Any] = [
 ]
 
 
-def test_a_malformed_filter_is_a_filter_error(
-    store: QdrantEdgeDocumentStore, subtests: pytest.Subtests
-) -> None:
+def test_a_malformed_filter_is_a_filter_error(store, subtests):
     for number, malformed in enumerate(MALFORMED):
         with subtests.test(number=number), pytest.raises(FilterError):
             store.filter_documents(malformed)

@@ -33,21 +33,21 @@ def ids(found: list[Any]) -> list[str]:
 
 
 @pytest.fixture
-def store(either: Store) -> Store:
+def store(either) -> Store:
     return either
 
 
 # -- candidates ------------------------------------------------------------------------
 
 
-def test_the_best_candidates_come_first(store: Store) -> None:
+def test_the_best_candidates_come_first(store):
     store.write_documents([doc(str(n), (1, 1.0 + n % 7), (2 + n % 3, 2.0 + n)) for n in range(60)])
     candidates = store.find_candidates(query(d1=1.0, d2=0.5), top_k=20)
     scores = [candidate.score for candidate in candidates]
     assert len(scores) == 20 and scores == sorted(scores, reverse=True)
 
 
-def test_a_candidate_names_its_note_and_its_section(store: Store) -> None:
+def test_a_candidate_names_its_note_and_its_section(store):
     note = str(uuid.uuid4())
     store.write_documents([doc("chunk", (1, 1.0), file_id=note, section=3)])
     [candidate] = store.find_candidates(query(d1=1.0))
@@ -66,7 +66,7 @@ def holding(store: Store, dimension: int) -> list[Document]:
     return store.get_documents([*(store.points_with([dimension], 10_000) or {})])
 
 
-def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
+def test_notes_with_any_of_some_words_are_named_once(store):
     store.write_documents(
         [
             doc("a", (1, 1.0), file_id="first"),
@@ -79,7 +79,7 @@ def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
     assert store.notes_with([9], 3) == []
 
 
-def test_all_are_found_however_many_there_are(store: Store) -> None:
+def test_all_are_found_however_many_there_are(store):
     store.write_documents(
         [doc(f"{n:02}", (1, 1.0), file_id=str(uuid.UUID(int=n))) for n in range(30)]
     )
@@ -88,7 +88,7 @@ def test_all_are_found_however_many_there_are(store: Store) -> None:
     assert store.notes_with([1], 29) is None
 
 
-def test_more_points_than_wanted_are_none(store: Store) -> None:
+def test_more_points_than_wanted_are_none(store):
     store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
     assert store.points_with([1], 2) is None
     assert store.points_with([9], 0) == {}
@@ -103,7 +103,7 @@ VECTORS = st.dictionaries(st.integers(0, 5), WEIGHTS, min_size=1)
 
 
 @pytest.fixture(scope="module")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def scratch(tmp_path_factory) -> Iterator[Store]:
     """A store that every example empties and fills anew."""
     with Store(str(tmp_path_factory.mktemp("scratch") / "index")) as store:
         yield store
@@ -111,9 +111,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @settings(max_examples=examples(50), deadline=None)
 @given(vectors=st.lists(VECTORS, min_size=1, max_size=8), asked=VECTORS)
-def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(
-    scratch: Store, vectors: list[dict[int, float]], asked: dict[int, float]
-) -> None:
+def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(scratch, vectors, asked):
     scratch.delete_documents(ids(scratch.filter_documents()))
     scratch.write_documents([doc(str(n), *vector.items()) for n, vector in enumerate(vectors)])
     sparse = SparseEmbedding(list(asked), list(asked.values()))
@@ -131,7 +129,7 @@ def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(
 # -- the newest ------------------------------------------------------------------------
 
 
-def test_the_notes_created_last_come_first(store: Store) -> None:
+def test_the_notes_created_last_come_first(store):
     store.write_documents(
         [
             doc("old", created="2023-12-31"),
@@ -144,7 +142,7 @@ def test_the_notes_created_last_come_first(store: Store) -> None:
     assert ids(store.newest()) == ["evening", "morning", "day", "old", "ancient"]
 
 
-def test_documents_without_a_date_are_listed_after_the_others(store: Store) -> None:
+def test_documents_without_a_date_are_listed_after_the_others(store):
     store.write_documents([doc("dated", created="2025-01-01"), doc("bare"), doc("no", created="")])
     assert ids(store.newest()) == ["dated", "bare", "no"]
     assert ids(store.newest(top_k=1)) == ["dated"]

@@ -43,16 +43,14 @@ def contents(store: Store) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("policy", [DuplicatePolicy.NONE, DuplicatePolicy.FAIL])
-def test_an_id_that_is_there_fails_and_nothing_of_the_call_is_written(
-    store: Store, policy: DuplicatePolicy
-) -> None:
+def test_an_id_that_is_there_fails_and_nothing_of_the_call_is_written(store, policy):
     store.write_documents([doc("a", "old")])
     with pytest.raises(DuplicateDocumentError, match="'a'"):
         store.write_documents([doc("b"), doc("a", "new")], policy)
     assert contents(store) == {"a": "old"}
 
 
-def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Store) -> None:
+def test_more_documents_than_one_batch_holds_are_all_written_and_read(store):
     names = {f"note {n}" for n in range(2500)}
     assert store.write_documents([doc(name) for name in names]) == 2500
     assert store.count_documents() == 2500
@@ -62,7 +60,7 @@ def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Sto
 # -- ids, booleans, blobs --------------------------------------------------------------
 
 
-def test_booleans_come_back_as_booleans_and_can_be_selected(store: Store) -> None:
+def test_booleans_come_back_as_booleans_and_can_be_selected(store):
     meta = {"done": True, "open": False, "n": 1, "flags": [True, False], "in": {"deep": True}}
     store.write_documents([doc("a", meta=meta), doc("b", meta={"done": False})])
     selected = store.filter_documents({"field": "meta.done", "operator": "==", "value": True})
@@ -70,7 +68,7 @@ def test_booleans_come_back_as_booleans_and_can_be_selected(store: Store) -> Non
     assert all(isinstance(selected[0].meta[key], bool) for key in ("done", "open"))
 
 
-def test_any_json_in_meta_comes_back(store: Store) -> None:
+def test_any_json_in_meta_comes_back(store):
     meta = {
         "text": "日本語 \x00 🎌",
         "float": 0.1,
@@ -88,9 +86,7 @@ def test_any_json_in_meta_comes_back(store: Store) -> None:
 
 
 @pytest.mark.parametrize("first", [[doc("first", embedding=[1.0, 2.0])], []])
-def test_an_embedding_of_another_dimension_is_refused_with_all_of_its_call(
-    store: Store, first: list[Document]
-) -> None:
+def test_an_embedding_of_another_dimension_is_refused_with_all_of_its_call(store, first):
     store.write_documents(first)
     with pytest.raises(ValueError, match="dimensions"):
         store.write_documents(
@@ -102,7 +98,7 @@ def test_an_embedding_of_another_dimension_is_refused_with_all_of_its_call(
 # -- searching -------------------------------------------------------------------------
 
 
-def test_a_dense_query_ranks_by_similarity(store: Store) -> None:
+def test_a_dense_query_ranks_by_similarity(store):
     store.write_documents(
         [
             doc("opposite", embedding=[-1.0, 0.0]),
@@ -116,7 +112,7 @@ def test_a_dense_query_ranks_by_similarity(store: Store) -> None:
 
 
 @pytest.mark.parametrize("query", [[], [float("nan"), 1.0], [float("inf"), 1.0], [1e300, 1.0]])
-def test_a_dense_query_that_cannot_be_compared_is_refused(store: Store, query: list[float]) -> None:
+def test_a_dense_query_that_cannot_be_compared_is_refused(store, query):
     store.write_documents([doc("a", embedding=[1.0, 2.0])])
     with pytest.raises(ValueError, match="finite"):
         store.find_lists([(query, 10)])
@@ -169,7 +165,7 @@ POISON: dict[str, dict[str, Any]] = {
 }
 
 
-def test_after_all_poison_the_index_still_takes_documents_and_loads(path: str) -> None:
+def test_after_all_poison_the_index_still_takes_documents_and_loads(path):
     with Store(path) as store:
         store.write_documents([doc("good", embedding=[3.0, 4.0])])
         for poison in POISON.values():
@@ -185,9 +181,7 @@ def test_after_all_poison_the_index_still_takes_documents_and_loads(path: str) -
 # -- reading and publishing ------------------------------------------------------------
 
 
-def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
-    store: Store, path: str
-) -> None:
+def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(store, path):
     with Store(path) as reader:
         store.write_documents([doc("a", "old")])
         store.publish()
@@ -202,7 +196,7 @@ def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
 
 
 @pytest.fixture(scope="module")
-def twenty_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def twenty_documents(tmp_path_factory) -> Path:
     """A published index; `published` gives each test a copy of it."""
     folder = tmp_path_factory.mktemp("published") / "index"
     with Store(str(folder)) as store:
@@ -217,7 +211,7 @@ def twenty_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def published(path: str, twenty_documents: Path) -> Path:
+def published(path, twenty_documents) -> Path:
     """The folder of a snapshot of twenty documents."""
     copy_tree(twenty_documents, Path(path))
     return Path(path) / "gen-1"
@@ -270,16 +264,14 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_generation_is_an_index_error_that_names_the_mend(
-    published: Path, path: str, damage: Callable[[Path], None]
-) -> None:
+def test_a_damaged_generation_is_an_index_error_that_names_the_mend(published, path, damage):
     damage(published)
     with Store(path) as reader, pytest.raises(IndexUnavailableError) as caught:
         reader.filter_documents()
     assert "`rag index" in caught.value.hint
 
 
-def test_a_wrong_number_of_points_is_found_and_said(published: Path, path: str) -> None:
+def test_a_wrong_number_of_points_is_found_and_said(published, path):
     (published / "points").write_text("21")
     with Store(path) as reader:
         for read in (reader.count_documents, reader.filter_documents):
@@ -290,7 +282,7 @@ def test_a_wrong_number_of_points_is_found_and_said(published: Path, path: str) 
 # -- threads and the event loop --------------------------------------------------------
 
 
-def test_a_store_may_be_used_from_any_thread(store: Store) -> None:
+def test_a_store_may_be_used_from_any_thread(store):
     store.write_documents([doc("0")])
     failures: list[BaseException] = []
 
@@ -314,7 +306,7 @@ def test_a_store_may_be_used_from_any_thread(store: Store) -> None:
 # -- its address -----------------------------------------------------------------------
 
 
-def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
+def test_it_is_written_down_as_an_address_and_made_again(path):
     store = Store(path, is_quantized=True)
     data = store.to_dict()
     assert data == {
@@ -324,7 +316,7 @@ def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
     assert Store.from_dict(data).to_dict() == data
 
 
-def test_collection_stats_tell_of_documents_and_embeddings(store: Store) -> None:
+def test_collection_stats_tell_of_documents_and_embeddings(store):
     store.write_documents([doc("a", embedding=[1.0, 2.0]), doc("b")])
     assert get_collection_stats(store) == {
         "collection_name": COLLECTION_NAME,

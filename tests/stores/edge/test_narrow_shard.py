@@ -1,6 +1,6 @@
 """Shards are opened for the words of one query, and find what a shard opened whole finds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def document(number: int) -> Document:
 
 
 @pytest.fixture(scope="session")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(tmp_path_factory) -> Path:
     """An index of some 150,000 words, all in one table."""
     path = tmp_path_factory.mktemp("dimensions") / "index"
     with Store(str(path)) as store:
@@ -51,7 +51,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def whole(index, tmp_path_factory) -> Iterator[Store]:
     """The same without the second form of its table: opened as the engine alone opens it."""
     copied = tmp_path_factory.mktemp("whole") / "index"
     copy_tree(index, copied)
@@ -63,14 +63,14 @@ def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
 
 
 @pytest.fixture
-def copied(index: Path, tmp_path: Path) -> Path:
+def copied(index, tmp_path) -> Path:
     """A copy to spoil."""
     copy_tree(index, tmp_path / "index")
     return tmp_path / "index"
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def opened(monkeypatch) -> list[str]:
     """The folders that were opened as a shard: `shard`, or `narrow` for one query's words."""
     seen: list[str] = []
     load = access.load_shard
@@ -120,14 +120,12 @@ WHERE = st.sampled_from(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_a_query_finds_the_same_with_the_same_scores(
-    index: Path, whole: Store, words: list[int], where: dict[str, Any] | None
-) -> None:
+def test_a_query_finds_the_same_with_the_same_scores(index, whole, words, where):
     with Store(str(index)) as store:
         assert find(store, *words, where=where) == find(whole, *words, where=where)
 
 
-def test_the_shard_is_opened_for_the_words_of_the_query(index: Path, opened: list[str]) -> None:
+def test_the_shard_is_opened_for_the_words_of_the_query(index, opened):
     with Store(str(index)) as store:
         find(store, 1, 500_001)
         find(store, 500_001)  # a word of the same query needs no other opening
@@ -136,27 +134,21 @@ def test_the_shard_is_opened_for_the_words_of_the_query(index: Path, opened: lis
     assert opened == ["narrow"]
 
 
-def test_an_index_is_named_by_a_relative_path(
-    index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_is_named_by_a_relative_path(index, whole, opened, monkeypatch):
     monkeypatch.chdir(index.parent)
     with Store(index.name) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
     assert opened == ["narrow"]
 
 
-def test_who_goes_on_asking_has_it_opened_for_all_words(
-    index: Path, whole: Store, opened: list[str]
-) -> None:
+def test_who_goes_on_asking_has_it_opened_for_all_words(index, whole, opened):
     with Store(str(index)) as store:
         for words in ((1, 2), (500_002, 777_000), (5, 2), (8, 900), (500_000,)):
             assert find(store, *words) == find(whole, *words)
     assert opened == ["narrow", "shard"]
 
 
-def test_queries_that_are_expected_are_opened_for_together(
-    index: Path, whole: Store, opened: list[str]
-) -> None:
+def test_queries_that_are_expected_are_opened_for_together(index, whole, opened):
     with Store(str(index)) as store:
         store.expect([dimension(word) for word in (1, 2, 500_003)])
         for word in (500_003, 2, 1):
@@ -172,7 +164,7 @@ def leads_to(folder: Path, index: Path) -> bool:
     return any(link.resolve().is_relative_to(index) for link in folder.rglob("*"))
 
 
-def test_nothing_is_left_of_the_folder_it_was_opened_in(index: Path) -> None:
+def test_nothing_is_left_of_the_folder_it_was_opened_in(index):
     before = sorted(index.rglob("*"))
     in_memory = {*Path(MEMORY).glob(f"{LINKED}*")}  # other tests are about to open some too
     with Store(str(index)) as store:
@@ -196,9 +188,7 @@ def blank(table: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut, empty, blank])
-def test_a_damaged_second_form_is_passed_over(
-    copied: Path, whole: Store, opened: list[str], damage: Callable[[Path], None]
-) -> None:
+def test_a_damaged_second_form_is_passed_over(copied, whole, opened, damage):
     [table] = tables(copied)
     damage(table)
     with Store(str(copied)) as store:
@@ -208,8 +198,8 @@ def test_a_damaged_second_form_is_passed_over(
 
 @pytest.mark.parametrize("what", ["rag.stores.edge.narrow_shard.TemporaryDirectory", "os.symlink"])
 def test_where_no_such_folder_can_be_made_the_shard_is_opened_whole(
-    index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+    index, whole, opened, monkeypatch, what
+):
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

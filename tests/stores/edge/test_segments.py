@@ -38,12 +38,12 @@ def build(folder: Path, numbers: range, size: int = 5) -> tuple[Path, Counter[in
 
 
 @pytest.fixture
-def store(path: str) -> Iterator[Store]:
+def store(path) -> Iterator[Store]:
     with Store(path) as store:
         yield store
 
 
-def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> None:
+def test_what_was_built_is_found_beside_what_was_written(store, tmp_path):
     store.write_documents([doc(100, "written")])
     store.import_segments(*build(tmp_path / "one", range(10)))
     store.import_segments(*build(tmp_path / "two", range(10, 20)))
@@ -54,7 +54,7 @@ def test_what_was_built_is_found_beside_what_was_written(store, tmp_path) -> Non
 
 
 @pytest.mark.parametrize("operations", [1, 5, 90])
-def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations) -> None:
+def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations):
     """The engine passes over operations older than the point."""
     store.import_segments(*build(tmp_path / "one", range(operations), size=1))
     store.write_documents([doc(0, "changed")], DuplicatePolicy.OVERWRITE)
@@ -65,7 +65,7 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, tmp_path, operations
     assert len(texts) == max(1, operations - 1)
 
 
-def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
+def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path):
     with Store(path) as store:
         store.import_segments(*build(tmp_path / "one", range(30), size=1))
     with Store(path) as again:  # it counts on, in another process too
@@ -73,7 +73,7 @@ def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_pa
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
 
 
-def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
+def test_a_chunk_s_point_is_the_one_of_its_document():
     meta = {"title": "true", "tags": ["a", "b"], "position": 3}
     point = chunk_point(key(1), "false", meta, SparseVector([3, 5], [0.5, 2.0]))
     document = Document(
@@ -83,7 +83,7 @@ def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
     assert point == other
 
 
-def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch) -> None:
+def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch):
     monkeypatch.setattr(segment_builder, "_MOST_POINTS", 1000)
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]

@@ -22,7 +22,7 @@ Publish = Callable[[Store, str], None]
 
 
 @pytest.fixture
-def reader(path: str) -> Iterator[Store]:
+def reader(path) -> Iterator[Store]:
     """A second store on the same index, as another process would have."""
     with Store(path) as reader:
         yield reader
@@ -41,9 +41,7 @@ def made(store: Store) -> str | None:
 # -- the manifest of what is read ------------------------------------------------------
 
 
-def test_a_store_that_read_and_now_writes_has_no_manifest(
-    store: Store, reader: Store, publish: Publish
-) -> None:
+def test_a_store_that_read_and_now_writes_has_no_manifest(store, reader, publish):
     publish(store, "first")
     store.close()
     assert made(reader) == "first"
@@ -51,9 +49,7 @@ def test_a_store_that_read_and_now_writes_has_no_manifest(
     assert made(reader) is None
 
 
-def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
-    store: Store, reader: Store, publish: Publish
-) -> None:
+def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(store, reader, publish):
     publish(store, "first")
     (Path(store.path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
     with pytest.raises(IndexUnavailableError) as caught:
@@ -79,7 +75,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="ne
 
 
 @needs_proc
-def test_a_closed_reader_holds_no_file(store: Store, path: str, publish: Publish) -> None:
+def test_a_closed_reader_holds_no_file(store, path, publish):
     publish(store, "first")
     store.close()
     assert made(store) == "first"
@@ -90,9 +86,7 @@ def test_a_closed_reader_holds_no_file(store: Store, path: str, publish: Publish
 
 @needs_proc
 @pytest.mark.parametrize("file", ["points", "shard", "shard/segments"])
-def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
-    store: Store, path: str, publish: Publish, file: str
-) -> None:
+def test_a_reader_that_fails_to_open_a_generation_holds_no_file(store, path, publish, file):
     store.write_documents([doc("a")])
     publish(store, "first")
     store.close()
@@ -109,9 +103,7 @@ def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
 # -- staying with one snapshot -------------------------------------------------------
 
 
-def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
-    store: Store, reader: Store, publish: Publish
-) -> None:
+def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(store, reader, publish):
     publish(store, "first")
     with reader.pinned():
         assert made(reader) == "first"
@@ -125,7 +117,7 @@ def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
 
 
 @pytest.fixture
-def indexed(write_notes: Callable[..., Path], path: str) -> Callable[..., None]:
+def indexed(write_notes, path) -> Callable[..., None]:
     """Index notes into the store's folder: `indexed({"a.md": "text"})`."""
 
     def index(notes: dict[str, str]) -> None:
@@ -171,12 +163,7 @@ STEPS = (
         "テンプレート",
     ],
 )
-def test_a_publish_in_the_middle_of_a_search_changes_nothing(
-    reader: Store,
-    indexed: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-    asked: str,
-) -> None:
+def test_a_publish_in_the_middle_of_a_search_changes_nothing(reader, indexed, monkeypatch, asked):
     indexed(BEFORE)
     pipeline = create_search_pipeline(reader)
     undisturbed = search(pipeline, asked, explained=True)

@@ -30,7 +30,7 @@ def document(number: int) -> Document:
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def index(tmp_path_factory) -> Path:
     """An index with a merged segment, and points that are not merged yet."""
     path = tmp_path_factory.mktemp("private") / "index"
     with Store(str(path)) as store:
@@ -45,7 +45,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def opened(monkeypatch) -> list[Path]:
     """The folders that the engine was given."""
     seen: list[Path] = []
     load = access.load_shard
@@ -90,9 +90,7 @@ HOW = pytest.mark.parametrize("how", ["full", "read only"])
 
 
 @HOW
-def test_the_same_is_found_as_where_there_is_room(
-    index: Path, opened: list[Path], monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_the_same_is_found_as_where_there_is_room(index, opened, monkeypatch, how):
     expected = everything(index)
     assert all(path.is_relative_to(index) for path in opened)
     opened.clear()
@@ -102,9 +100,7 @@ def test_the_same_is_found_as_where_there_is_room(
 
 
 @HOW
-def test_nothing_is_left_of_such_a_folder(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_nothing_is_left_of_such_a_folder(index, tmp_path, monkeypatch, how):
     close(how, index, monkeypatch)
     monkeypatch.setattr(narrow_shard, "_places", lambda: iter((str(tmp_path),)))
     before = sorted([*index.rglob("*"), *tmp_path.iterdir()])
@@ -114,8 +110,8 @@ def test_nothing_is_left_of_such_a_folder(
 
 @pytest.mark.skipif(not MAPPED.exists(), reason="the system does not list what is mapped")
 def test_where_nothing_may_be_written_no_file_of_the_index_is_opened_for_writing(
-    index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    index, monkeypatch
+):
     close("read only", index, monkeypatch)
     words = SparseEmbedding([5_000], [1.0])
     with Store(str(index)) as store:
@@ -126,9 +122,7 @@ def test_where_nothing_may_be_written_no_file_of_the_index_is_opened_for_writing
 
 
 @pytest.mark.parametrize(("how", "error"), [("full", DiskFullError), ("read only", UsageError)])
-def test_without_room_anywhere_it_is_the_disk_and_not_the_index(
-    index: Path, monkeypatch: pytest.MonkeyPatch, how: str, error: type[Exception]
-) -> None:
+def test_without_room_anywhere_it_is_the_disk_and_not_the_index(index, monkeypatch, how, error):
     close(how, index, monkeypatch)
     monkeypatch.setattr(narrow_shard, "_places", lambda: iter(()))
     with Store(str(index)) as store, pytest.raises(error) as raised:

@@ -1,18 +1,16 @@
 """Two machines that share an index on one server."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from machines import Machine
-from qdrant_server import QdrantServer
 from rag.config import RAGConfig, StoreConfig
 
 
 @pytest.fixture
-def machine(server: QdrantServer, tmp_path: Path) -> Callable[..., Machine]:
+def machine(server, tmp_path) -> Callable[..., Machine]:
     """Return a machine by name: `machine("desk")`."""
 
     def make(name: str, **settings: Any) -> Machine:
@@ -23,12 +21,12 @@ def machine(server: QdrantServer, tmp_path: Path) -> Callable[..., Machine]:
 
 
 @pytest.fixture
-def desk(machine: Callable[..., Machine]) -> Machine:
+def desk(machine) -> Machine:
     """The machine that writes in most of these tests."""
     return machine("desk")
 
 
 @pytest.fixture
-def laptop(machine: Callable[..., Machine]) -> Machine:
+def laptop(machine) -> Machine:
     """Another machine."""
     return machine("laptop")

@@ -29,7 +29,7 @@ LARGE: Files = {FILES[0]: random.Random(1).randbytes(200_000)}
 
 
 @pytest.fixture
-def open_catalog(server: QdrantServer) -> Iterator[Callable[[], Catalog]]:
+def open_catalog(server) -> Iterator[Callable[[], Catalog]]:
     """Open the catalog over a connection of its own, as another process does."""
     opened = []
 
@@ -45,7 +45,7 @@ def open_catalog(server: QdrantServer) -> Iterator[Callable[[], Catalog]]:
 
 
 @pytest.fixture
-def catalog(open_catalog: Callable[[], Catalog]) -> Catalog:
+def catalog(open_catalog) -> Catalog:
     """One in which nothing was published yet."""
     catalog = open_catalog()
     catalog.create(Head("the index", machine="m"))
@@ -53,7 +53,7 @@ def catalog(open_catalog: Callable[[], Catalog]) -> Catalog:
 
 
 @pytest.fixture
-def publish(tmp_path: Path) -> Callable[..., Head]:
+def publish(tmp_path) -> Callable[..., Head]:
     """Publish some files: `publish(catalog, NEW, points=2)`."""
     versions = count()
 
@@ -72,7 +72,7 @@ def publish(tmp_path: Path) -> Callable[..., Head]:
 
 
 @pytest.fixture
-def read(open_catalog: Callable[[], Catalog], tmp_path: Path) -> Callable[..., Files]:
+def read(open_catalog, tmp_path) -> Callable[..., Files]:
     """Read the catalog, as it is or as it was when a head was read."""
 
     def files(head: Head | None = None) -> Files:
@@ -86,7 +86,7 @@ def read(open_catalog: Callable[[], Catalog], tmp_path: Path) -> Callable[..., F
 
 
 @pytest.fixture
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_parts(monkeypatch) -> None:
     """Files are sent in parts of some 30,000 bytes."""
     monkeypatch.setattr("rag.stores.server.catalog._PART", 30_000)
 
@@ -97,9 +97,7 @@ def stored(server: QdrantServer) -> set[Any]:
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_large_files_go_in_several_requests(
-    catalog: Catalog, publish: Callable[..., Head], read: Callable[[], Files], server: QdrantServer
-) -> None:
+def test_large_files_go_in_several_requests(catalog, publish, read, server):
     since = len(server.requests)
     head = publish(catalog, LARGE)
     sent = server.paths()[since:].count(f"PUT /collections/{NAME}/points")
@@ -111,8 +109,8 @@ def test_large_files_go_in_several_requests(
 
 
 def test_what_killed_runs_left_and_points_of_others_go_with_the_next_catalog(
-    catalog: Catalog, publish: Callable[..., Head], read: Callable[[], Files], server: QdrantServer
-) -> None:
+    catalog, publish, read, server
+):
     publish(catalog, OLD)
     server.fail("hangup", after=2)  # a part is there, and the head is not changed
     with pytest.raises(httpx.HTTPError):
@@ -124,9 +122,7 @@ def test_what_killed_runs_left_and_points_of_others_go_with_the_next_catalog(
     assert len(stored(server)) == 1 + 1 + 1  # the head, this part, the one before
 
 
-def test_a_reader_that_began_before_can_end(
-    catalog: Catalog, publish: Callable[..., Head], read: Callable[..., Files]
-) -> None:
+def test_a_reader_that_began_before_can_end(catalog, publish, read):
     before = publish(catalog, OLD)
     publish(catalog, NEW)
     assert read(before) == OLD
@@ -139,13 +135,7 @@ def test_a_reader_that_began_before_can_end(
 
 
 @pytest.mark.parametrize("text", [None, 5, "", "AAAA", "日記", "x" * 1000])
-def test_a_damaged_part_is_said_to_be_one(
-    text: Any,
-    catalog: Catalog,
-    publish: Callable[..., Head],
-    read: Callable[[], Files],
-    server: QdrantServer,
-) -> None:
+def test_a_damaged_part_is_said_to_be_one(text, catalog, publish, read, server):
     publish(catalog, OLD)
     for key in stored(server) - {0}:
         server.engine.set_payload(NAME, {"part": text}, [key])
@@ -168,17 +158,13 @@ def test_a_damaged_part_is_said_to_be_one(
     ],
     ids=str,
 )
-def test_a_head_of_another_kind_is_said_to_be_damaged(
-    payload: dict[str, object], catalog: Catalog, server: QdrantServer
-) -> None:
+def test_a_head_of_another_kind_is_said_to_be_damaged(payload, catalog, server):
     server.engine.set_payload(NAME, payload, [0])
     with pytest.raises(IndexUnavailableError, match="is damaged"):
         catalog.head()
 
 
-def test_a_collection_of_others_is_not_made_a_catalog(
-    server: QdrantServer, open_catalog: Callable[[], Catalog]
-) -> None:
+def test_a_collection_of_others_is_not_made_a_catalog(server, open_catalog):
     server.engine.create_collection(NAME, {})
     server.engine.upsert(NAME, [models.PointStruct(id=5, vector={}, payload={"n": 1})])
     with pytest.raises(UsageError, match=r"'notes\.catalog' .* that rag did not write") as caught:
@@ -191,12 +177,8 @@ def test_a_collection_of_others_is_not_made_a_catalog(
 
 
 def test_a_head_that_another_machine_took_is_not_changed(
-    catalog: Catalog,
-    publish: Callable[..., Head],
-    read: Callable[[], Files],
-    open_catalog: Callable[[], Catalog],
-    tmp_path: Path,
-) -> None:
+    catalog, publish, read, open_catalog, tmp_path
+):
     publish(catalog, OLD)
     late, before = open_catalog(), catalog.head()
     assert before is not None

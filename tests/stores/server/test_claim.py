@@ -36,9 +36,7 @@ def writes(server: QdrantServer, since: int = 0) -> list[str]:
 # -- who may write ---------------------------------------------------------------------
 
 
-def test_another_machine_is_refused_and_changes_nothing(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_another_machine_is_refused_and_changes_nothing(desk, laptop, server):
     desk.write("a")
     head, since = desk.head(), len(server.requests)
     with pytest.raises(UsageError, match=f"{HERE} writes this index, since 20") as caught:
@@ -48,9 +46,7 @@ def test_another_machine_is_refused_and_changes_nothing(
     assert laptop.notes() == {"a"}
 
 
-def test_an_index_that_was_made_and_never_written_is_anybody_s(
-    desk: Machine, laptop: Machine
-) -> None:
+def test_an_index_that_was_made_and_never_written_is_anybody_s(desk, laptop):
     with desk.store() as store:
         store.begin_writing()
     laptop.write("b")
@@ -59,9 +55,7 @@ def test_an_index_that_was_made_and_never_written_is_anybody_s(
         desk.write("a")
 
 
-def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(desk, laptop, server):
     desk.write("a")
     assert laptop.notes() == {"a"}
     server.engine.delete_collection("obsidian_knowledge.catalog")
@@ -74,9 +68,7 @@ def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
 # -- a run that was taken over ---------------------------------------------------------
 
 
-def test_a_run_that_was_taken_over_stops_before_the_next_write(
-    desk: Machine, server: QdrantServer
-) -> None:
+def test_a_run_that_was_taken_over_stops_before_the_next_write(desk, server):
     with desk.store() as store:
         put(store, "a")
         change(desk, machine="m", name="laptop")
@@ -87,9 +79,7 @@ def test_a_run_that_was_taken_over_stops_before_the_next_write(
     assert "--take-over" in caught.value.hint
 
 
-def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(desk, laptop, server):
     with desk.store() as store:
         put(store, "a")
         change(desk, machine=laptop.id, name="laptop")
@@ -104,7 +94,7 @@ def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(
 # -- how a run ends --------------------------------------------------------------------
 
 
-def test_the_catalog_says_whether_points_were_written_that_it_does_not_know(desk: Machine) -> None:
+def test_the_catalog_says_whether_points_were_written_that_it_does_not_know(desk):
     desk.write("a")
     assert not desk.head().unfinished
     with desk.store() as store:
@@ -117,9 +107,7 @@ def test_the_catalog_says_whether_points_were_written_that_it_does_not_know(desk
 # -- a run that is killed --------------------------------------------------------------
 
 
-def test_wherever_a_run_loses_the_server_the_next_one_completes_it(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_wherever_a_run_loses_the_server_the_next_one_completes_it(desk, laptop, server):
     desk.write("a")
     number, is_broken = 0, True
     while is_broken:
@@ -142,8 +130,8 @@ def test_wherever_a_run_loses_the_server_the_next_one_completes_it(
     "place", ["rag.index.snapshots.IndexDirectory.publish", "rag.stores.server.identity.Head.write"]
 )
 def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
-    place: str, desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    place, desk, laptop, monkeypatch
+):
     desk.write("a")
 
     def killed(*_: Any) -> None:
@@ -160,9 +148,7 @@ def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
     assert desk.notes() == laptop.notes() == {"a", "b", "c"}
 
 
-def test_of_two_that_make_the_head_at_once_one_is_refused(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_that_make_the_head_at_once_one_is_refused(desk, laptop, monkeypatch):
     make = Catalog.create
 
     def overtaken(self: Catalog, head: Head) -> Head:

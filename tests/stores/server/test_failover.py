@@ -1,7 +1,6 @@
 """Several addresses of one server: which of them is asked, and what is said when none answers."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ def nodes() -> Iterator[list[QdrantServer]]:
 
 
 @pytest.fixture
-def open_store(nodes: list[QdrantServer], tmp_path: Path) -> Iterator[Callable[..., Store]]:
+def open_store(nodes, tmp_path) -> Iterator[Callable[..., Store]]:
     """Open the store of a cluster: `open_store(timeout=1)`."""
     opened: list[Store] = []
 
@@ -48,7 +47,7 @@ def open_store(nodes: list[QdrantServer], tmp_path: Path) -> Iterator[Callable[.
 
 
 @pytest.fixture
-def store(open_store: Callable[..., Store]) -> Store:
+def store(open_store) -> Store:
     """A store of both, with one document; the first was asked so far."""
     store = open_store()
     store.write_documents([Document(id="a", content="a", sparse_embedding=WORDS)])
@@ -59,12 +58,7 @@ def store(open_store: Callable[..., Store]) -> Store:
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_the_next_address_answers_for_one_that_is_gone(
-    nodes: list[QdrantServer],
-    store: Store,
-    open_store: Callable[..., Store],
-    read: Callable[[Store], Any],
-) -> None:
+def test_the_next_address_answers_for_one_that_is_gone(nodes, store, open_store, read):
     store.publish()
     nodes[0].close()
     assert read(open_store()) == ["a"]
@@ -72,17 +66,13 @@ def test_the_next_address_answers_for_one_that_is_gone(
 
 @pytest.mark.parametrize("kind", ["hangup", "cut"])
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_a_read_whose_connection_broke_is_asked_of_the_next(
-    nodes: list[QdrantServer], store: Store, kind: str, read: Callable[[Store], Any]
-) -> None:
+def test_a_read_whose_connection_broke_is_asked_of_the_next(nodes, store, kind, read):
     nodes[0].fail(kind)
     assert read(store) == ["a"]
 
 
 @pytest.mark.parametrize("kind", ["hangup", "cut"])
-def test_a_write_of_points_whose_connection_broke_is_made_again(
-    nodes: list[QdrantServer], store: Store, kind: str
-) -> None:
+def test_a_write_of_points_whose_connection_broke_is_made_again(nodes, store, kind):
     for write, left in (
         (lambda: store.write_documents([Document(id="b", content="b")]), ["a", "b"]),
         (lambda: store.delete_documents(["a"]), ["b"]),
@@ -92,9 +82,7 @@ def test_a_write_of_points_whose_connection_broke_is_made_again(
         assert sorted(d.id for d in store.all_documents()) == left
 
 
-def test_the_making_of_a_collection_is_not_repeated(
-    nodes: list[QdrantServer], open_store: Callable[..., Store]
-) -> None:
+def test_the_making_of_a_collection_is_not_repeated(nodes, open_store):
     nodes[0].fail("cut", after=6)  # those of the catalog come before
     with pytest.raises(StoreConnectionError, match="broke the connection"):
         open_store().begin_writing()
@@ -105,9 +93,7 @@ def test_the_making_of_a_collection_is_not_repeated(
 # -- it is not -------------------------------------------------------------------------
 
 
-def test_who_takes_too_long_is_named_and_nobody_else_is_asked(
-    nodes: list[QdrantServer], open_store: Callable[..., Store]
-) -> None:
+def test_who_takes_too_long_is_named_and_nobody_else_is_asked(nodes, open_store):
     nodes[0].fail("hang")
     with pytest.raises(StoreConnectionError, match="took too long") as caught:
         open_store(timeout=0.5).begin_writing()
@@ -117,9 +103,7 @@ def test_who_takes_too_long_is_named_and_nobody_else_is_asked(
 # -- all fail --------------------------------------------------------------------------
 
 
-def test_all_addresses_are_named_when_none_answers(
-    nodes: list[QdrantServer], open_store: Callable[..., Store]
-) -> None:
+def test_all_addresses_are_named_when_none_answers(nodes, open_store):
     for node in nodes:
         node.close()
     with pytest.raises(StoreConnectionError) as caught:
@@ -129,9 +113,7 @@ def test_all_addresses_are_named_when_none_answers(
     assert caught.value.server == both
 
 
-def test_a_node_that_is_not_ready_says_so_where_the_other_is_gone(
-    nodes: list[QdrantServer], open_store: Callable[..., Store]
-) -> None:
+def test_a_node_that_is_not_ready_says_so_where_the_other_is_gone(nodes, open_store):
     nodes[0].close()
     nodes[1].fail("status", 503)
     with pytest.raises(StoreConnectionError) as caught:

@@ -39,7 +39,7 @@ def store() -> Iterator[StoreConfig]:
 
 
 @pytest.fixture
-def notes(tmp_path: Path) -> Path:
+def notes(tmp_path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
     for n in range(120):
@@ -73,9 +73,7 @@ def closed_address() -> str:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_a_cluster_ranks_as_the_embedded_store(
-    tmp_path: Path, notes: Path, store: StoreConfig
-) -> None:
+def test_a_cluster_ranks_as_the_embedded_store(tmp_path, notes, store):
     there, here = machine(tmp_path / "there", store), machine(tmp_path / "here")
     index(there, notes)
     index(here, notes)
@@ -87,9 +85,7 @@ def test_a_cluster_ranks_as_the_embedded_store(
         assert scores(there, query) == pytest.approx(scores(here, query), abs=1e-6)
 
 
-def test_each_node_is_the_same_index_to_every_machine(
-    tmp_path: Path, notes: Path, store: StoreConfig
-) -> None:
+def test_each_node_is_the_same_index_to_every_machine(tmp_path, notes, store):
     owner = machine(tmp_path / "owner", replace(store, url=ADDRESSES[0]))
     index(owner, notes)
     wanted = scores(owner, "armadillo seven")
@@ -101,9 +97,7 @@ def test_each_node_is_the_same_index_to_every_machine(
     assert len([*(tmp_path / "owner").glob("index-*")]) == 1
 
 
-def test_an_address_at_which_nobody_answers_is_passed_over(
-    tmp_path: Path, notes: Path, store: StoreConfig
-) -> None:
+def test_an_address_at_which_nobody_answers_is_passed_over(tmp_path, notes, store):
     half_dead = replace(store, url=f"{closed_address()},{CLUSTER}")
     config = machine(tmp_path / "owner", half_dead)
     index(config, notes)

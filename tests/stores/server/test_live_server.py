@@ -64,7 +64,7 @@ def delete(settings: StoreConfig) -> None:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+def both(tmp_path_factory) -> Iterator[Both]:
     """The same documents in an embedded store and on the server."""
     base = tmp_path_factory.mktemp("live")
     settings = StoreConfig(url=URL, collection=f"rag-test-{uuid.uuid4()}", quantization="scalar")
@@ -95,7 +95,7 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
-def test_filters_select_the_same(both: Both, filters: dict[str, object] | None) -> None:
+def test_filters_select_the_same(both, filters):
     one, other = both
     assert {d.id for d in other.filter_documents(filters)} == {
         d.id for d in one.filter_documents(filters)
@@ -104,9 +104,7 @@ def test_filters_select_the_same(both: Both, filters: dict[str, object] | None) 
 
 
 @pytest.mark.parametrize("filters", FILTERS[:5], ids=str)
-def test_queries_find_the_same_with_the_same_scores(
-    both: Both, filters: dict[str, object] | None
-) -> None:
+def test_queries_find_the_same_with_the_same_scores(both, filters):
     query = SparseEmbedding([1, 4, 8], [1.0, 0.5, 0.1])
     for mine, theirs in zip(
         *(store.find_lists([(query, 200), (direction(7), 200)], filters) for store in both),
@@ -117,7 +115,7 @@ def test_queries_find_the_same_with_the_same_scores(
         assert {c.id: c.score for c in theirs} == scores
 
 
-def test_the_rest_of_what_ranking_asks_is_answered_alike(both: Both) -> None:
+def test_the_rest_of_what_ranking_asks_is_answered_alike(both):
     one, other = both
     assert other.newest(top_k=20) == one.newest(top_k=20)
     assert other.is_used(8) and not other.is_used(99)
@@ -127,7 +125,7 @@ def test_the_rest_of_what_ranking_asks_is_answered_alike(both: Both) -> None:
     assert [d.content for d in other.get_documents(ids)] == ["chunk 5", "chunk 1"]
 
 
-def test_embeddings_are_dropped_and_come_in_another_size(both: Both) -> None:
+def test_embeddings_are_dropped_and_come_in_another_size(both):
     _, other = both
     other.drop_embeddings()
     assert other.embedding_dim is None
@@ -135,9 +133,7 @@ def test_embeddings_are_dropped_and_come_in_another_size(both: Both) -> None:
     assert (other.embedding_dim, other.count_embedded()) == (2, 1)
 
 
-def test_six_shards_one_shard_and_the_embedded_store_score_alike(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_six_shards_one_shard_and_the_embedded_store_score_alike(tmp_path_factory):
     base = tmp_path_factory.mktemp("shards")
     settings = [
         StoreConfig(url=URL, collection=f"rag-test-{uuid.uuid4()}", shard_number=shards)

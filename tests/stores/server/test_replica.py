@@ -36,18 +36,14 @@ def fetched(server: QdrantServer, work: Callable[[], object]) -> int:
 # -- fetching --------------------------------------------------------------------------
 
 
-def test_the_catalog_is_fetched_once_and_then_only_asked_for(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_the_catalog_is_fetched_once_and_then_only_asked_for(desk, laptop, server):
     desk.write("a")
     assert fetched(server, laptop.directory) > 0
     assert requests_of(server, laptop.directory) == [f"POST /collections/{NAME}/points"]
     assert requests_of(server, desk.directory) == [f"POST /collections/{NAME}/points"]
 
 
-def test_a_store_that_stays_open_asks_again_after_two_seconds(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_stays_open_asks_again_after_two_seconds(desk, laptop, monkeypatch):
     desk.write("a")
     with laptop.store() as store:
         first = store.manifest()
@@ -62,8 +58,8 @@ def test_a_store_that_stays_open_asks_again_after_two_seconds(
 
 
 def test_a_reader_that_finds_a_part_gone_begins_again_with_the_new_catalog(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    desk, laptop, monkeypatch
+):
     desk.write("a")
     old, fetch = desk.head(), Catalog.fetch
 
@@ -78,9 +74,7 @@ def test_a_reader_that_finds_a_part_gone_begins_again_with_the_new_catalog(
     assert laptop.known_head.version == desk.head().version != old.version
 
 
-def test_a_catalog_that_lacks_a_part_is_not_read(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_a_catalog_that_lacks_a_part_is_not_read(desk, laptop, server):
     desk.write("a")
     points, _ = server.engine.scroll(NAME, limit=100)
     ids = [point.id for point in points if point.id != 0]
@@ -93,7 +87,7 @@ def test_a_catalog_that_lacks_a_part_is_not_read(
     assert laptop.notes() == {"a"}
 
 
-def test_processes_that_fetch_at_once_have_one_snapshot(desk: Machine, laptop: Machine) -> None:
+def test_processes_that_fetch_at_once_have_one_snapshot(desk, laptop):
     desk.write("a", "b")
     with ThreadPoolExecutor(6) as threads:
         notes = [*threads.map(Machine.notes, [laptop] * 6)]
@@ -102,9 +96,7 @@ def test_processes_that_fetch_at_once_have_one_snapshot(desk: Machine, laptop: M
     assert len([*laptop.folder.glob("gen-*/points")]) == 1
 
 
-def test_while_another_process_writes_here_the_snapshot_that_is_here_is_read(
-    desk: Machine, laptop: Machine
-) -> None:
+def test_while_another_process_writes_here_the_snapshot_that_is_here_is_read(desk, laptop):
     desk.write("a")
     laptop.directory()
     before = laptop.known_head
@@ -115,9 +107,7 @@ def test_while_another_process_writes_here_the_snapshot_that_is_here_is_read(
     assert laptop.notes() == {"b"}
 
 
-def test_a_search_does_not_wait_for_the_run_that_publishes_here(
-    desk: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_does_not_wait_for_the_run_that_publishes_here(desk, monkeypatch):
     desk.write("a")
     seen = []
 
@@ -131,9 +121,7 @@ def test_a_search_does_not_wait_for_the_run_that_publishes_here(
     assert seen == ["gen-1"]
 
 
-def test_wherever_fetching_loses_the_server_the_next_command_fetches_it(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_wherever_fetching_loses_the_server_the_next_command_fetches_it(desk, laptop, server):
     desk.write("a")
     for number in range(4):
         shutil.rmtree(laptop.folder, ignore_errors=True)
@@ -168,13 +156,8 @@ def damage_manifest(folder: Path) -> None:
     file.write_bytes(b"x" * file.stat().st_size)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [lose_current, lose_snapshot, name_another, damage_manifest],
-)
-def test_what_is_damaged_here_is_fetched_again(
-    damage: Callable[[Path], None], desk: Machine, laptop: Machine
-) -> None:
+@pytest.mark.parametrize("damage", [lose_current, lose_snapshot, name_another, damage_manifest])
+def test_what_is_damaged_here_is_fetched_again(damage, desk, laptop):
     desk.write("a")
     laptop.notes()
     damage(laptop.folder)
@@ -184,9 +167,7 @@ def test_what_is_damaged_here_is_fetched_again(
 # -- a server or a disk that fails -----------------------------------------------------
 
 
-def test_without_the_server_the_catalog_here_is_read(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_without_the_server_the_catalog_here_is_read(desk, laptop, server):
     desk.write("a")
     laptop.notes()
     server.fail("hangup")
@@ -200,9 +181,7 @@ def laptop_store(machine: Machine) -> QdrantServerDocumentStore:
     return QdrantServerDocumentStore(str(machine.folder), config.store, IndexDirectory.of(config))
 
 
-def test_another_format_is_not_fetched(
-    desk: Machine, laptop: Machine, server: QdrantServer
-) -> None:
+def test_another_format_is_not_fetched(desk, laptop, server):
     desk.write("a")
     server.engine.set_payload(NAME, {"format": 1, "parts": {}}, [0])
     with pytest.raises(IndexUnavailableError, match="another version of rag"):

@@ -19,9 +19,7 @@ from rag.stores.server.rest import RestClient, to_json
         ("http://127.0.0.1:7000/behind/", "http://127.0.0.1:7000/behind/collections/x"),
     ],
 )
-def test_an_address_without_a_port_means_qdrant_s(
-    monkeypatch: pytest.MonkeyPatch, url: str, asked: str
-) -> None:
+def test_an_address_without_a_port_means_qdrant_s(monkeypatch, url, asked):
     urls: list[str] = []
 
     def answer(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
@@ -33,7 +31,7 @@ def test_an_address_without_a_port_means_qdrant_s(
     assert urls == [asked]
 
 
-def test_an_embedding_is_sent_in_the_digits_that_tell_32_bits() -> None:
+def test_an_embedding_is_sent_in_the_digits_that_tell_32_bits():
     embedding = np.float32([0.1, 1 / 3])
     assert to_json({"vector": embedding}) == b'{"vector":[0.1,0.33333334]}'
     assert np.float32(json.loads(to_json(embedding))).tolist() == embedding.tolist()

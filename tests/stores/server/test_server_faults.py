@@ -43,13 +43,13 @@ def written(server: QdrantServer, tmp_path: Path, seconds: float) -> Iterator[St
 
 
 @pytest.fixture
-def store(server: QdrantServer, tmp_path: Path) -> Iterator[Store]:
+def store(server, tmp_path) -> Iterator[Store]:
     with written(server, tmp_path, 10) as store:  # a busy machine may take its time
         yield store
 
 
 @pytest.fixture
-def hasty(server: QdrantServer, tmp_path: Path) -> Iterator[Store]:
+def hasty(server, tmp_path) -> Iterator[Store]:
     with written(server, tmp_path, 1) as store:
         yield store
 
@@ -70,9 +70,7 @@ QUICK = [kind for kind in KINDS if kind not in ("hang", "drip")]
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", QUICK)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_every_call_fails_in_the_same_way(
-    server: QdrantServer, store: Store, kind: str, call: Callable[[Store], Any]
-) -> None:
+def test_every_call_fails_in_the_same_way(server, store, kind, call):
     server.fail(kind)
     failure(store, call)
 
@@ -92,9 +90,7 @@ def test_every_call_fails_in_the_same_way(
         (400, "error 400", "log"),
     ],
 )
-def test_a_refusal_says_what_to_do(
-    server: QdrantServer, store: Store, status: int, message: str, hint: str
-) -> None:
+def test_a_refusal_says_what_to_do(server, store, status, message, hint):
     server.fail("status", status)
     error = failure(store)
     assert message in error.message
@@ -113,15 +109,13 @@ def test_a_refusal_says_what_to_do(
         ("cut", "broke the connection"),
     ],
 )
-def test_what_was_wrong_is_told_apart(
-    server: QdrantServer, store: Store, kind: str, message: str
-) -> None:
+def test_what_was_wrong_is_told_apart(server, store, kind, message):
     server.fail(kind)
     assert message in failure(store).message
 
 
 @pytest.mark.parametrize("kind", ["drip", "hang"])
-def test_what_takes_too_long_is_given_up(server: QdrantServer, hasty: Store, kind: str) -> None:
+def test_what_takes_too_long_is_given_up(server, hasty, kind):
     server.fail(kind)
     assert "took too long" in failure(hasty).message
 
@@ -129,18 +123,14 @@ def test_what_takes_too_long_is_given_up(server: QdrantServer, hasty: Store, kin
 @pytest.mark.parametrize(
     "said", ["Not found: Collection `x` doesn't exist!", "Not found: No point with id 7 found"]
 )
-def test_what_the_server_lost_is_a_fault_of_the_index(
-    server: QdrantServer, store: Store, said: str
-) -> None:
+def test_what_the_server_lost_is_a_fault_of_the_index(server, store, said):
     server.fail("status", 404, json.dumps({"status": {"error": said}}))
     with pytest.raises(StoreError) as caught:
         store.count_documents()
     assert (caught.value.exit_code, "rag index" in caught.value.hint) == (3, True)
 
 
-def test_a_key_that_the_server_repeats_is_not(
-    server: QdrantServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_the_server_repeats_is_not(server, tmp_path, monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
     server.fail("status", 401, '{"status": {"error": "key s3cret is wrong"}}')
     with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:

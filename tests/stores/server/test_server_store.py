@@ -1,7 +1,6 @@
 """`QdrantServerDocumentStore`: the collection it makes, whose it is, and what is published."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from qdrant_client import models
 
-from qdrant_server import QdrantServer
 from rag.config import StoreConfig
 from rag.exceptions import (
     ConfigError,
@@ -28,7 +26,7 @@ IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
 
 
 @pytest.fixture
-def open_server(server: QdrantServer, tmp_path: Path) -> Iterator[Callable[..., Store]]:
+def open_server(server, tmp_path) -> Iterator[Callable[..., Store]]:
     """Open a store of the test's own server: `open_server()`, `open_server("two", hnsw_m=0)`."""
     opened: list[Store] = []
 
@@ -60,8 +58,8 @@ def record(store: Store, *ids: str) -> None:
 
 
 def test_the_collection_has_words_without_idf_and_indexes_of_what_is_filtered_by(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
+    server, open_server
+):
     open_server().begin_writing()
     info = server.engine.get_collection("obsidian_knowledge")
     assert info.config.params.vectors == {}
@@ -76,9 +74,7 @@ def test_the_collection_has_words_without_idf_and_indexes_of_what_is_filtered_by
     }
 
 
-def test_the_layout_is_the_configuration_s(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
+def test_the_layout_is_the_configuration_s(server, open_server):
     store = open_server(
         collection="notes",
         shard_number=6,
@@ -103,9 +99,7 @@ def test_the_layout_is_the_configuration_s(
     assert made["dense"]["sentences"]["multivector_config"] == {"comparator": "max_sim"}
 
 
-def test_binary_quantization_is_scored_again_by_the_vectors(
-    server: QdrantServer, open_server: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_binary_quantization_is_scored_again_by_the_vectors(server, open_server, monkeypatch):
     asked: list[Any] = []
     query = server.engine.query_batch_points
     monkeypatch.setattr(
@@ -120,9 +114,7 @@ def test_binary_quantization_is_scored_again_by_the_vectors(
     assert "binary" in server.created["obsidian_knowledge"]["quantization_config"]
 
 
-def test_many_or_large_documents_go_in_requests_that_a_server_takes(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
+def test_many_or_large_documents_go_in_requests_that_a_server_takes(server, open_server):
     store = open_server()
     store.write_documents([doc(str(n)) for n in range(250)])
     large = [Document(id=f"large {n}", content="x" * 3_000_000) for n in range(4)]
@@ -137,9 +129,7 @@ def test_many_or_large_documents_go_in_requests_that_a_server_takes(
 # -- whose it is -----------------------------------------------------------------------
 
 
-def test_a_collection_with_points_of_others_is_refused(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
+def test_a_collection_with_points_of_others_is_refused(server, open_server):
     with open_server() as store:
         store.begin_writing()
     server.engine.upsert("obsidian_knowledge", [models.PointStruct(id=1, vector={})])
@@ -155,9 +145,7 @@ def test_a_collection_with_points_of_others_is_refused(
 # -- publishing ------------------------------------------------------------------------
 
 
-def test_what_the_server_lost_is_not_published(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
+def test_what_the_server_lost_is_not_published(server, open_server):
     store = open_server()
     store.write_documents([doc(name) for name in IDS[:2]])
     record(store, *IDS[:3])
@@ -166,9 +154,7 @@ def test_what_the_server_lost_is_not_published(
     assert store.directory.current() is None
 
 
-def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(
-    server: QdrantServer, open_server: Callable[..., Store]
-) -> None:
+def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(server, open_server):
     store = open_server(collection="notes")
     store.write_documents([doc("a")])
     server.engine.delete_collection("notes")
@@ -180,15 +166,13 @@ def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(
 # -- what it contacts, and the key -----------------------------------------------------
 
 
-def test_a_server_that_is_silent_is_not_taken_for_one_without_an_index(tmp_path: Path) -> None:
+def test_a_server_that_is_silent_is_not_taken_for_one_without_an_index(tmp_path):
     settings = StoreConfig(url="http://127.0.0.1:1")
     with Store(str(tmp_path / "index"), settings) as store, pytest.raises(StoreConnectionError):
         _ = store.is_readable
 
 
-def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
-    open_server: Callable[..., Store], server: QdrantServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_of_the_environment_is_sent_and_kept_nowhere(open_server, server, monkeypatch):
     server.key = "s3cret"
     monkeypatch.setenv("MY_KEY", "s3cret\n")
     store = open_server(api_key_env="MY_KEY")
@@ -197,9 +181,7 @@ def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
     assert "s3cret" not in repr(store.to_dict())
 
 
-def test_a_key_is_not_sent_to_another_machine_in_the_clear(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_not_sent_to_another_machine_in_the_clear(tmp_path, monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
     store = Store(str(tmp_path / "index"), StoreConfig(url="http://qdrant.example:6333"))
     with pytest.raises(ConfigError, match="unencrypted") as caught:

@@ -29,7 +29,7 @@ def read(source: str) -> Note:
     return reader_of("Tickets.base").read(source.encode(), "v", "Tickets.base", 0.0)
 
 
-def test_a_base_holds_the_names_of_views_properties_and_formulas() -> None:
+def test_a_base_holds_the_names_of_views_properties_and_formulas():
     note = read(TICKETS)
     assert note.title == "Tickets"
     assert note.lines == [
@@ -52,18 +52,18 @@ def test_a_base_holds_the_names_of_views_properties_and_formulas() -> None:
         ("# " + "x" * 60_000, "not a base: longer than 50,000 characters"),
     ],
 )
-def test_what_is_no_base_is_a_note_without_text_and_a_problem(source: str, problem: str) -> None:
+def test_what_is_no_base_is_a_note_without_text_and_a_problem(source, problem):
     note = read(source)
     assert (note.title, note.lines) == ("Tickets", [])
     assert note.problems[0].startswith(problem)
 
 
 @rows("source", ["", "views: 5\nproperties: [a]\nformulas: x", "views: [1, {}]"])
-def test_parts_of_wrong_types_are_left_out(source: str) -> None:
+def test_parts_of_wrong_types_are_left_out(source):
     assert (read(source).lines, read(source).problems) == ([], [])
 
 
 @given(st.text(max_size=200) | st.text("views: []{}-&*\n#", max_size=60))
-def test_any_text_gives_lines_or_a_problem(source: str) -> None:
+def test_any_text_gives_lines_or_a_problem(source):
     note = read(source)
     assert all("\n" not in line for line in note.lines)

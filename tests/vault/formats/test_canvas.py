@@ -27,7 +27,7 @@ def read(held: Any) -> Note:
     return reader_of("plans/Board.canvas").read(raw, "v", "plans/Board.canvas", 0.0)
 
 
-def test_cards_are_text_from_top_to_bottom_and_left_to_right() -> None:
+def test_cards_are_text_from_top_to_bottom_and_left_to_right():
     note = read(BOARD)
     assert note.lines == [
         *("# Canary", "", "first card #ops", "", "second card", ""),
@@ -37,12 +37,12 @@ def test_cards_are_text_from_top_to_bottom_and_left_to_right() -> None:
     assert "first card" in chunk_note(note, 512, 0, len)[0].text
 
 
-def test_files_are_links_and_tags_of_cards_are_tags() -> None:
+def test_files_are_links_and_tags_of_cards_are_tags():
     note = read(BOARD)
     assert ([*note.links], note.tags) == (["Notes/Rollback.md"], ["ops"])
 
 
-def test_a_canvas_is_called_as_its_file_is() -> None:
+def test_a_canvas_is_called_as_its_file_is():
     assert read(BOARD).title == "Board"
 
 
@@ -56,18 +56,18 @@ def test_a_canvas_is_called_as_its_file_is() -> None:
         (b"1" * 5_000, "not a canvas: no table"),
     ],
 )
-def test_what_is_no_canvas_is_a_note_without_text_and_a_problem(raw: bytes, problem: str) -> None:
+def test_what_is_no_canvas_is_a_note_without_text_and_a_problem(raw, problem):
     note = read(raw)
     assert (note.title, note.lines) == ("Board", [])
     assert note.problems[0].startswith(problem)
 
 
-def test_a_number_of_thousands_of_digits_is_only_a_number() -> None:
+def test_a_number_of_thousands_of_digits_is_only_a_number():
     raw = b'{"nodes": [{"type": "text", "text": "far", "y": %s}]}' % (b"1" * 5_000)
     assert (read(raw).lines, read(raw).problems) == (["far"], [])
 
 
-def test_cards_of_wrong_types_are_left_out() -> None:
+def test_cards_of_wrong_types_are_left_out():
     odd = [1, {"type": "text", "text": 5}, {"type": "file", "file": {}}, {"type": ["text"]}]
     assert read({"nodes": [*odd, {"type": "text", "text": "kept", "x": "1", "y": None}]}).lines == [
         "kept"
@@ -84,17 +84,17 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_gives_lines_that_a_file_could_hold(held: Any) -> None:
+def test_any_json_gives_lines_that_a_file_could_hold(held):
     for line in read(held).lines:
         assert "\n" not in line and "\0" not in line and line.encode("utf-8") is not None
 
 
-def test_a_canvas_has_no_more_lines_than_another_note() -> None:
+def test_a_canvas_has_no_more_lines_than_another_note():
     note = read({"nodes": [{"type": "text", "text": "a\n" * 300_001 + "b"}]})
     assert len(note.lines) == 300_000
     assert note.problems == ["more than 300,000 lines: only the first 300,000 are kept"]
 
 
-def test_a_markdown_link_to_a_canvas_is_a_link() -> None:
+def test_a_markdown_link_to_a_canvas_is_a_link():
     note = read_note(b"[a](Board.canvas) [b](x.base) [c](y.markdown) [d](z.png)", "v", "n.md", 0.0)
     assert [*note.links] == ["Board.canvas", "x.base", "y.markdown"]

@@ -59,7 +59,7 @@ def words(note: Note) -> str:
     return "\n".join(chunk.text for chunk in chunk_note(note, 512, 0, len))
 
 
-def test_the_users_text_and_the_text_elements_are_indexed() -> None:
+def test_the_users_text_and_the_text_elements_are_indexed():
     text = words(read(TODAY))
     for part in ("My own words", "Deploy first", "[[Rollback]]"):
         assert part in text
@@ -67,24 +67,24 @@ def test_the_users_text_and_the_text_elements_are_indexed() -> None:
 
 
 @rows("source", [TODAY, OLDER, TODAY.rpartition("```")[0]])
-def test_the_drawing_and_the_plugins_notice_are_not(source: str) -> None:
+def test_the_drawing_and_the_plugins_notice_are_not(source):
     text = words(read(source))
     for part in ("N4KAk", "bGdo", "dataonly", "compressed-json", "Drawing", "EXCALIDRAW", "%%"):
         assert part not in text
 
 
-def test_an_own_heading_and_front_matter_are_its_title_as_of_any_note() -> None:
+def test_an_own_heading_and_front_matter_are_its_title_as_of_any_note():
     assert read("# My sketch\n\n# Excalidraw Data\n").title == "My sketch"
     assert read("---\ntitle: Named\n---\n# Excalidraw Data\n").title == "Named"
 
 
-def test_other_notes_keep_what_looks_like_a_drawing() -> None:
+def test_other_notes_keep_what_looks_like_a_drawing():
     plain = read("# Drawing\n```json\n{}\n```\n", "Notes.md")
     assert plain.title == "Drawing" and "```json" in words(plain)
 
 
 @given(st.lists(st.sampled_from([*TODAY.split("\n"), *OLDER.split("\n"), "~~~json", "#"])))
-def test_no_line_is_lost_or_changed(lines: list[str]) -> None:
+def test_no_line_is_lost_or_changed(lines):
     left = [*lines]
     blank_drawing(left, 0)
     assert len(left) == len(lines)
@@ -117,7 +117,7 @@ N4KAk
 """
 
 
-def test_the_plugins_tables_and_headings_are_no_text() -> None:
+def test_the_plugins_tables_and_headings_are_no_text():
     chunks = chunk_note(read(WITH_TABLES), 512, 0, len)
     assert [chunk.heading for chunk in chunks] == [("Embedded Files",)]
     text = words(read(WITH_TABLES))
