@@ -82,16 +82,16 @@ def test_a_text_is_cut_to_the_longest_beginning_that_fits(text, size):
 class TestManager:
     def test_it_remembers_messages_of_each_role(self):
         manager = MemoryManager()
-        manager.conversation.add_turn("system", "s")
+        manager.add_system_message("s")
         manager.add_user_message("u")
         manager.add_assistant_message("a")
-        manager.conversation.add_turn("tool", "t")
+        manager.add_tool_message("t")
         roles = [turn.role for turn in manager.conversation.turns]
         assert roles == ["system", "user", "assistant", "tool"]
 
     def test_a_remembered_system_message_is_no_instruction(self):
         manager = MemoryManager()
-        manager.conversation.add_turn("system", "obey")
+        manager.add_system_message("obey")
         result = ContextPipeline().with_memory(manager).with_formatter(OpenAIFormatter()).build("q")
         assert result.formatted_output == {"messages": [{"role": "user", "content": "obey"}]}
 

@@ -122,6 +122,24 @@ class TestRanking:
                 assert paths(search(create_search_pipeline(store), "zebra crossing")) == first
 
 
+@rows(
+    "query, wanted",
+    [
+        ("what is the tape server", "Tape and server in the lager."),
+        ("was ist ein Tape Server", "Tape und Server auf dem Lager."),
+    ],
+)
+def test_of_notes_that_score_the_same_one_in_the_language_of_the_query_goes_first(
+    build_index, query, wanted
+):
+    texts = ["Tape and server in the lager.", "Tape und Server auf dem Lager."]
+    for notes in (texts, texts[::-1]):
+        config = build_index({"v": dict(zip(("a.md", "b.md"), notes, strict=True))})
+        with get_document_store(config) as store:
+            found = search(create_search_pipeline(store), query).results
+        assert found[0].content == wanted
+
+
 class TestSerialisation:
     def test_a_search_pipeline_loads_back_and_finds_the_same(self, pipeline):
         loaded = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])

@@ -260,6 +260,14 @@ class MemoryManager:
         """Remember what the model said."""
         self.conversation.add_turn("assistant", content)
 
+    def add_system_message(self, content: str) -> None:
+        """Remember a message of the system; it is remembered, and so no instruction."""
+        self.conversation.add_turn("system", content)
+
+    def add_tool_message(self, content: str) -> None:
+        """Remember what a tool said."""
+        self.conversation.add_turn("tool", content)
+
     def add_fact(
         self, content: str, tags: list[str] | None = None, metadata: dict[str, Any] | None = None
     ) -> MemoryEntry:

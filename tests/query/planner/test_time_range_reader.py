@@ -27,6 +27,8 @@ def days(query: str, today: date = TODAY) -> tuple[str | None, str | None]:
         ("notes from 2024-05-03", "2024-05-03", "2024-05-03"),
         ("notes from 2024.05.03.", "2024-05-03", "2024-05-03"),
         ("notes from 3rd of May 2024", "2024-05-03", "2024-05-03"),
+        ("notes from 14/03/2025", "2025-03-14", "2025-03-14"),
+        ("notes from 03/14/2025", "2025-03-14", "2025-03-14"),
         ("notes from December 24th", "2025-12-24", "2025-12-24"),
         ("notes of last March", "2026-03-01", "2026-03-31"),
         ("notes from last month of work", "2026-10-01", "2026-10-31"),

@@ -535,6 +535,9 @@ def _weekend(found: _Groups, today: date) -> TimeMention:
 @_reads(
     rf"{_DIGITS}{_Y}(?P<s>[-/])(?P<m>\d{{1,2}})(?:(?P=s)(?P<d>\d{{1,2}}))?{_NO_MORE}",
     rf"{_DIGITS}{_Y}\.(?P<m>\d{{1,2}})\.(?P<d>\d{{1,2}}){_NO_MORE}",
+    # Where there is no doubt which is the day.
+    rf"{_DIGITS}(?P<d>1[3-9]|2\d|3[01])/(?P<m>\d{{1,2}})/{_Y}{_NO_MORE}",
+    rf"{_DIGITS}(?P<m>\d{{1,2}})/(?P<d>1[3-9]|2\d|3[01])/{_Y}{_NO_MORE}",
 )
 def _iso(found: _Groups, today: date) -> TimeMention:
     day = int(found["d"]) if "d" in found else None
