@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "training"))
 
 import data
 import evaluate
-from rag.clients.local.reader import LIMIT, Encoder, Reader
+from reader import LIMIT, Encoder, Reader
 
 PARAGRAPHS = [
     "The lamp  of the north pier was lit by Ada Quill in 1893, and put out in 1911.",

