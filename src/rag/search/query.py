@@ -178,7 +178,7 @@ class Query(NotCopied):
     keep_mode: bool = False  # no route changes it
     top_k: int = 5
     chunks: bool = False  # list chunks, several of one note perhaps, instead of notes
-    listed: bool = False  # show the notes that the filters select, in this order, and rank none
+    unranked: bool = False  # no words to rank by: the notes that the filters select, in `order`
     order: str = ""
     variants: Variants = field(default_factory=Variants)
     rerank: str = ""  # what a reranker orders by, if not `meant`

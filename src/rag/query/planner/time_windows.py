@@ -6,8 +6,8 @@ writing, of spans ("notes from March", "since 2024-05", 3月のメモ) or of wha
 ("meetings today", "what happened on 3 May 2025"); a year alone needs words of notes. What is asked
 about ("what happened in 1945"), how something is done and trouble ("sync not working since
 yesterday"), a time that is the topic ("songs about the past year") and what lies ahead are left in
-the query. *Recently* and 最近 are the last 30 days. `rag.query.planner.time_windows` says
-what each word means.
+the query. *Recently* and 最近 are the last 30 days. What each word means is told by the readers in
+the second half of this module.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ class SearchComponent:
 
 
 class OverStore(SearchComponent):
-    """A component that reads a store."""
+    """A component that reads a store; `top_k` is that of a query unless a component says otherwise,
+    and is kept so that stored pipelines can be read."""
 
     kept = ("document_store", "top_k")
 

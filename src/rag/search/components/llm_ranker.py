@@ -59,7 +59,7 @@ class ModelReranker(SearchComponent):
         """Return the best of what was given, each with the rank that it had before; and a notice
         in its query when the model was of no use. A list of notes stays as it is."""
         hits, query, notice = retrieval.hits, retrieval.query, ""
-        if query.listed:
+        if query.unranked:
             return {"documents": retrieval.documents, "retrieval": retrieval}
         order = [*range(len(hits))]
         if len(hits) > 1:

@@ -71,7 +71,7 @@ class ChunkRetriever(OverStore):
         if the filters let them, and its `matched` ones if there is room, though these may share no
         indexed term with it; with what they gain by the very words of the query.
         """
-        if query.listed:
+        if query.unranked:
             return {"retrieval": Retrieval(query)}
         store, limit, embedding = self.document_store, query.chunk_limit, query.embedding
         by_words, variants = query.mode != SearchMode.DENSE, query.variants
@@ -235,7 +235,6 @@ class DocumentLoader(OverStore):
     """Read the documents of the best hits, and set near-duplicates aside.
 
     :param document_store: where they are.
-    :param top_k: how many to return.
     """
 
     @component.output_types(documents=list[Document], retrieval=Retrieval)
@@ -250,7 +249,7 @@ class DocumentLoader(OverStore):
         wanted, shown = max(query.top_k, query.depth), list[Hit]()
         limit, texts = max(wanted, _WEIGHED), {**retrieval.read}
         hits = retrieval.hits
-        if query.listed:
+        if query.unranked:
             hits, limit = list_notes(store, query), query.top_k
         for start in range(0, len(hits), limit):
             batch = hits[start : start + limit]
@@ -263,11 +262,11 @@ class DocumentLoader(OverStore):
                 for hit in batch
                 if hit.id in texts
             ]
-            if not query.listed:
+            if not query.unranked:
                 _order_ties_by_language(loaded, query.meant)
             for hit in loaded:
                 # A note of that very name is what was asked for, whatever else says the same.
-                stays = query.listed or hit.bonus or hit.kept
+                stays = query.unranked or hit.bonus or hit.kept
                 same = (at for at, other in enumerate(shown) if _say_the_same(other, hit))
                 if not stays and (at := next(same, None)) is not None:
                     duplicates = (*shown[at].duplicates, texts[hit.id])

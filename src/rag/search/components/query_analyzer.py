@@ -260,7 +260,9 @@ class QueryAnalyzer(SearchComponent):
         """
         query = self.read(text, filters, top_k, mode, lists)
         if not query.text:
-            return {"query": replace(query, mode=str(SearchMode.LEXICAL), listed=True, order=order)}
+            return {
+                "query": replace(query, mode=str(SearchMode.LEXICAL), unranked=True, order=order)
+            }
         query = replace(query, chunks=chunks, keep_mode=keep_mode, depth=self.depth, order=order)
         return {"query": replace(query, variants=variants or Variants(), rerank=rerank)}
 
