@@ -46,6 +46,7 @@ its comparison in one run; `--help` says what it takes.
 - `http_server.py`, `watching.py`: the server under load; the watcher, idle and in a burst
 - `copying.py`: `rag index --to-server` beside the bare server
 - `documents.py`: a first index of notes and PDF files beside the bare reader of these
+- `ocr.py`: how much of 20 scanned pages in each of English and Japanese is read
 - `crash.py`, `faults`: kills; power cuts, damage, full disks, attackers
 """
 
