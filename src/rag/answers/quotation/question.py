@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from rag.answers.claims import NEGATION
 from rag.answers.quotation.units import QuotableUnit
-from rag.text.matches import find_matches, weigh_terms
+from rag.text.matches import STEMMED, find_matches, weigh_terms
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA
 from rag.text.tokenizer import normalize, stem
 
@@ -230,6 +230,13 @@ class Question:
         # The proper names in it, normalised.
         self.named = {normalize(_OWNS.sub("", name)) for name in _NAME.findall(self.text)}
         self._stems = frozenset(map(stem, _ASCII.findall(self._normal)))
+        # Other forms of its verbs, each with the term that stands for the verb.
+        self._irregular = {
+            form: stem(word)
+            for word in _ASCII.findall(subject)
+            if stem(word) in self.weights
+            for form in _OTHERS.get(word, ())
+        }
 
     def held(self, text: str) -> dict[str, float]:
         """Return what each term that a text holds counts for."""
@@ -239,6 +246,9 @@ class Question:
             for term, weight in self.weights.items()
             if not term.isascii() and term in normal
         }
+        for word in self._irregular.keys() & {*_ASCII.findall(normal)} if self._irregular else ():
+            term = self._irregular[word]
+            found[term] = max(STEMMED * self.weights[term], found.get(term, 0.0))
         for match in find_matches(text, self.subject):
             if weight := self.weights.get(match.term):
                 found[match.term] = max(weight * match.form, found.get(match.term, 0.0))

@@ -126,10 +126,10 @@ class Evidence(NamedTuple):
     `near` and `passage_near` tell how near its nearest sentence and its passage are in meaning,
     in standard deviations above the mean of a sample of the index. `words` is the share of what
     the words of the question weigh that the unit holds, `context_words` what the title, the
-    headings and the introduction above it hold besides. `absent` is the share of the words, and
-    `absent_names` that of the names, that its passage does not hold. `untold` is the share of the
-    words that tell what is asked of the subject, such as its price, that neither the unit nor what
-    stands above it holds.
+    headings and the introduction above it hold besides, `before_words` and `after_words` what the
+    sentences next to it do. `absent` is the share of the words, and `absent_names` that of the
+    names, that its passage does not hold. `untold` is the share of the words that tell what is
+    asked of the subject, such as its price, that neither the unit nor what stands above it holds.
     `fits` tells whether it holds what is asked for, and `counts` a number of what is counted, from
     -1 to 1; `defines` that it defines the subject, or is the property that is asked for; `steps`
     that it is a list or code and the question asks how; `several` that it is a list or table and
@@ -142,6 +142,8 @@ class Evidence(NamedTuple):
     passage_near: float
     words: float
     context_words: float
+    before_words: float
+    after_words: float
     absent: float
     absent_names: float
     untold: float
@@ -201,15 +203,17 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
     about = names | question.held(passage.stated) if passage.properties else names
     text = normalize(f"{passage.names}\n{passage.content}")
     stated = f"{text}\n{normalize(passage.stated)}" if passage.properties else text
-    for unit in passage.units:
+    units = passage.units
+    held = [question.held(_said(unit)) for unit in units]
+    for at, (unit, own) in enumerate(zip(units, held, strict=True)):
         is_stated = unit.stated is not None
         if unit.stated and not _is_asked(question, unit.stated, names, about):
             continue
-        own = question.held(_said(unit))
         above = about if is_stated else names | question.held(unit.under)
         within = known | about if is_stated else known
         untold = sum(weights[term] for term in question.told - own.keys() - above.keys())
         lacked = [name not in (stated if is_stated else text) for name in question.named]
+        before, after = (_next_to(units, held, at, step) for step in (-1, 1))
         is_many = unit.kind in (Kind.LIST, Kind.TABLE)
         beyond = "" if is_stated else question.beyond(unit.text)
         yield (
@@ -218,7 +222,9 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 near=_nearness(unit, passage),
                 passage_near=passage.near,
                 words=sum(own.values()),
-                context_words=sum(w for term, w in above.items() if term not in own),
+                context_words=_besides(above, own),
+                before_words=_besides(before, own | above),
+                after_words=_besides(after, own),
                 absent=sum(weight for term, weight in weights.items() if term not in within),
                 absent_names=sum(lacked) / len(lacked) if lacked else 0.0,
                 untold=untold / told if told else 0.0,
@@ -234,6 +240,28 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 length=math.log(max(len(unit.text), 10) / 80),
             ),
         )
+
+
+def _besides(held: Mapping[str, float], known: Mapping[str, float]) -> float:
+    """Return what terms weigh that are not known already."""
+    return sum(weight for term, weight in held.items() if term not in known)
+
+
+def _next_to(
+    units: Sequence[QuotableUnit], held: Sequence[dict[str, float]], at: int, step: int
+) -> dict[str, float]:
+    """Return what the sentence before a unit holds, or the one behind it: of `step` -1 or 1."""
+    unit, other = units[at], at + step
+    if unit.stated:
+        return {}
+    while 0 <= other < len(units):
+        beside = units[other]
+        is_within = beside.text in unit.text or unit.text in beside.text
+        if beside.kind == Kind.SENTENCE and not is_within:
+            lines = beside.first - unit.last if step > 0 else unit.first - beside.last
+            return held[other] if lines <= 1 else {}
+        other += step
+    return {}
 
 
 def _said(unit: QuotableUnit) -> str:
@@ -318,6 +346,8 @@ WITH_MEANING = AnswerWeights(
         "passage_near": 0.62,
         "words": 6.82,
         "context_words": 4.42,
+        "before_words": 4.79,
+        "after_words": 1.91,
         "untold": -0.62,
         "fits": 1.34,
         "counts": 1.52,
@@ -348,6 +378,8 @@ WORDS_ALONE = AnswerWeights(
     units={
         "words": 9.05,
         "context_words": 6.48,
+        "before_words": 4.6,
+        "after_words": 1.73,
         "untold": -0.51,
         "fits": 1.54,
         "counts": 1.25,
