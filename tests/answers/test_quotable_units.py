@@ -79,6 +79,12 @@ def test_a_row_is_read_with_the_names_of_its_columns():
     ]
 
 
+def test_a_sentence_that_only_announces_is_read_with_the_next() -> None:
+    assert "There are two discounts. Students pay 60 %." in texts(
+        "There are two discounts. Students pay 60 %."
+    )
+
+
 @rows("links", ["- [[A]]\n- [[B]]", "[A](a.md) [B](b.md)"])
 def test_links_alone_are_no_unit_beside_text(links):
     assert texts(f"Some text.\n\n{links}") == ["Some text."]

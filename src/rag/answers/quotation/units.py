@@ -16,6 +16,7 @@ from rag.vault.properties import Property
 from rag.vault.sentences import ReadableLine, readable_lines, sentence_spans
 
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
+_SHORT = 120  # a sentence that announces has at most so many
 _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
 _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
@@ -78,7 +79,7 @@ class _Block(NamedTuple):
 def quotable_units(content: str) -> list[QuotableUnit]:
     """Return what can be read out of Markdown, in order; some units lie within others.
 
-    They are sentences; the items of a list, and the
+    They are sentences, a short one that only announces with the next; the items of a list, and the
     list; the rows of a table with the names of its columns, and a small table; code. A list, table
     or code block goes with the sentence that introduces it. Headings are none, nor are links to
     other notes alone, nor addresses unless there is nothing else.
@@ -100,7 +101,7 @@ def quotable_units(content: str) -> list[QuotableUnit]:
 
 def _units(block: _Block, intro: _Piece | None) -> Iterator[QuotableUnit]:
     if block.kind == Kind.SENTENCE:
-        yield from (_joined([piece], Kind.SENTENCE) for piece in block.pieces)
+        yield from _sentence_units(block.pieces)
         return
     whole = Kind.LIST if block.kind == Kind.ITEM else block.kind
     whole = Kind.TABLE if block.kind == Kind.ROW else whole
@@ -112,6 +113,16 @@ def _units(block: _Block, intro: _Piece | None) -> Iterator[QuotableUnit]:
     if block.kind != Kind.CODE and len(block.pieces) > 1:
         for piece in block.pieces:
             yield _joined([piece], block.kind, under)
+
+
+def _sentence_units(pieces: Sequence[_Piece]) -> Iterator[QuotableUnit]:
+    for piece, following in pairwise([*pieces, None]):
+        assert piece
+        yield _joined([piece], Kind.SENTENCE)
+        if following and len(piece.text) <= _SHORT and _ANNOUNCES.search(piece.text):
+            yield QuotableUnit(
+                piece.first, following.last, f"{piece.text} {following.text}", Kind.SENTENCE
+            )
 
 
 def _joined(pieces: Sequence[_Piece], kind: Kind, under: str = "") -> QuotableUnit:
