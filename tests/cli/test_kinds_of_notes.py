@@ -57,6 +57,11 @@ class TestDocuments:
         assert rag("index", "-q", folder).code == 0
         return folder
 
+    def test_one_that_cannot_be_read_stops_no_other(self, rag, folder):
+        ran = rag("get", "locked.pdf", "a.md")
+        assert ran.code == 1 and "The beacon of a note." in ran.out
+        assert "work/locked.pdf has no text" in ran.err
+
     def test_pages_are_printed_as_far_as_there_are(self, rag, folder):
         ran = rag("get", "plan.pdf:2-9")
         assert "ferry" in ran.out and "Bread" in ran.out and "it has 3 pages" in ran.err

@@ -148,6 +148,11 @@ def test_only_pages_without_text_are_read(config, folder, index, fake, pages):
         b"BT /F1 11 Tf 50 780 Td 14 TL\nET", b"50 50 400 600 re f".ljust(31)
     )
     (folder / "scan.pdf").write_bytes(both)
+    index(ocr=False)
+    files = read_status(config).vaults["work"].files
+    assert files and (files.indexed["pdf"], files.left_out, files.scans) == (1, {}, None)
+    index(seconds=1e-9)
+    assert files_of(config).scans == ScanCount(waiting=1, read=0)
     index()
     assert fake.pages == [2] and pages() == {"Written text.": 1, TEXTS[1]: 2}
 

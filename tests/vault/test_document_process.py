@@ -1,5 +1,6 @@
 """The process that reads documents: what breaks it, or takes too long, costs one file."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,7 @@ from document_files import archive, raw_pdf, with_parts, xlsx
 from hostile_documents import FILES
 from rag.vault import document_process
 from rag.vault.document_process import read_document
+from rag.vault.documents import Document
 
 HUGE = {"word/document.xml": b"<a>" + b'<b c="d"/>' * 2_000_000 + b"</a>"}  # 600 MB as a tree
 
@@ -38,6 +40,23 @@ def test_a_file_that_takes_too_long_costs_only_itself(put, monkeypatch):
     assert document.lines == [] and document.fields == {"type": "html"}
     assert document.problems == ["nothing of it was read: that takes more than 1 seconds"]
     check_next(put)
+
+
+def think(path: str) -> Document:
+    """Take more than half a second of a processor."""
+    until = time.process_time() + 0.6
+    while time.process_time() < until:
+        pass
+    return Document(lines=[path])
+
+
+def test_the_time_limit_is_that_of_each_file(monkeypatch):
+    monkeypatch.setattr(document_process, "SECONDS", 1.0)
+    process = document_process.DocumentProcess()
+    try:
+        assert [process.read(name, think).lines for name in "abc"] == [["a"], ["b"], ["c"]]
+    finally:
+        process.close()
 
 
 @pytest.mark.slow

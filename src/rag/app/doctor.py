@@ -483,7 +483,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
     if embedded.unreadable:
         message += f"; {embedded.unreadable:,} are in a script that it does not read"
     missing = embedded.chunks - embedded.embedded - embedded.unreadable
-    lacking = (missing > 0, f"{message}; {plural(missing, 'chunk')} without a vector", _MAKE)
+    lacking = (missing > 0, f"{message}; {plural(missing, 'chunk')} without a vector", UPDATE_INDEX)
     yield _first(name, message, [lacking], **facts)
     for view in examination.servers:
         if isinstance(view.embedding, ModelInfo) and examination.sample:

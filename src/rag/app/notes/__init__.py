@@ -63,7 +63,8 @@ class NoteReport:
 
 @dataclass(frozen=True)
 class UnknownNote:
-    """A name that no note answers to, or several do; `suggestions` are notes that may be meant."""
+    """A name that no note answers to, or several do, or whose note cannot be read; `suggestions`
+    are notes that may be meant."""
 
     name: str
     message: str
@@ -121,7 +122,8 @@ def get_notes(
 ) -> NotesReport:
     """Read several notes, each once; a name may be a pattern of paths (`daily/2026-11-*`).
 
-    A name that nothing answers to is among `unknown`, where there are others.
+    A name that nothing answers to, and a note that cannot be read, is among `unknown` where there
+    are others.
 
     :raises NotFoundError: as `get_note`, where the only name is not that of a note.
     """
@@ -142,7 +144,15 @@ def get_notes(
             for named in notes:
                 row = named.note.row
                 parts[row.id, named.heading, named.span] = named, manifest.links.links_to(row)
-    read = [_read(config, *part, limits or Limits()) for part in parts.values()]
+    read = []
+    for named, links in parts.values():
+        try:
+            read.append(_read(config, named, links, limits or Limits()))
+        except (NotFoundError, UsageError) as error:  # one that cannot be read stops no other
+            if not several:
+                raise
+            row, near = named.note.row, getattr(error, "suggestions", [])
+            unknown.append(UnknownNote(f"{row.vault}/{row.path}", str(error), error.hint, near))
     return NotesReport(read, unknown, several)
 
 

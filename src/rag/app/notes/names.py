@@ -174,8 +174,9 @@ def section_of(note: FoundNote, lines: list[str], wanted: str) -> slice:
             any(_matches(one, part) for one in left) for part in parts[:-1]
         ):
             below = (one.line for one in headings[at + 1 :] if one.level <= heading.level)
-            return slice(heading.line, next(below, len(lines)))
-    texts = list(dict.fromkeys(heading.text for heading in headings))
+            end = next(below, len(lines))
+            return slice(heading.line, end - (end - 1 in page_starts(lines)))
+    texts = [text for text in dict.fromkeys(heading.text for heading in headings) if text]
     near = get_close_matches(wanted, texts, _SUGGESTED, 0.5) or texts[:_SUGGESTED]
     place = f"{note.row.vault}/{note.row.path}"
     raise NotFoundError(

