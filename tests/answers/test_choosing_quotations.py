@@ -50,6 +50,12 @@ def test_what_says_the_same_is_quoted_once():
     assert len(chosen("How long do we keep backups?", same, same)) == 1
 
 
+def test_what_is_said_of_another_number_is_no_further_quotation():
+    pumps = [f"The zephyr pump number {n} holds {40 + n} litres." for n in (3, 11, 12)]
+    found = chosen("How many litres does zephyr pump 3 hold?", *pumps)
+    assert [one.unit.text for one in found] == pumps[:1]
+
+
 def test_no_more_are_quoted_than_wanted():
     texts = [f"Backups are kept in the {place} room." for place in ("red", "blue", "green")]
     assert len(chosen("Where are backups kept?", *texts, most=1)) == 1

@@ -410,7 +410,7 @@ _LEAST = 3.5  # what may speak less for a further quotation than for the first
 _SAME = 0.6  # of two units, the share of their terms that says that one adds nothing
 _ALSO = 2  # other notes that are named for saying the same
 _ROUNDING = 1e-9
-_FIGURE = re.compile(r"\d+")
+_NUMERAL = re.compile(r"\d+")
 
 
 class Choice(NamedTuple):
@@ -453,11 +453,15 @@ def choose(
     if stated:  # of "which books are by Meadows" each note that states it is an answer
         alike = (one for one in ranked[1:] if one.unit.stated and _held(one) >= least)
         chosen += [one for one in alike if one.unit.stated and one.unit.stated.name == stated.name]
+    # "Pump 3" is asked for: what is said of pump 7 adds nothing.
+    asked = {*_NUMERAL.findall(question.text)} & _numerals(best)
     for choice in ranked[1:]:
         if len(chosen) >= most or choice.score < best.score - _LEAST:
             break
         if stated and not choice.unit.stated:
             continue  # what the front matter states needs no sentence beside it
+        if (numerals := _numerals(choice)) and not asked <= numerals:
+            continue
         if not any(
             _overlap(choice, other) or _likeness(choice, other, min) >= _SAME for other in chosen
         ):
@@ -466,6 +470,10 @@ def choose(
         chosen[1:], key=lambda one: (passages[one.passage].rank, one.passage, one.unit.first)
     )
     return [Chosen(choice, [*_also(choice, ranked, passages)]) for choice in chosen], confidence
+
+
+def _numerals(choice: Choice) -> set[str]:
+    return {*_NUMERAL.findall(choice.unit.text)}
 
 
 def _held(choice: Choice) -> float:
@@ -518,7 +526,7 @@ def _likeness(one: Choice, other: Choice, size: Callable[[int, int], int]) -> fl
 
     :param size: of which of the two it is a share, by their numbers of terms.
     """
-    figures = [{*_FIGURE.findall(choice.unit.text)} for choice in (one, other)]
+    figures = [_numerals(choice) for choice in (one, other)]
     if one.unit.stated or other.unit.stated or figures[0] != figures[1]:
         return 0.0
     first, second = set(terms(one.unit.text)), set(terms(other.unit.text))
