@@ -140,7 +140,7 @@ def get_notes(
                 elif len(names) == 1:
                     raise
                 else:
-                    unknown.append(UnknownNote(name, str(error), error.hint, error.suggestions))
+                    unknown.append(_unknown(name, error))
             for named in notes:
                 row = named.note.row
                 parts[row.id, named.heading, named.span] = named, manifest.links.links_to(row)
@@ -151,9 +151,12 @@ def get_notes(
         except (NotFoundError, UsageError) as error:  # one that cannot be read stops no other
             if not several:
                 raise
-            row, near = named.note.row, getattr(error, "suggestions", [])
-            unknown.append(UnknownNote(f"{row.vault}/{row.path}", str(error), error.hint, near))
+            unknown.append(_unknown(f"{named.note.row.vault}/{named.note.row.path}", error))
     return NotesReport(read, unknown, several)
+
+
+def _unknown(name: str, error: NotFoundError | UsageError) -> UnknownNote:
+    return UnknownNote(name, str(error), error.hint, getattr(error, "suggestions", []))
 
 
 def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:

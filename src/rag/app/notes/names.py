@@ -175,7 +175,7 @@ def section_of(note: FoundNote, lines: list[str], wanted: str) -> slice:
         ):
             below = (one.line for one in headings[at + 1 :] if one.level <= heading.level)
             end = next(below, len(lines))
-            return slice(heading.line, end - (end - 1 in page_starts(lines)))
+            return slice(heading.line, end - len(page_starts(lines[end - 1 : end])))
     texts = [text for text in dict.fromkeys(heading.text for heading in headings) if text]
     near = get_close_matches(wanted, texts, _SUGGESTED, 0.5) or texts[:_SUGGESTED]
     place = f"{note.row.vault}/{note.row.path}"
