@@ -239,6 +239,17 @@ def test_a_folder_that_may_not_be_listed_is_reported(vault):
     assert found.problems == {"鍵": "folder cannot be listed: Permission denied"}
 
 
+@pytest.mark.skipif(AS_ROOT, reason="root may read every file")
+def test_a_file_that_may_not_be_read_is_reported_though_its_size_and_time_are_the_same(
+    vault,
+):
+    fill(vault, "a.md", "b.md")
+    (vault / "b.md").chmod(0)
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert found.problems == {"b.md": "Permission denied"}
+
+
 def test_a_folder_whose_path_is_too_long_is_reported_and_the_rest_is_listed(vault):
     fill(vault, "a.md")
     name = "f" * 200

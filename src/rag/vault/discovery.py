@@ -178,10 +178,12 @@ class _Walk:
                     self.leave_out(file, f"ignored by {source}", entry)
                 elif entry.is_file():
                     status = entry.stat()
+                    if not status.st_mode & stat.S_IROTH and not os.access(entry.path, os.R_OK):
+                        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
                     yield NoteFile(_name(file), file, status.st_size, status.st_mtime_ns)
             except OSError as error:
                 if is_note(entry.name, self._images) and not isinstance(error, FileNotFoundError):
-                    self.scan.problems[_name(file)] = f"cannot be examined: {_why(error)}"
+                    self.scan.problems[_name(file)] = _why(error)
                     self.leave_out(file, UNREADABLE)
 
     def _leads_out(self, entry: os.DirEntry[str]) -> bool:
@@ -331,7 +333,7 @@ class _ObsidianRules:
         except (FileNotFoundError, NotADirectoryError):
             return kind()
         except OSError as error:
-            why = f"cannot be read: {_why(error)}"
+            why = _why(error)
         except AttributeError:
             why = "not a table of settings"
         except (ValueError, RecursionError):

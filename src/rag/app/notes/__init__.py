@@ -235,7 +235,7 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
         raise NotFoundError(
             f"{name} is in the index, but its file cannot be read",
             error.strerror or "",
-            hint=UPDATE_INDEX,
+            hint=UPDATE_INDEX if isinstance(error, FileNotFoundError) else "",
         ) from error
     if len(raw) > LARGEST_PRINTED:
         raise UsageError(
