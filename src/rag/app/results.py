@@ -219,6 +219,16 @@ def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
         yield f"no note has the tag #{name}" + _also(f"#{one}" for one in near)
 
 
+def unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:
+    """Yield which of the patterns that filter match no note's path."""
+    from rag.search.understanding.query_conditions import Places
+
+    places = Places(manifest)
+    for glob in filters.paths or []:
+        if not glob.startswith("!") and not places.at_paths([glob]):
+            yield f"no note has a path that matches {brief(glob)!r}"
+
+
 def unknown_properties(manifest: Manifest, query: str, filters: QueryFilters) -> Iterator[str]:
     """Yield which properties, or values of one, no note has that a query or filters want."""
     from difflib import get_close_matches

@@ -16,6 +16,7 @@ from rag.app.results import (
     copied,
     plan_of,
     result_of,
+    unknown_paths,
     unknown_properties,
     unknown_tags,
 )
@@ -132,6 +133,7 @@ def _left_out_by(
             yield f"left out: {plural(count, 'note')} without a date"
         if not response.results:
             yield from unknown_tags(response.tags, intent, workspace.state)
+            yield from unknown_paths(manifest, filters)
             yield from unknown_properties(manifest, response.query, filters)
 
 

@@ -50,11 +50,12 @@ class Places:
         return [identity for identity, path in self._paths if wanted in path]
 
     def at_paths(self, globs: Sequence[str]) -> list[str]:
-        """Return the ids of the notes whose path, or vault and path, matches one of `globs`.
+        """Return the ids of the notes whose path, or vault and path, matches one of `globs`; a `./`
+        before it, as a shell completes it, counts for nothing.
 
         :raises QueryError: when one of them is no pattern.
         """
-        is_wanted = _path_patterns(globs)
+        is_wanted = _path_patterns(glob.removeprefix("./") for glob in globs)
         return [
             identity
             for vault, path, _, _, identity in self._notes
