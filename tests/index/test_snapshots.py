@@ -208,6 +208,12 @@ def test_without_an_index_there_is_nothing_to_open_and_the_hint_says_how_to_make
     assert not index.path.exists()
 
 
+def test_while_the_first_index_is_written_the_hint_says_so(index):
+    with index.writing(), pytest.raises(IndexUnavailableError) as caught:
+        index.open_current()
+    assert "It is being made" in caught.value.hint
+
+
 @pytest.mark.parametrize("pointer", [b"gen-7", b"no/such/folder", b"\xff\xfe", b"gen-\x00"])
 def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(index, pointer):
     publish(index, 1)

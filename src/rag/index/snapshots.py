@@ -63,6 +63,7 @@ LINKED = "rag-narrow-"  # how the name of a folder of links to a shard begins
 MEMORY = "/dev/shm"  # where they are made, where the system has it
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
+BEING_MADE = "It is being made: try again in a moment."
 _NUMBER = re.compile(r"gen-(\d+)(?:\.lock)?")
 _OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
@@ -186,7 +187,16 @@ class IndexDirectory:
             if (self.path / name).is_dir():
                 return IndexSnapshot(self.path / name, lock)
             lock.close()
-        raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
+        hint = BEING_MADE if self._is_being_written() else NO_INDEX_HINT
+        raise IndexUnavailableError(NO_INDEX, str(self.path), hint=hint)
+
+    def _is_being_written(self) -> bool:
+        with suppress(FileNotFoundError), (self.path / _LOCK).open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
 
     def _reader_lock(self, name: str) -> IO[bytes]:
         """Open what a reader locks. Who may not write it may lock it none the less; where it is
