@@ -28,7 +28,7 @@ _EXIT_CODES = (
     "Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check"
     " that failed · 2 usage or configuration error · 3 no index, or one that must be rebuilt · 4 a"
     " service did not answer · 5 finished, but some notes or their vectors failed · 74 the"
-    " output cannot be written · 75 another process is indexing."
+    " output cannot be written · 75 another process is indexing · 130 interrupted."
 )
 
 
