@@ -143,6 +143,19 @@ def test_the_files_that_are_not_indexed_are_listed_where_that_is_asked_for(confi
     ]
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_that_cannot_be_listed_is_named_but_not_counted(config, count):
+    files, folder = count({"a.md": NOTE, "private/b.md": NOTE})
+    (folder / "private").chmod(0)
+    try:
+        report = read_status(config, skipped=True)
+    finally:
+        (folder / "private").chmod(0o700)
+    assert report.skipped
+    assert [(file.path, file.reason) for file in report.skipped] == [("private/", "unreadable")]
+    assert of(report).total == files.total - 1
+
+
 def test_a_vault_whose_folder_is_gone_is_not_counted(config, count):
     _, folder = count({"a.md": NOTE})
     folder.rename(folder.with_name("moved"))

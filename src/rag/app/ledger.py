@@ -12,7 +12,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError
 from rag.support.file_kinds import READ
 from rag.support.json_reports import optional
-from rag.vault.discovery import LeftOut, scan_folder
+from rag.vault.discovery import UNREADABLE, LeftOut, scan_folder
 from rag.vault.documents import (
     ENCRYPTED,
     OCR,
@@ -57,7 +57,7 @@ class VaultFiles:
 
 @dataclass(frozen=True)
 class SkippedFile:
-    """A file that is not indexed, and why."""
+    """A file that is not indexed, or a folder (with `/`) that cannot be listed, and why."""
 
     vault: str
     path: str
@@ -91,8 +91,10 @@ def count_files(
     of = Counter(states.values())
     waiting = of[SCAN] + (of[PARTLY] if index.ocr else 0)  # or each cover of a book counted
     scans = ScanCount(waiting, of[OCR]) if waiting or of[OCR] else None
+    listed = {note.path for note in scan.notes} | {path for path, _ in left_out}
+    folders = [LeftOut(f"{path}/", UNREADABLE) for path in scan.problems if path not in listed]
     files = VaultFiles(indexed.total() + len(left_out), _sorted(indexed), _sorted(reasons), scans)
-    return files, [SkippedFile(vault, *one) for one in sorted(left_out)]
+    return files, [SkippedFile(vault, *one) for one in sorted(left_out + folders)]
 
 
 def kind_of(path: str) -> str:
