@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, load_settings, value
+from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import (
     LONGEST_INPUT,
     clean,
@@ -37,26 +36,8 @@ if TYPE_CHECKING:
 
 def ask(
     words: list[str] = argument("QUESTION", "The question; `-` reads it from stdin."),
-    vaults: opt.Texts = opt.VAULTS,
-    tags: opt.Texts = opt.TAGS,
-    date_from: str | None = opt.DATE_FROM,
-    date_to: str | None = opt.DATE_TO,
-    path_globs: opt.Texts = opt.PATH_GLOBS,
-    kind: str | None = opt.TYPE,
-    top_k: int | None = opt.TOP_K,
-    transforms: opt.Texts = opt.TRANSFORMS,
-    plan: bool | None = opt.PLAN,
-    model: str = opt.MODEL,
-    no_model: bool = opt.NO_MODEL,
-    think: bool = opt.THINK,
-    explain: bool = opt.EXPLAIN_WINDOW,
+    given: Given = shared(f"{opt.FILTERS} kind top_k {opt.ANSWERS} {opt.OUTPUT}"),
     no_stream: bool = flag("--no-stream", "Print the answer when it is whole."),
-    no_sources: bool = opt.NO_SOURCES,
-    json: bool = opt.JSON,
-    output_format: str = opt.FORMAT,
-    paths: bool = opt.PATHS,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Answer a question from the notes, each sentence with its source.
 
@@ -76,42 +57,29 @@ def ask(
     from rag.app.workspace import Workspace
     from rag.cli.render.answer import AnswerPrinter
 
-    out = chosen_output(locals())
-    config = load_settings(config_file)
-    request = opt.make_request(AskRequest, locals(), question=opt.read_query(words))
+    out, config = chosen_output(given), given.config
+    request = opt.make_request(AskRequest, given, question=opt.read_query(words))
     with Workspace(config) as workspace:
-        printer = AnswerPrinter(workspace.state, out, request.question, sources=not no_sources)
-        listeners = printer.listeners(streams=not no_stream, think=think, plan=bool(plan))
+        printer = AnswerPrinter(
+            workspace.state, out, request.question, sources=not given.no_sources
+        )
+        plan = bool(given.plan)
+        listeners = printer.listeners(streams=not no_stream, think=given.think, plan=plan)
         try:
             report = answer_question(workspace, request, **listeners)
         finally:
             printer.stop_waiting()
-    if not quiet:
+    if not out.quiet:
         opt.warn_if_stale(report.index)
-    if code := printer.print(report, explain):
+    if code := printer.print(report, request.explain):
         raise typer.Exit(code)
 
 
 def chat(
-    vaults: opt.Texts = opt.VAULTS,
-    tags: opt.Texts = opt.TAGS,
-    date_from: str | None = opt.DATE_FROM,
-    date_to: str | None = opt.DATE_TO,
-    path_globs: opt.Texts = opt.PATH_GLOBS,
-    top_k: int | None = opt.TOP_K,
-    transforms: opt.Texts = opt.TRANSFORMS,
-    plan: bool | None = opt.PLAN,
+    given: Given = shared(f"{opt.FILTERS} top_k {opt.ANSWERS} json quiet config_file"),
     go_on: bool = flag("--continue -c", "Go on with the latest conversation."),
     session: str = value("--session", "ID", "Go on with this one.", ""),
     list_all: bool = flag("--list", "List the conversations, the latest first."),
-    model: str = opt.MODEL,
-    no_model: bool = opt.NO_MODEL,
-    think: bool = opt.THINK,
-    explain: bool = opt.EXPLAIN_WINDOW,
-    no_sources: bool = opt.NO_SOURCES,
-    json: bool = opt.JSON,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Ask the notes one question after the other.
 
@@ -129,16 +97,15 @@ def chat(
     from rag.app.chat import Chat, kept_sessions
     from rag.app.requests import ChatRequest
 
-    config = load_settings(config_file)
-    request = opt.make_request(ChatRequest, locals())
+    config, request = given.config, opt.make_request(ChatRequest, given)
     if list_all:
-        _print_sessions(kept_sessions(config), json)
+        _print_sessions(kept_sessions(config), given.json)
         return
     if go_on and session:
         raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
-    out = Output("json" if json else "text", quiet)
+    out = Output("json" if given.json else "text", given.quiet)
     with Chat(config, request) as talk:
-        code = _Conversation(talk, request, out, sources=not no_sources).run()
+        code = _Conversation(talk, request, out, sources=not given.no_sources).run()
     if code and not _interactive():
         raise typer.Exit(code)
 
@@ -150,11 +117,7 @@ def _print_sessions(report: SessionsReport, as_json: bool) -> None:
         lines.append(f"{session.id}  {len(session.questions):>3}  {first}".rstrip())
         for notice in () if as_json else session.notices:
             say(notice)
-    show(report, as_json, lines)
-    if not lines:
-        if not as_json:
-            say("no conversation yet: `rag chat`")
-        raise typer.Exit(1)
+    show(report, as_json, lines, "no conversation yet: `rag chat`")
 
 
 _LEAVE = ("/quit", "/exit", "/q")

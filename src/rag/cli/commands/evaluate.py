@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, load_settings, value
+from rag.cli.framework.options import Given, argument, shared, value
 from rag.cli.render.console import print_line, print_report, say
 from rag.text.messages import plural, visible
 
@@ -44,11 +44,7 @@ def evaluate(
     modes: str | None = value(
         "--modes", "MODE,…", "Modes of search, with commas: each is measured."
     ),
-    transforms: opt.Texts = opt.TRANSFORMS,
-    vaults: opt.Texts = opt.VAULTS,
-    json: bool = opt.JSON,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("transforms vaults json quiet config_file"),
 ) -> None:
     """Measure how well the search answers a set of questions.
 
@@ -67,14 +63,14 @@ def evaluate(
     from rag.app.workspace import Workspace
     from rag.evaluation.comparison import load_runs
 
-    config = load_settings(config_file)
-    given = (config.search.mode if modes is None else modes).split(",")
-    wanted = [*dict.fromkeys(opt.check_mode(mode.strip()) for mode in given)]
+    config, json, vaults = given.config, given.json, given.vaults
+    named = (config.search.mode if modes is None else modes).split(",")
+    wanted = [*dict.fromkeys(opt.check_mode(mode.strip()) for mode in named)]
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
     with Workspace(config) as workspace:
-        report = run(workspace, asked, wanted, transforms or None, vaults, baseline, save)
-    if not quiet:
+        report = run(workspace, asked, wanted, given.transforms or None, vaults, baseline, save)
+    if not given.quiet:
         for notice in () if json else (text for one in report.runs for text in one.run.notices):
             say(notice)
         opt.warn_if_stale(report.index)

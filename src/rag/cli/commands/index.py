@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, load_settings, value
+from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import plural, say, say_notice, show, visible
 from rag.exceptions import UsageError
 from rag.text.messages import time_left
@@ -34,9 +34,7 @@ def index(
     wait: bool = flag("--wait", "Wait for another `rag index` to finish."),
     to_server: bool = flag("--to-server", "Copy the embedded index to the Qdrant server."),
     take_over: bool = flag("--take-over", "Write an index that another machine wrote."),
-    quiet: bool = opt.QUIET,
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("quiet json config_file"),
 ) -> None:
     """Index notes: all the first time, then only what changed.
 
@@ -50,10 +48,10 @@ def index(
     from rag.app.requests import SyncRequest
     from rag.app.sync import copy_index, preview_sync, sync
 
-    config = load_settings(config_file)
+    config, quiet, json = given.config, given.quiet, given.json
     is_watched = sys.stderr.isatty() and not (quiet or json)
     seconds = None if is_watched else 60 * config.embedding.minutes
-    request = opt.make_request(SyncRequest, locals(), seconds=seconds)
+    request = opt.make_request(SyncRequest, given, seconds=seconds)
     if name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     is_changed = rebuild or embed is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, load_settings, value
+from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import print_line, print_report, print_text, say, say_notice, show
 from rag.cli.render.formats import chosen_output
 from rag.exceptions import NotFoundError, UsageError
@@ -28,13 +28,9 @@ def get(
         " `:10-20` or `:10:5` lines; a pattern such as `daily/2026-11-*` several notes.",
         complete=opt.complete_notes,
     ),
-    vaults: opt.Texts = opt.VAULTS,
+    given: Given = shared("vaults json output_format paths config_file"),
     max_lines: int | None = value("--max-lines", "N", "At most N lines of each.", min=0),
     max_bytes: int | None = value("--max-bytes", "N", "At most N bytes, in whole lines.", min=0),
-    json: bool = opt.JSON,
-    output_format: str = opt.FORMAT,
-    paths: bool = opt.PATHS,
-    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Print a note, or several, each under a line that names it.
 
@@ -51,11 +47,11 @@ def get(
     """
     from rag.app.notes import Limits, get_notes
 
-    out = chosen_output(locals())
-    config = load_settings(config_file)
+    out, config = chosen_output(given), given.config
     if not all(note.strip() for note in notes):
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
-    report = get_notes(config, notes, vaults, Path.cwd(), Limits(max_lines, max_bytes))
+    limits = Limits(max_lines, max_bytes)
+    report = get_notes(config, notes, given.vaults, Path.cwd(), limits)
     for unknown in report.unknown:
         say(f"rag: {unknown.message}")
         for suggestion in unknown.suggestions:
@@ -92,8 +88,7 @@ _EXAMPLES = "`rag related --help` has examples."
 
 def related(
     note: str = argument("NOTE", "Its name, as of `rag get`.", complete=opt.complete_notes),
-    vaults: opt.Texts = opt.VAULTS,
-    tags: opt.Texts = opt.TAGS,
+    given: Given = shared(f"vaults tags {opt.OUTPUT}"),
     top_k: int | None = value("--top-k -k -n", "N", "How many (10; all links).", min=1, max=1000),
     include_linked: bool = flag("--include-linked", "Also what is linked with it."),
     all_vaults: bool = flag("--all-vaults", "Look in all vaults, not in its own alone."),
@@ -102,11 +97,6 @@ def related(
     ),
     links: str = value("--links", "out|in|both", "Walk its links instead: out, in, both.", ""),
     depth: int | None = value("--depth", "N", "With --links: how far, 1 to 3.", min=1, max=3),
-    json: bool = opt.JSON,
-    output_format: str = opt.FORMAT,
-    paths: bool = opt.PATHS,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Find notes of its vault that are related to one.
 
@@ -124,15 +114,14 @@ def related(
     from rag.app.requests import RelatedRequest
     from rag.app.workspace import Workspace
 
-    out = chosen_output(locals())
+    out, config = chosen_output(given), given.config
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
-    config = load_settings(config_file)
     if links:
-        given = {"--vault": vaults, "--tag": tags, "--include-linked": include_linked}
-        given |= {"--all-vaults": all_vaults, "--min-score": min_score is not None}
-        given |= {"--paths": out.names_files}
-        for option in filter(given.get, given):
+        wrong = {"--vault": given.vaults, "--tag": given.tags, "--include-linked": include_linked}
+        wrong |= {"--all-vaults": all_vaults, "--min-score": min_score is not None}
+        wrong |= {"--paths": out.names_files}
+        for option in filter(wrong.get, wrong):
             raise UsageError(f"{option} does not go with --links", hint=_EXAMPLES)
         from rag.app.notes import walk_links
 
@@ -141,12 +130,12 @@ def related(
         return
     if depth:
         raise UsageError("--depth goes with --links", hint=_EXAMPLES)
-    if vaults and all_vaults:
+    if given.vaults and all_vaults:
         raise UsageError("--vault does not go with --all-vaults", hint=_EXAMPLES)
-    request = opt.make_request(RelatedRequest, locals(), top_k=top_k or _LIMIT, folder=Path.cwd())
+    request = opt.make_request(RelatedRequest, given, top_k=top_k or _LIMIT, folder=Path.cwd())
     with Workspace(config) as workspace:
         report = find_related(workspace, request)
-    if not quiet:
+    if not out.quiet:
         opt.warn_if_stale(report.index)
         for notice in report.notices:
             say_notice(notice)
@@ -167,14 +156,9 @@ def related(
 def _print_links(report: LinksReport, json: bool) -> None:
     """Print the links of a note."""
     steps = (f"{'  ' * (step.depth - 1)}{link_line(step.link)}" for step in report.links)
-    show(report, json, steps)
-    more = report.total - len(report.links)
-    if more and not json:
+    show(report, json, steps, f"{report.note.title!r} has no such links")
+    if (more := report.total - len(report.links)) and not json:
         say(f"{plural(more, 'more link')} left out by --top-k")
-    if not report.links:
-        if not json:
-            say(f"{report.note.title!r} has no such links")
-        raise typer.Exit(1)
 
 
 def _print_related(report: RelatedReport) -> None:

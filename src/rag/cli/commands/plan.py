@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, load_settings, value
+from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import print_line, print_report, say, show, to_json_text
 from rag.exceptions import UsageError
 from rag.text.messages import plural, shortened
@@ -23,16 +22,9 @@ _QUERY = argument("QUERY", "What to look for; `-` reads it from stdin.")
 
 def plan(
     words: list[str] = _QUERY,
-    vaults: opt.Texts = opt.VAULTS,
-    tags: opt.Texts = opt.TAGS,
-    date_from: str | None = opt.DATE_FROM,
-    date_to: str | None = opt.DATE_TO,
-    path_globs: opt.Texts = opt.PATH_GLOBS,
+    given: Given = shared(f"{opt.FILTERS} json quiet config_file"),
     model: str = value("--model", "NAME", "Ask this chat model, and no other.", ""),
     no_model: bool = flag("--no-model", "Ask no model, whatever models there are."),
-    json: bool = opt.JSON,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Show what a query means, without searching.
 
@@ -47,17 +39,17 @@ def plan(
     from rag.app.results import interpretation_line, missing_names
     from rag.app.workspace import Workspace
 
-    config = load_settings(config_file)
+    config, quiet = given.config, given.quiet
     opt.check_model(model, no_model)
     query = opt.read_query(words)
-    filters = opt.make_filters(locals())
+    filters = opt.make_filters(given)
     with Workspace(config) as workspace:
         report = make_plan(workspace, query, filters, model, no_model)
     for notice in [] if quiet else report.notices:
         say(notice)
     if report.intent is None:
         raise typer.Exit(1)
-    if json:
+    if given.json:
         print_report(report)
     else:
         from rag.cli.render.results import print_plan
@@ -71,11 +63,7 @@ def plan(
 
 
 def transform(
-    words: list[str] = _QUERY,
-    transforms: opt.Texts = opt.TRANSFORMS,
-    json: bool = opt.JSON,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
+    words: list[str] = _QUERY, given: Given = shared("transforms json quiet config_file")
 ) -> None:
     """Show what a search would look for, without searching.
 
@@ -89,10 +77,10 @@ def transform(
     from rag.app.plan import plan_search
 
     query = opt.read_query(words)
-    report = plan_search(load_settings(config_file), query, transforms or None)
-    for notice in () if quiet else report.notices:
+    report = plan_search(given.config, query, given.transforms or None)
+    for notice in () if given.quiet else report.notices:
         say(notice)
-    show(report, json, _transformed(report))
+    show(report, given.json, _transformed(report))
 
 
 def _transformed(report: TransformReport) -> Iterator[str]:
@@ -111,8 +99,7 @@ def audit(
     last: int | None = value("--last", "N", "So many records, not 10.", min=1, max=100_000),
     since: str | None = value("--since", "DATE", "From this day on: 2026-11, 'last week', 先週."),
     replay: str | None = value("--replay", "ID", "Plan this query again, by recorded replies."),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """Show which queries were planned, and how, the newest first.
 
@@ -130,7 +117,7 @@ def audit(
 
     if bool(record_id) + (replay is not None) + bool(last or since) > 1:
         raise UsageError("ID, --replay and --last or --since exclude each other", hint="Use one.")
-    config = load_settings(config_file)
+    config, json = given.config, given.json
     if replay is not None:
         replayed = plan_again(config, find_record(config, replay).record)
         show(replayed, json, _replayed(replayed))
@@ -149,13 +136,10 @@ def _print_records(report: AuditReport, is_on: bool, as_json: bool) -> None:
         say(report.problem)
     if report.skipped:
         say(f"passed over {plural(report.skipped, 'line')} that hold no record")
-    show(report, as_json, _records(report))
-    if not (report.records or as_json):
-        say("no plan is recorded" + (f" since {report.first}" if report.first else " yet"))
-        if not is_on:
-            say("Recording is switched off; planner.audit = true switches it on.")
-    if not report.records:
-        raise typer.Exit(1)
+    nothing = "no plan is recorded" + (f" since {report.first}" if report.first else " yet")
+    if not is_on:
+        nothing += ". Recording is switched off; planner.audit = true switches it on."
+    show(report, as_json, _records(report), nothing)
 
 
 def _records(report: AuditReport) -> Iterator[str]:

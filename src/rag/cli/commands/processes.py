@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rag.cli.framework import options as opt
-from rag.cli.framework.options import flag, load_settings, value
+from rag.cli.framework.options import Given, flag, shared, value
 from rag.cli.render.console import plural, print_line, say, show
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.watch import Watcher
-    from rag.config import RAGConfig
 
 _END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a terminal that is closed ends it as well
 _LAST_RUN = 10.0  # seconds that a run of the indexer has to end
@@ -35,7 +33,7 @@ def serve(
     socket: Path | None = value("--socket", "PATH", "Listen on a Unix socket, not on a port."),
     open_page: bool = flag("--open", "Open the page in the browser."),
     watch: bool = flag("--watch/--no-watch", "Keep the index up to date too.", True),
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("config_file"),
 ) -> None:
     """Serve the notes as a page and over HTTP.
 
@@ -52,7 +50,7 @@ def serve(
         raise UsageError("say what is served", hint="`rag serve --http --open`")
     if not host.strip():
         raise UsageError("--host is empty", hint="Name an address, or leave it out.")
-    config = load_settings(config_file)
+    config = given.config
     _go_on()
     server = Server(config, Address(host, port, socket))  # which has its address then
 
@@ -66,11 +64,11 @@ def serve(
         if link and open_page:
             typer.launch(link)
 
-    with _watching(config, config_file) if watch else nullcontext():
+    with _watching(given) if watch else nullcontext():
         server.run(tell)
 
 
-def watch(quiet: bool = opt.QUIET, config_file: Path | None = opt.CONFIG) -> None:
+def watch(given: Given = shared("quiet config_file")) -> None:
     """Keep the index up to date while notes are written.
 
     It ends with Ctrl-C. What is saved is found some two seconds later, by its words and then by
@@ -82,9 +80,9 @@ def watch(quiet: bool = opt.QUIET, config_file: Path | None = opt.CONFIG) -> Non
     rag watch
     rag watch -q     say only what goes wrong
     """
-    config = load_settings(config_file)
+    quiet = given.quiet
     _go_on()
-    watcher = _watcher(config, config_file, (lambda line: None) if quiet else print_line)
+    watcher = _watcher(given, (lambda line: None) if quiet else print_line)
     before = {number: signal.getsignal(number) for number in _END}
     try:
         for number in before:
@@ -105,18 +103,17 @@ def _go_on() -> None:
         sys.stdout.reconfigure(line_buffering=True)
 
 
-def _watcher(config: RAGConfig, config_file: Path | None, tell: Callable[[str], object]) -> Watcher:
+def _watcher(given: Given, tell: Callable[[str], object]) -> Watcher:
     """Return a watcher that tells of its runs by `tell`, and of what goes wrong on stderr."""
     from rag.app.watch import Watcher
 
-    options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    return Watcher(config, tell, lambda line: say(f"rag: {line}"), options)
+    return Watcher(given.config, tell, lambda line: say(f"rag: {line}"), given.config_options)
 
 
 @contextmanager
-def _watching(config: RAGConfig, config_file: Path | None) -> Iterator[None]:
+def _watching(given: Given) -> Iterator[None]:
     """Watch beside something else, as soon as no other process does."""
-    watcher = _watcher(config, config_file, lambda line: None)
+    watcher = _watcher(given, lambda line: None)
     thread = threading.Thread(target=watcher.run_when_free, name="watcher", daemon=True)
     thread.start()
     try:
@@ -130,7 +127,7 @@ def warm(
     start: bool = flag("--start", "Start it, and wait until it is up."),
     status: bool = flag("--status", "Say whether it runs."),
     stop: bool = flag("--stop", "End it; a command that runs in it goes on."),
-    json: bool = opt.JSON,
+    given: Given = shared("json"),
 ) -> None:
     """Govern the process in which commands need not start cold.
 
@@ -150,8 +147,8 @@ def warm(
     if stop:
         ended = control.stop()
         line = f"stopped: {', '.join(f'process {process}' for process in ended)}"
-        show(StoppedReport(ended), json, [line] if ended else [])
-        if not (json or ended):
+        show(StoppedReport(ended), given.json, [line] if ended else [])
+        if not (given.json or ended):
             say("no warm process")
         return
     there = control.start() if start else control.status()
@@ -164,11 +161,8 @@ def warm(
         ]
     elif there:
         lines = [f"process {there.process} does not answer; `rag warm --stop` ends it"]
-    show(WarmReport(there), json, lines)
-    if not there:
-        if not json:
-            say("no warm process; `rag warm --start` starts one, as does a command at a terminal")
-        raise typer.Exit(1)
+    nothing = "no warm process; `rag warm --start` starts one, as does a command at a terminal"
+    show(WarmReport(there), given.json, lines, nothing)
 
 
 _CLIENTS = ("claude-code", "claude-desktop", "vscode", "cursor", "codex", "zed")
@@ -178,8 +172,7 @@ def mcp(
     client: str | None = value(
         "--print-config", "|".join(_CLIENTS), "Print what to paste for a client."
     ),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """Serve the notes to agents, by MCP on stdin and stdout.
 
@@ -194,14 +187,14 @@ def mcp(
     if client is None:
         from rag.mcp.stdio import serve
 
-        raise typer.Exit(serve(config_file))
+        raise typer.Exit(serve(given.config_file))
     if client not in _CLIENTS:
         raise UsageError(
             f"unknown client {client!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}."
         )
     from rag.app.program_start import client_config
 
-    report = client_config(client, load_settings(config_file))
-    show(report, json, report.text.split("\n"))
-    if not json:
+    report = client_config(client, given.config)
+    show(report, given.json, report.text.split("\n"))
+    if not given.json:
         say(f"({report.place})")

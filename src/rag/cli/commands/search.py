@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, load_settings, value
+from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import print_line, print_report, say, say_notice
 from rag.cli.render.formats import FORMATS, chosen_output, print_format
 from rag.config import MODES
@@ -27,21 +26,13 @@ def search(
         " title:, a property (status:done), OR; without any, the notes that filters select",
         None,
     ),
-    vaults: opt.Texts = opt.VAULTS,
-    tags: opt.Texts = opt.TAGS,
-    date_from: str | None = opt.DATE_FROM,
-    date_to: str | None = opt.DATE_TO,
+    given: Given = shared(f"{opt.FILTERS} kind top_k transforms plan json paths quiet config_file"),
     modified_from: str | None = value("--modified-from", "DATE", "Modified on this day or later."),
     modified_to: str | None = value("--modified-to", "DATE", "Modified on this day or before."),
-    path_globs: opt.Texts = opt.PATH_GLOBS,
-    where: opt.Texts = value(
+    where: list[str] | None = value(
         "--where", "NAME=VALUE", "By front matter: status=done, 'price>200'; may be repeated (all)."
     ),
-    kind: str | None = opt.TYPE,
-    top_k: int | None = opt.TOP_K,
     mode: str | None = value("--mode", "|".join(MODES), "By words, by meaning, or by both."),
-    transforms: opt.Texts = opt.TRANSFORMS,
-    plan: bool | None = opt.PLAN,
     order: str = value(
         "--sort", "score|created|modified|title", "The order; dates newest first.", ""
     ),
@@ -63,7 +54,6 @@ def search(
         "--context", "N", "Print N lines around the matching one.", min=0, max=1000
     ),
     opened: int | None = value("--open", "N", "Open the Nth result: links.uri says how.", min=1),
-    json: bool = opt.JSON,
     output_format: str = value(
         "--format",
         "|".join(FORMATS),
@@ -71,9 +61,6 @@ def search(
         " `paths0` the files with a NUL after each, for xargs -0.",
         "text",
     ),
-    paths: bool = opt.PATHS,
-    quiet: bool = opt.QUIET,
-    config_file: Path | None = opt.CONFIG,
 ) -> None:
     """Find notes.
 
@@ -95,14 +82,16 @@ def search(
     from rag.app.search import search as find
     from rag.app.workspace import Workspace
 
-    out = chosen_output(locals(), FORMATS)
+    out, quiet = chosen_output(given, FORMATS), given.quiet
     if full and context is not None:
         raise UsageError("--full and --context exclude each other", hint="Leave one out.")
-    config = load_settings(config_file)
+    config = given.config
     opt.check_mode(config.search.mode if mode is None else mode)
     if refresh is None:  # for somebody at a terminal, if the settings let it
         refresh = config.search.refresh == "auto" and sys.stdout.isatty()
-    request = opt.make_request(SearchRequest, locals(), query=opt.read_query(words or []))
+    request = opt.make_request(
+        SearchRequest, given, query=opt.read_query(words or []), refresh=refresh
+    )
     if not words and request.filters is None:
         raise UsageError(
             "neither a query nor a filter is given",
@@ -116,7 +105,7 @@ def search(
         if report.intent:
             from rag.cli.render.results import print_interpretation
 
-            print_interpretation(report.intent, report.index, wanted=bool(plan))
+            print_interpretation(report.intent, report.index, wanted=bool(given.plan))
         for notice in report.notices:
             say_notice(notice)
         if report.nearest:

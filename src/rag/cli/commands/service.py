@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.lazy_group import Group
-from rag.cli.framework.options import flag, load_settings, value
+from rag.cli.framework.options import Given, flag, shared, value
 from rag.cli.render.console import say, show
 from rag.exceptions import ConnectionError, LockedError, UsageError
 from rag.text.messages import minute
@@ -28,7 +27,7 @@ app = typer.Typer(
 _EVERY = "15m"
 
 
-@app.command("install")
+@opt.command(app, "install")
 def install(
     every: str = value(
         "--every", "TIME", "How often: 15m, 2h, 1d; a part of an hour or day.", _EVERY
@@ -37,8 +36,7 @@ def install(
     watch: bool = flag("--watch", "Run `rag watch` always, instead of now and then."),
     http: bool = flag("--http", "Run `rag serve --http` always, which watches too."),
     dry_run: bool = flag("--dry-run", "Show what would be written and run, and do nothing."),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """Let the system index every 15 minutes, or as notes are written.
 
@@ -61,12 +59,11 @@ def install(
         raise UsageError("--watch, --http and --every exclude each other", hint=hint)
     minutes = 0 if watch or http else service.parse_interval(every)
     words = ["serve", "--http"] if http else ["watch", "-q"] if watch else ["index", "-q"]
-    config = load_settings(config_file)
-    options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
+    config, options = given.config, given.config_options
     job = service.index_job(config, options, words)
     report = service.install(config, job, minutes, scheduler, dry_run)
-    show(report, json, _install_lines(report, dry_run))
-    for notice in [] if json else report.notices:
+    show(report, given.json, _install_lines(report, dry_run))
+    for notice in [] if given.json else report.notices:
         say(f"rag: {notice}")
 
 
@@ -93,8 +90,8 @@ def _install_lines(report: InstallReport, dry_run: bool) -> Iterator[str]:
         yield from _lines("undo", "`rag service remove`")
 
 
-@app.command("status")
-def status(json: bool = opt.JSON) -> None:
+@opt.command(app, "status")
+def status(given: Given = shared("json")) -> None:
     """Show what is installed, and how it runs.
 
     The exit code is 1 when nothing is installed, or when what is installed does not work: the
@@ -108,8 +105,8 @@ def status(json: bool = opt.JSON) -> None:
     from rag.app.service import read_service
 
     report = read_service()
-    show(report, json, _status_lines(report))
-    if not json and not report.installed:
+    show(report, given.json, _status_lines(report))
+    if not given.json and not report.installed:
         cannot, nothing = "whether anything is installed cannot be told", "nothing is installed"
         say(cannot if report.unknown else f"{nothing}: `rag service install` lets the system index")
     if report.unknown:
@@ -141,8 +138,8 @@ def _status_lines(report: ServiceReport) -> Iterator[str]:
     yield from _lines("note", *report.notices)
 
 
-@app.command("remove")
-def remove(json: bool = opt.JSON) -> None:
+@opt.command(app, "remove")
+def remove(given: Given = shared("json")) -> None:
     """Take away what was installed.
 
     From whichever scheduler holds it. What somebody else wrote is left. The exit code is 4 when a
@@ -159,10 +156,10 @@ def remove(json: bool = opt.JSON) -> None:
         for name, deleted in report.removed.items()
         for line in (f"removed the job of {name}", *_lines("deleted", *deleted))
     ]
-    show(report, json, lines)
-    if not (json or lines):
+    show(report, given.json, lines)
+    if not (given.json or lines):
         say("nothing was removed" if report.failures else "nothing was installed")
-    for notice in () if json else (*report.notices, *report.failures):
+    for notice in () if given.json else (*report.notices, *report.failures):
         say(f"rag: {notice}")
     if report.failures:
         raise typer.Exit(ConnectionError.exit_code)

@@ -12,7 +12,7 @@ import typer
 
 from rag.cli.framework import options as opt
 from rag.cli.framework.lazy_group import Group
-from rag.cli.framework.options import argument, flag, load_settings, value
+from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import plural, say, show, to_json_text
 from rag.config import RAGConfig, default_toml, new_project_file, user_file
 from rag.exceptions import UsageError
@@ -35,7 +35,7 @@ def init(
     user: bool = flag("--user", "Write your own file, which counts in every folder."),
     force: bool = flag("--force", "Replace the file if there is one."),
     dry_run: bool = flag("--dry-run", "Say what would be written, and write nothing."),
-    json: bool = opt.JSON,
+    given: Given = shared("json"),
 ) -> None:
     """Look for vaults and models, and write a configuration of them.
 
@@ -58,11 +58,11 @@ def init(
             f"there is a configuration already: {file}",
             hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
         )
-    config = load_settings(None)
+    config = given.config
     report = plan(config, file, folder, Path.cwd(), _HEADING)
     if not dry_run:
         report = carry_out(config, report)
-    show(report, json, _setup_lines(report))
+    show(report, given.json, _setup_lines(report))
 
 
 def _setup_lines(report: SetupReport) -> Iterator[str]:
@@ -88,8 +88,7 @@ def _setup_lines(report: SetupReport) -> Iterator[str]:
 def config(
     key: str = argument("[KEY]", "Only this setting, or this section of them.", ""),
     defaults: bool = flag("--defaults", "Print a file with every setting."),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """Show settings, their values and where the values came from.
 
@@ -98,14 +97,13 @@ def config(
     rag config search.top_k
     rag config --defaults > rag.toml     start a file of your own
     """
-    if defaults and not json:
+    if defaults and not given.json:
         sys.stdout.write(default_toml())
         return
     from rag.app.settings import settings_report
 
-    config = RAGConfig() if defaults else load_settings(config_file)
-    report = settings_report(config, key)
-    show(report, json, _config_lines(report))
+    report = settings_report(RAGConfig() if defaults else given.config, key)
+    show(report, given.json, _config_lines(report))
 
 
 def _config_lines(report: SettingsReport) -> Iterator[str]:
@@ -123,7 +121,7 @@ def trust(
     ),
     list_all: bool = flag("--list", "List the files that you trust."),
     remove: bool = flag("--remove", "Trust the file no more."),
-    json: bool = opt.JSON,
+    given: Given = shared("json"),
 ) -> None:
     """Trust what a project's `rag.toml` asks for, and show it.
 
@@ -143,7 +141,7 @@ def trust(
         raise UsageError(
             "--list cannot be combined with FOLDER or --remove", hint="rag trust --list"
         )
-    lines: list[str] = []
+    json, lines = given.json, list[str]()
     if list_all:
         listed = app.trusted_files()
         for one in listed.files:
@@ -173,8 +171,8 @@ vault = typer.Typer(
 )
 
 
-@vault.command("list")
-def list_vaults(json: bool = opt.JSON, config_file: Path | None = opt.CONFIG) -> None:
+@opt.command(vault, "list")
+def list_vaults(given: Given = shared("json config_file")) -> None:
     """List the vaults, with their folders and how many notes are indexed.
 
     \b
@@ -183,22 +181,21 @@ def list_vaults(json: bool = opt.JSON, config_file: Path | None = opt.CONFIG) ->
     """
     from rag.app import vaults
 
-    report = vaults.list_vaults(load_settings(config_file))
+    report = vaults.list_vaults(given.config)
     for notice in report.notices:
         say(f"rag: {notice}")
     lines = []
     for name, one in report.vaults.items():
         notes = "notes unknown" if one.notes is None else plural(one.notes, "note")
         lines.append(f"{name}  {notes}  {one.path}")
-    show(report, json, lines or ["no vaults yet: `rag index FOLDER` makes one"])
+    show(report, given.json, lines or ["no vaults yet: `rag index FOLDER` makes one"])
 
 
-@vault.command("add")
+@opt.command(vault, "add")
 def add(
     folder: Path = argument("FOLDER", "A folder that holds .md files."),
     name: str = value("--name", "NAME", "Its name; by default the folder's.", ""),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """Register a folder; the next `rag index` reads it.
 
@@ -208,17 +205,15 @@ def add(
     """
     from rag.app.vaults import add_vault
 
-    added = add_vault(load_settings(config_file), folder, name)
-    _print_change(added, f"vault {added.vault!r} is registered; `rag index` reads it", json)
+    added = add_vault(given.config, folder, name)
+    _print_change(added, f"vault {added.vault!r} is registered; `rag index` reads it", given)
 
 
-@vault.command("rename")
+@opt.command(vault, "rename")
 def rename(
     name: str = argument("OLD", "The vault's name.", complete=opt.complete_vaults),
     wanted: str = argument("NEW", "The name it gets."),
-    quiet: bool = opt.QUIET,
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("quiet json config_file"),
 ) -> None:
     """Give a vault another name; its notes are indexed again under it.
 
@@ -227,17 +222,15 @@ def rename(
     """
     from rag.app.vaults import rename_vault
 
-    renamed = rename_vault(load_settings(config_file), name, wanted)
+    renamed = rename_vault(given.config, name, wanted)
     message = f"vault {name!r} is {renamed.vault!r} now ({plural(renamed.notes, 'note')})"
-    _print_change(renamed, "" if quiet else message, json)
+    _print_change(renamed, "" if given.quiet else message, given)
 
 
-@vault.command("remove")
+@opt.command(vault, "remove")
 def remove(
     name: str = argument("NAME", "The vault's name.", complete=opt.complete_vaults),
-    quiet: bool = opt.QUIET,
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("quiet json config_file"),
 ) -> None:
     """Take a vault out of the index; its files are left alone.
 
@@ -246,13 +239,13 @@ def remove(
     """
     from rag.app.vaults import remove_vault
 
-    gone = remove_vault(load_settings(config_file), name)
+    gone = remove_vault(given.config, name)
     notes = plural(gone.notes, "note")
     message = f"vault {gone.vault!r} is removed ({notes}); its files are untouched"
-    _print_change(gone, "" if quiet else message, json)
+    _print_change(gone, "" if given.quiet else message, given)
 
 
-def _print_change(report: VaultChange, message: str, json: bool) -> None:
+def _print_change(report: VaultChange, message: str, given: Given) -> None:
     if report.notice:
         say(f"rag: {report.notice}")
-    show(report, json, [message] if message else [])
+    show(report, given.json, [message] if message else [])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from rag.cli.framework import options as opt
-from rag.cli.framework.options import argument, flag, load_settings
-from rag.cli.render.console import plural, print_report, say, show, visible
+from rag.cli.framework.options import Given, argument, flag, shared
+from rag.cli.render.console import plural, print_report, show, visible
 from rag.config import load_config
 from rag.text.messages import minute, time_left
 from rag.vault.discovery import HIDDEN
@@ -33,8 +31,7 @@ def status(
     problems: bool = flag("--problems", "List the notes that could not be read or embedded."),
     links: bool = flag("--links", "List the links that no note answers to, or several do."),
     skipped: bool = flag("--skipped", "List the files that are not indexed, and why."),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """Show what the index holds, and what was wrong with notes.
 
@@ -47,7 +44,7 @@ def status(
     from rag.app.ledger import HINTS
     from rag.app.status import read_status
 
-    config = load_settings(config_file)
+    config = given.config
     found = read_status(config, links, problems, skipped)
     lines = [*_problems(found)] if problems else []
     if skipped:
@@ -59,7 +56,7 @@ def status(
         from rag.cli.commands.notes import link_line
 
         lines += [*map(link_line, found.links or ())] or ["every link leads to one note"]
-    show(found, json, lines if problems or links or skipped else _status_lines(found, config))
+    show(found, given.json, lines if problems or links or skipped else _status_lines(found, config))
     if problems and any(note.failed for note in found.problems):
         raise typer.Exit(5)
 
@@ -161,8 +158,7 @@ def _problems(found: StatusReport) -> Iterator[str]:
 
 def tags(
     below: str = argument("[NAME]", "Only tags below this one, or the values of a property.", ""),
-    json: bool = opt.JSON,
-    config_file: Path | None = opt.CONFIG,
+    given: Given = shared("json config_file"),
 ) -> None:
     """List the tags and properties of the notes, with their counts.
 
@@ -173,24 +169,19 @@ def tags(
     """
     from rag.app.workspace import Workspace, count_names
 
-    with Workspace(load_settings(config_file)) as workspace:
+    with Workspace(given.config) as workspace:
         report = count_names(workspace, below)
     lines = [f"{notes:>6,}  #{name}" for name, notes in report.tags.items()]
     head = f"{below}: " if below else ""
     lines += [f"{notes:>6,}  {head}{name}" for name, notes in report.properties.items()]
-    show(report, json, lines)
-    if not lines:
-        missing = f"no tag or property {below!r} (`rag tags` lists all)"
-        say(missing if below else "no note has tags or properties")
-        raise typer.Exit(1)
+    missing = f"no tag or property {below!r} (`rag tags` lists all)"
+    show(report, given.json, lines, missing if below else "no note has tags or properties")
 
 
 _MARKS = {"pass": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "bold red")}
 
 
-def doctor(
-    quiet: bool = opt.QUIET, json: bool = opt.JSON, config_file: Path | None = opt.CONFIG
-) -> None:
+def doctor(given: Given = shared("quiet json config_file")) -> None:
     """Check settings, vaults, index, models and servers.
 
     It says what mends what is wrong. Each line is pass, warn (search does without) or fail
@@ -205,10 +196,10 @@ def doctor(
     from rag.app.doctor import DoctorReport, run_checks
     from rag.cli.render.terminal import make_console
 
-    config = load_config(config_file)
+    json, quiet = given.json, given.quiet
     console = make_console()
     report = DoctorReport([])
-    for check in run_checks(config):
+    for check in run_checks(load_config(given.config_file)):
         report.checks.append(check)
         if not json and not (quiet and check.status == "pass"):
             _print_check(console, check)

@@ -68,6 +68,8 @@ _NARROW = 50  # columns, below which what an option does stands under it
 @cache
 def load_command(name: str) -> Command:
     """Import a command; of a group of commands, all of them."""
+    from rag.cli.framework.options import expanded
+
     module, _, attribute = COMMANDS[name][0].partition(".")
     command = getattr(import_module(f"rag.cli.commands.{module}"), attribute)
     if isinstance(command, typer.Typer):
@@ -75,7 +77,7 @@ def load_command(name: str) -> Command:
         group.name = name
         return prepared(group)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name)(command)
+    alone.command(name)(expanded(command))
     return prepared(typer.main.get_command(alone))
 
 

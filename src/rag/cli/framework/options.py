@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
+from functools import cached_property
+from inspect import Parameter, Signature, signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 Complete = Callable[[str], list[str]]
+Text, Texts = str | None, list[str] | None
 _MOST = 200  # names that are offered at once
 _MOST_LISTED = 6  # settings in one line
 _FOR_BASH = re.compile(r"([^\w./@%+,=-])", re.ASCII)
@@ -108,62 +112,110 @@ def _nfc(names: list[str] | None) -> list[str]:
     return [unicodedata.normalize("NFC", name) for name in names or []]
 
 
+# The options of several commands: the name of each, its type, and how it is given.
 # fmt: off
-Texts = list[str] | None
-CONFIG = value("--config", "FILE", "Read this configuration file.")
-JSON = flag("--json", "Print one JSON object.")
-PATHS = flag("--paths", "Print only the files, one a line; --json goes before it.")
-FORMAT = value(
-    "--format", "|".join(NOTE_FORMATS),
-    "`paths0` is the files with a NUL after each, for xargs -0.", "text",
-)
-QUIET = flag("--quiet -q", "Say only what must be said.")
-VAULTS = value(
-    "--vault -v", "NAME", "Only this vault; may be repeated (any of them).",
-    complete=complete_vaults, callback=_nfc,
-)
-TAGS = value(
-    "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",
-    complete=completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
-)
-DATE_FROM = value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")
-DATE_TO = value("--to", "DATE", "Created on this day or before: 2025-03, today.")
-PATH_GLOBS = value("--path", "GLOB", "Only notes whose path matches; may be repeated.")
-TYPE = value("--type", "|".join(KINDS), "Only files of this kind.")
-TOP_K = value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)
-TRANSFORMS = value(
-    "--transform", "NAME",
-    "Also search for what this makes of the query: multi-query, step-back, hyde,"
-    " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-)
-PLAN = flag(
-    "--plan/--no-plan",
-    "Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
-    " of a chat model; or search the words as typed. Without either: planner.plan.", None,
-)
-MODEL = value("--model", "NAME", "Let this chat model answer, and no other.", "")
-NO_MODEL = flag("--no-model", "Answer by quotation, whatever models there are.")
-THINK = flag("--think", "Let the model reason first, and show it on stderr.")
-EXPLAIN_WINDOW = flag("--explain", "Show what the model was shown, and what it was not.")
-NO_SOURCES = flag("--no-sources", "Leave out the list of sources.")
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "vaults": (Texts, value(
+        "--vault -v", "NAME", "Only this vault; may be repeated (any of them).",
+        complete=complete_vaults, callback=_nfc,
+    )),
+    "tags": (Texts, value(
+        "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",
+        complete=completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
+    )),
+    "date_from": (Text, value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")),
+    "date_to": (Text, value("--to", "DATE", "Created on this day or before: 2025-03, today.")),
+    "path_globs": (Texts, value(
+        "--path", "GLOB", "Only notes whose path matches; may be repeated."
+    )),
+    "kind": (Text, value("--type", "|".join(KINDS), "Only files of this kind.")),
+    "top_k": (int | None, value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)),
+    "transforms": (Texts, value(
+        "--transform", "NAME",
+        "Also search for what this makes of the query: multi-query, step-back, hyde,"
+        " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
+    )),
+    "plan": (bool | None, flag(
+        "--plan/--no-plan",
+        "Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
+        " of a chat model; or search the words as typed. Without either: planner.plan.", None,
+    )),
+    "model": (str, value("--model", "NAME", "Let this chat model answer, and no other.", "")),
+    "no_model": (bool, flag("--no-model", "Answer by quotation, whatever models there are.")),
+    "think": (bool, flag("--think", "Let the model reason first, and show it on stderr.")),
+    "explain": (bool, flag("--explain", "Show what the model was shown, and what it was not.")),
+    "no_sources": (bool, flag("--no-sources", "Leave out the list of sources.")),
+    "json": (bool, flag("--json", "Print one JSON object.")),
+    "output_format": (str, value(
+        "--format", "|".join(NOTE_FORMATS),
+        "`paths0` is the files with a NUL after each, for xargs -0.", "text",
+    )),
+    "paths": (bool, flag("--paths", "Print only the files, one a line; --json goes before it.")),
+    "quiet": (bool, flag("--quiet -q", "Say only what must be said.")),
+    "config_file": (Path | None, value("--config", "FILE", "Read this configuration file.")),
+}
 # fmt: on
+FILTERS = "vaults tags date_from date_to path_globs"
+ANSWERS = "transforms plan model no_model think explain no_sources"
+OUTPUT = "json output_format paths quiet config_file"
 
 
-def load_settings(config_file: Path | None) -> RAGConfig:
-    """Read the settings in force for a command, and say on stderr which do not count."""
-    config = load_config(config_file)
-    of_keys = {key.variable for key in KEYS}
-    by_reason: dict[tuple[str, str], list[str]] = {}
-    for name, one in config.left_out.items():
-        if name not in of_keys or os.environ.get(one.value):  # else there is no key
-            by_reason.setdefault((one.reason, one.hint), []).append(name)
-    for (reason, hint), names in by_reason.items():
-        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        say(f"{reason}: left out {', '.join(names[:_MOST_LISTED])}{more}. {hint}")
-    for name, nearest in [*unknown_in_environment(config, os.environ).items()][:_MOST_LISTED]:
-        ask = f"; did you mean {nearest}?" if nearest else ""
-        say(f"{name} in the environment is no setting{ask}")
-    return config
+class Given(SimpleNamespace):
+    """The options of a command, its own and the shared ones, by their names."""
+
+    @property
+    def config_options(self) -> list[str]:
+        """What names the same file of settings to another process."""
+        file = self.config_file
+        return ["--config", str(file.expanduser().absolute())] if file else []
+
+    @cached_property
+    def config(self) -> RAGConfig:
+        """The settings in force; on stderr is said which do not count."""
+        config = load_config(vars(self).get("config_file"))
+        of_keys = {key.variable for key in KEYS}
+        by_reason: dict[tuple[str, str], list[str]] = {}
+        for name, one in config.left_out.items():
+            if name not in of_keys or os.environ.get(one.value):  # else there is no key
+                by_reason.setdefault((one.reason, one.hint), []).append(name)
+        for (reason, hint), names in by_reason.items():
+            more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+            say(f"{reason}: left out {', '.join(names[:_MOST_LISTED])}{more}. {hint}")
+        for name, nearest in [*unknown_in_environment(config, os.environ).items()][:_MOST_LISTED]:
+            ask = f"; did you mean {nearest}?" if nearest else ""
+            say(f"{name} in the environment is no setting{ask}")
+        return config
+
+
+def shared(names: str) -> Any:
+    """Declare the parameter `given` of a command: the shared options that stand in its place."""
+    return names
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command as Typer takes it: with the shared options that it declares, those of
+    `OUTPUT` last. Called, it is given all of its options as `given`, and its own by themselves."""
+    own, last = signature(command, eval_str=True).parameters, OUTPUT.split()
+    options: dict[str, Parameter] = {}
+    for name, one in own.items():
+        for taken in one.default.split() if name == "given" else ():
+            kind, option = _SHARED[taken]
+            options[taken] = one.replace(name=taken, default=option, annotation=kind)
+        if name != "given":
+            options[name] = one
+    order = sorted(options, key=lambda name: last.index(name) if name in last else -1)
+
+    def run(**values: Any) -> None:
+        command(given=Given(**values), **{name: values[name] for name in own.keys() & values})
+
+    run.__doc__ = command.__doc__
+    run.__signature__ = Signature([options[name] for name in order])  # type: ignore[attr-defined]
+    return run
+
+
+def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], object]:
+    """Add a command to a group of them."""
+    return lambda function: group.command(name)(expanded(function))
 
 
 def check_model(model: str | None, no_model: bool | None) -> None:
@@ -172,23 +224,24 @@ def check_model(model: str | None, no_model: bool | None) -> None:
         raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
 
 
-def make_request(kind: type[R], given: Mapping[str, Any], **more: Any) -> R:
-    """Return a request of the application, of options as `locals()` has them: those that are named
-    as a field are that field, and those of filters make up its filters."""
-    check_model(given.get("model"), given.get("no_model"))
+def make_request(kind: type[R], given: Given, **more: Any) -> R:
+    """Return a request of the application: options that are named as a field of it are that field,
+    and those of filters make up its filters."""
+    options = vars(given)
+    check_model(options.get("model"), options.get("no_model"))
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "filters" in names:
         more["filters"] = make_filters(given)
-    own = {name: given[name] for name in names & given.keys() if given[name] not in (None, [], ())}
-    return kind(**{**own, **more})
+    own = {name: options[name] for name in names & options.keys()}
+    return kind(**{n: value for n, value in own.items() if value not in (None, [], ())} | more)
 
 
-def make_filters(given: Mapping[str, Any]) -> QueryFilters | None:
+def make_filters(given: Given) -> QueryFilters | None:
     """Make filters of the options that a command has; `None` where none is given."""
     renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths", "kind": "type"}
     others = ("vaults", "tags", "modified_from", "modified_to", "where")
     names = {**renamed, **dict(zip(others, others, strict=True))}
-    texts: dict[str, Any] = {field: given.get(name) for name, field in names.items()}
+    texts: dict[str, Any] = {field: vars(given).get(name) for name, field in names.items()}
     texts = {field: text for field, text in texts.items() if text not in (None, [])}
     if "" in texts.values():
         raise UsageError("a date or kind is empty", hint="Leave out the option, or give a value.")

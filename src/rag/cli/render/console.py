@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from typing import Any
 from zlib import crc32
 
+import typer
+
 from rag.exceptions import RAGError, RunInterruptedError, Standing
 from rag.text.messages import escaped_json, visible_lines, without_controls
 from rag.text.messages import plural as plural
@@ -42,13 +44,18 @@ def print_report(report: object) -> None:
     sys.stdout.write(json_line(report) + "\n")
 
 
-def show(report: object, as_json: bool, lines: Iterable[str]) -> None:
-    """Print a report as JSON, or what is for people as lines."""
+def show(report: object, as_json: bool, lines: Iterable[str], nothing: str = "") -> None:
+    """Print a report as JSON, or what is for people as lines; where there are none, say `nothing`
+    and end with the exit code of a search that found nothing."""
+    lines = [*lines] if nothing or not as_json else []
     if as_json:
         print_report(report)
-        return
-    for line in lines:
+    for line in () if as_json else lines:
         print_line(line)
+    if nothing and not lines:
+        if not as_json:
+            say(nothing)
+        raise typer.Exit(1)
 
 
 def print_line(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -66,20 +66,20 @@ class Output:
             print_data(shown, "\0" if self.format == "paths0" else "\n")
 
 
-def chosen_output(given: Mapping[str, Any], among: tuple[str, ...] = NOTE_FORMATS) -> Output:
-    """Return what is printed, by the options that `locals()` has; `--json` goes before `--paths`,
-    for a script that adds it.
+def chosen_output(given: Any, among: tuple[str, ...] = NOTE_FORMATS) -> Output:
+    """Return what is printed, by the options of a command; `--json` goes before `--paths`, for a
+    script that adds it.
 
     :raises UsageError: for a format that does not exist, or two that differ.
     """
-    name = given["output_format"]
+    name, options = given.output_format, vars(given)
     if name not in among:
         raise UsageError(f"unknown format {name!r}", hint=f"Use --format {', '.join(among)}.")
     for short in ("json", "paths"):
-        if given[short] and name not in ("text", "json", short):
+        if options[short] and name not in ("text", "json", short):
             raise UsageError(f"--{short} is not --format {name}", hint="Leave one of the two out.")
-    chosen = "json" if given["json"] or name == "json" else "paths" if given["paths"] else name
-    return Output(chosen, given.get("quiet", False))
+    chosen = "json" if given.json or name == "json" else "paths" if given.paths else name
+    return Output(chosen, options.get("quiet", False))
 
 
 def print_format(name: str, report: SearchReport, full: bool) -> None:
