@@ -43,7 +43,7 @@ class Scene:
     def __init__(self, config: RAGConfig, *outcomes: Outcome, seconds: float = 0.0) -> None:
         self.config, self.outcomes, self.seconds = config, [*outcomes], seconds
         self.is_real = not outcomes
-        self.now, self.asleep = 0.0, 0.0
+        self.now = 0.0
         self.runs: list[float] = []
         self.lines: list[str] = []
         self.warnings: list[str] = []
@@ -110,7 +110,7 @@ class Scene:
         return self.now
 
     def time(self) -> float:
-        return 1.8e9 + self.now + self.asleep
+        return 1.8e9 + self.now
 
     def pause(self, stopped: object, seconds: float) -> None:
         self.wait(seconds)
@@ -118,10 +118,10 @@ class Scene:
     def wake(self) -> None:
         self.is_woken = True
 
-    def prepare(self) -> None:
+    def stop(self) -> None:
         pass
 
-    stop = close = join = prepare
+    close = join = stop
 
 
 def changed(cpu: float = 0.0) -> Outcome:
@@ -171,10 +171,6 @@ class TestWhenARunBegins:
         )
         assert max(early) < 10
         assert max(late) == gap, "what was saved waits for fifteen seconds at most"
-
-    def test_after_the_machine_slept(self, config, notes):
-        scene = Scene(config, NOTHING)
-        assert scene.watch(200, {100: lambda: setattr(scene, "asleep", 3600)}) == [0, 100]
 
     def test_for_embeddings_after_each_for_words_and_at_once_while_chunks_are_left(
         self, config, notes

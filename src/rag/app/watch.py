@@ -3,9 +3,9 @@
 What the system tells of files only says *when* to look. What changed is found by the ordinary run,
 `rag index`, in a process of its own with a low priority: the memory it takes is given back, and the
 watcher goes on whatever becomes of it. A run begins when nothing was told for 1.5 seconds, and at
-most 15 after the first word; at the start, every 15 minutes, after a sleep of the machine, and
-whenever something may have been missed. Runs spend a budget of processor time, which fills up while
-the watcher waits. No run forgets the notes of a folder that is not there.
+most 15 after the first word; at the start, every 15 minutes, and whenever something may have been
+missed. Runs spend a budget of processor time, which fills up while the watcher waits. No run
+forgets the notes of a folder that is not there.
 
 Such a run indexes words. A second process makes the embeddings after it, for as long as that takes:
 it holds no lock while a model is at work, so a note that is saved meanwhile is indexed at once.
@@ -52,17 +52,8 @@ _SHORT = 0.5  # the same, where that process is ours, which writes embeddings
 _RETRY = 60.0  # seconds after a run that failed
 _BEAT = 5.0  # seconds between two looks whether the folders are there, and after an error
 _WRITTEN = 60.0  # seconds between two heartbeats that are written down
-_JUMP = 10.0  # seconds by which the clocks differ more than before, when the machine slept
 _SLICE = 60.0  # seconds that one run embeds, before it is told what came of it
 _NICE = 5  # with 10 a saved note is found too late on a machine that is busy
-# Import what a run needs, and wait for the word; without one the watcher is gone.
-_BEGIN = """
-import sys
-import rag.app.sync, rag.cli.commands.index, rag.indexing.run
-if sys.stdin.read(1):
-    from rag.__main__ import main
-    main()
-"""
 _INDEXED = (0, 5)  # exit codes; with 5 some note could not be read, and is named
 
 
@@ -130,51 +121,38 @@ class IndexProcess:
 
     def __init__(self, config: RAGConfig, options: Sequence[str] = ()) -> None:
         minutes = min(config.embedding.minutes, _SLICE / 60)
-        self._command = [sys.executable, "-c", _BEGIN, "index", "-q", "--json", *options]
+        self._command = [sys.executable, "-m", "rag", "index", "-q", "--json", *options]
         self._environment = os.environ | program_start(config).environment
         self._environment |= {"RAG_WARM": "0", "RAG_EMBEDDING__MINUTES": str(minutes)}
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._is_stopped = False
 
-    def prepare(self) -> None:
-        """Start the process, which waits until `run`: to import the program takes a third of a
-        second.
-
-        :raises OSError: when it cannot be started.
-        """
-        if self._process is None and not self._is_stopped:
-            self._complaints = TemporaryFile()  # noqa: SIM115 - `run` closes it
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._complaints,
-                env=self._environment,
-                start_new_session=True,  # Ctrl-C is told to it by `stop`
-            )
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, self._process.pid, _NICE)
-
     def run(self) -> Outcome:
         """Index what changed, and return what came of it."""
-        try:
-            self.prepare()
-        except OSError as error:
-            return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
-        process = self._process
-        if process is None:  # it is stopped
+        if self._is_stopped:
             return Outcome(RunInterruptedError.exit_code, {}, 0.0)
-        assert process.stdin and process.stdout
-        with suppress(BrokenPipeError), process.stdin as word:
-            word.write(b"\n")
-        with process.stdout as pipe:
-            output = pipe.read()
-        # Of this process alone, while another one may end.
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = code = os.waitstatus_to_exitcode(status)
-        cpu, self._process = used.ru_utime + used.ru_stime, None
-        with self._complaints as file:
+        with TemporaryFile() as file:
+            try:
+                self._process = process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=file,
+                    env=self._environment,
+                    start_new_session=True,  # Ctrl-C is told to it by `stop`
+                )
+            except OSError as error:
+                return Outcome(4, {}, 0.0, f"{self._command[0]} cannot be run: {error.strerror}")
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+            assert process.stdout
+            with process.stdout as pipe:
+                output = pipe.read()
+            # Of this process alone, while another one may end.
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = code = os.waitstatus_to_exitcode(status)
+            cpu, self._process = used.ru_utime + used.ru_stime, None
             file.seek(0)
             complaints = file.read()
         try:
@@ -245,7 +223,6 @@ class Watcher:
         self._look_at = self._rested_at = now  # when a run is due, and when it may be
         self._follow_at = now  # when to look whether the folders are there
         self._listened = self._written = now
-        self._drift = self._clock.time() - now
         self._saved, self._counted = _SAVED, now  # seconds of a processor, and when they were
         self._heard = 0  # events since it began to listen
         self._embed_at = inf  # when to have embeddings made
@@ -314,17 +291,9 @@ class Watcher:
             self._lose(error)
         now = self._now()
         if paths:
-            if self._first is None:
-                self._first = now
-                with suppress(OSError):  # which the run will say
-                    self._runner.prepare()
-            self._last = now
+            self._first, self._last = self._first or now, now
             self._heard += len(paths)
             self._status = replace(self._status, last_event=self._iso())
-        drift = self._clock.time() - now
-        if abs(drift - self._drift) > _JUMP:  # the machine slept, or somebody set its clock
-            self._look_at = now
-        self._drift = drift
         if self._stopped.is_set():
             return
         with suppress(Empty):
