@@ -93,7 +93,15 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
 
     :raises QueryError: when the record's settings cannot be.
     """
-    settings, notices = _settings(record)
+    known, notices = {setting.name for setting in fields(PlannerConfig)}, list[str]()
+    if others := ", ".join(sorted(known ^ {*record.settings})):
+        notices.append(f"the settings of another version of rag were recorded ({others})")
+    given = {name: value for name, value in record.settings.items() if name in known}
+    try:
+        settings = planner_config(given, "the record")
+    except ConfigError as error:
+        why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
+        raise QueryError(why, hint="`rag audit ID` shows them.") from error
     router = IntentRouter(settings.router)
     planner = MetadataTransformer(settings, ReplayAsker(record.trace), router)
     with open_index(config) as manifest:
@@ -112,20 +120,6 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
         if before.get(name) != now.get(name)
     ]
     return Replay(record.id, record.query, not differences, differences, notices)
-
-
-def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
-    """Return the settings of then, as far as there are such settings now, and notices."""
-    known = {setting.name for setting in fields(PlannerConfig)}
-    given = {name: value for name, value in record.settings.items() if name in known}
-    try:
-        settings = planner_config(given, "the record")
-    except ConfigError as error:
-        why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
-        raise QueryError(why, hint="`rag audit ID` shows them.") from error
-    others = ", ".join(sorted(known ^ set(record.settings)))
-    notice = f"the settings of another version of rag were recorded ({others})"
-    return settings, [notice] if others else []
 
 
 def _flat(result: FullTransformationResult) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Chat:
     """One conversation. Use it as a context manager; it holds the store and the models."""
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
-        from rag.app.index_state import check_vaults, open_state
+        from rag.app.index_state import check_vaults, open_index, read_state
         from rag.qa.conversation import Conversation
         from rag.qa.pipeline import create_qa_pipeline
         from rag.stores import get_document_store
@@ -123,8 +123,12 @@ class Chat:
         self._plan: Intent | None = None  # of the last question
         self._before: Intent | None = None  # of the one before it
         self._on_plan: Callable[[Intent], None] | None = None
-        session = _session(config, request)
-        self.state: IndexState = open_state(config)
+        if request.session:
+            session = open_session(config.data_dir, request.session)
+        else:
+            session = (latest_session if request.go_on else new_session)(config.data_dir)
+        with open_index(config) as manifest:
+            self.state: IndexState = read_state(manifest, config)
         vaults = request.filters.vaults if request.filters else None
         check_vaults(config, vaults, self.state.roots)
         with ExitStack() as opened:  # what was opened is closed if the rest fails
@@ -223,15 +227,7 @@ class Chat:
 
 def kept_sessions(config: RAGConfig) -> SessionsReport:
     """List the conversations that are kept."""
-    return SessionsReport(
-        [
-            KeptSession(kept.id, [turn.question for turn in kept.turns], kept.notices)
-            for kept in list_sessions(config.data_dir)
-        ]
-    )
-
-
-def _session(config: RAGConfig, request: ChatRequest) -> Session:
-    if request.session:
-        return open_session(config.data_dir, request.session)
-    return latest_session(config.data_dir) if request.go_on else new_session(config.data_dir)
+    sessions = list_sessions(config.data_dir)
+    asked = [[turn.question for turn in session.turns] for session in sessions]
+    kept = zip(sessions, asked, strict=True)
+    return SessionsReport([KeptSession(one.id, texts, one.notices) for one, texts in kept])

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import mul
 from pathlib import Path
 from shlex import quote
@@ -28,7 +29,7 @@ from rag.app.service import how_often, read_service
 from rag.app.watch_state import read_watcher
 from rag.clients.factory import chat_provider, embedding_provider, resolved
 from rag.clients.protocols import ModelInfo, ModelProvider, ServerView
-from rag.config import RAGConfig, StoreConfig, settings, unknown_in_environment
+from rag.config import RAGConfig, settings, unknown_in_environment
 from rag.exceptions import (
     LIST_SETTINGS,
     REBUILD_INDEX,
@@ -88,16 +89,11 @@ class CheckResult:
         return {**self.facts, **named, "hint": self.hint}
 
 
-def _pass(name: str, message: str, **facts: Any) -> CheckResult:
-    return CheckResult(name, "pass", message, facts=facts)
+def _result(status: Status, name: str, message: str, hint: str = "", **facts: Any) -> CheckResult:
+    return CheckResult(name, status, message, hint, facts)
 
 
-def _warn(name: str, message: str, hint: str = "", **facts: Any) -> CheckResult:
-    return CheckResult(name, "warn", message, hint, facts)
-
-
-def _fail(name: str, message: str, hint: str, **facts: Any) -> CheckResult:
-    return CheckResult(name, "fail", message, hint, facts)
+_pass, _warn, _fail = (partial(_result, status) for status in get_args(Status))
 
 
 def _from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> CheckResult:
@@ -121,15 +117,11 @@ class DoctorReport:
 
     checks: list[CheckResult]
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many there are of each status."""
-        statuses = [check.status for check in self.checks]
-        return {status: statuses.count(status) for status in get_args(Status)}
-
     def to_json(self) -> dict[str, Any]:
         """Return the results, and how many there are of each status."""
-        return {"checks": [check.to_json() for check in self.checks], **self.counts}
+        statuses = [check.status for check in self.checks]
+        counts = {status: statuses.count(status) for status in get_args(Status)}
+        return {"checks": [check.to_json() for check in self.checks], **counts}
 
 
 @dataclass
@@ -362,7 +354,7 @@ def check_chunks(examination: Examination) -> Iterator[CheckResult]:
     with get_document_store(examination.config) as store, store.pinned():
         manifest, stored = store.manifest(), store.count_documents()
         expected = manifest.totals()[1] if manifest else None
-        facts = {"expected": expected, "found": stored}
+        facts: dict[str, Any] = {"expected": expected, "found": stored}
         # More on a server are no harm: those that no note has are deleted by the next run.
         surplus = stored - (expected or 0)
         if manifest is None or surplus < 0 or (surplus and not on_server):
@@ -416,12 +408,10 @@ def check_servers(examination: Examination) -> Iterator[CheckResult]:
         else:
             message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}"
             yield _pass(name, f"{message}, {milliseconds:,.0f} ms".lstrip(), **facts)
-    for view in examination.servers:
-        if view.embedding:
-            yield _check_model("embedding", view.embedding, view, examination)
-    for view in examination.servers:
-        if view.chat:
-            yield _check_model("chat", view.chat, view, examination)
+    for kind in ("embedding", "chat"):
+        for view in examination.servers:
+            if model := getattr(view, kind):
+                yield _check_model(kind, model, view, examination)
 
 
 def _check_model(
@@ -515,7 +505,7 @@ def _compare(examination: Examination, view: ServerView, limit: int) -> CheckRes
     except RAGError as error:
         return _from_error(name, error, "warn", server=view.server)
     least = round(min(cosines), 4)
-    facts = {"server": view.server, "compared": len(cosines), "least_cosine": least}
+    facts: dict[str, Any] = {"server": view.server, "compared": len(cosines), "least_cosine": least}
     if wrong := sum(cosine < _ALIKE for cosine in cosines):
         message = f"{wrong} of {len(cosines)} vectors are of another model or text"
         return _fail(name, message, _MAKE_ANEW, **facts)
@@ -528,37 +518,35 @@ _PATIENCE = 3.0  # seconds for each request
 
 
 def check_server(examination: Examination) -> Iterator[CheckResult]:
-    """Tell of each configured address whether Qdrant reads there. Where one does, another that does
-    not is a warning."""
+    """Tell of each configured address whether Qdrant reads the collection there: a node that was
+    restarted is not ready for minutes. Where one does, another that does not is a warning."""
     store = examination.config.store
-    addresses = store.addresses if store.url else []
-    results = [_check_address(replace(store, url=url)) for url in addresses]
-    has_answer = any(result.status == "pass" for result in results)
-    for result in results:
-        is_spare = result.status == "fail" and has_answer
-        yield replace(result, status="warn") if is_spare else result
-
-
-def _check_address(store: StoreConfig) -> CheckResult:
-    """Read the collection: a node that was restarted says for minutes that it is not ready."""
+    if not store.url:
+        return
     import httpx
 
     from rag.stores.edge.shard import StoreError
     from rag.stores.server.rest import RestClient
 
-    store = replace(store, timeout=min(store.timeout, _PATIENCE))
-    path = f"/collections/{quote_url(store.collection, safe='')}"
-    try:
-        with closing(RestClient(store)) as client, client.answering():
-            client.request("GET", path)
-            client.request("POST", f"{path}/points/count", {"exact": False})
-    except StoreError:
-        return _pass("qdrant", f"{store.url} has no collection {store.collection!r} yet")
-    except RAGError as error:
-        is_silent = isinstance(error.__cause__, httpx.TimeoutException)
-        hint = "Start it, or check store.url: `rag config`" if is_silent else error.hint
-        return _fail("qdrant", str(error), hint)
-    return _pass("qdrant", f"{store.url} has {store.collection!r}")
+    path, results = f"/collections/{quote_url(store.collection, safe='')}", list[CheckResult]()
+    for url in store.addresses:
+        place = replace(store, url=url, timeout=min(store.timeout, _PATIENCE))
+        result = _pass("qdrant", f"{url} has {store.collection!r}")
+        try:
+            with closing(RestClient(place)) as client, client.answering():
+                client.request("GET", path)
+                client.request("POST", f"{path}/points/count", {"exact": False})
+        except StoreError:
+            result = _pass("qdrant", f"{url} has no collection {store.collection!r} yet")
+        except RAGError as error:
+            is_silent = isinstance(error.__cause__, httpx.TimeoutException)
+            hint = "Start it, or check store.url: `rag config`" if is_silent else error.hint
+            result = _fail("qdrant", str(error), hint)
+        results.append(result)
+    has_answer = any(result.status == "pass" for result in results)
+    for result in results:
+        is_spare = result.status == "fail" and has_answer
+        yield replace(result, status="warn") if is_spare else result
 
 
 # -- the programs around `rag`: clients of its server for agents, its job, the watcher --------
@@ -610,19 +598,15 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
         yield _fail("agents", message, hint, index=index)
 
 
-def check_service(_examination: Examination) -> Iterator[CheckResult]:
-    """Tell whether a job of a scheduler that indexes at intervals can run, and how it last did."""
-    report = read_service()
+def check_upkeep(examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether a job of a scheduler that indexes can run, and how it last did; and whether the
+    watcher that was started still watches, and how its last run went."""
+    report, watcher = read_service(), read_watcher(examination.config)
     for problem in (*report.problems, *report.unknown):
         yield _warn("service", problem)
     if report.installed and not report.problems and not report.unknown:
         jobs = " and ".join(f"{job.scheduler}, {how_often(job.every)}" for job in report.installed)
         yield _pass("service", f"the index is kept up to date by {jobs}")
-
-
-def check_watcher(examination: Examination) -> Iterator[CheckResult]:
-    """Tell whether the watcher that was started still watches, and how its last run went."""
-    watcher = read_watcher(examination.config)
     if watcher is None:
         return
     process, since, run = watcher.process, watcher.heartbeat, watcher.last_run
@@ -651,6 +635,5 @@ CHECKS: list[tuple[str, Callable[[Examination], Iterator[CheckResult]]]] = [
     ("vectors", check_vectors),
     ("qdrant", check_server),
     ("agents", check_agents),
-    ("service", check_service),
-    ("watcher", check_watcher),
+    ("upkeep", check_upkeep),
 ]

@@ -69,8 +69,9 @@ def evaluate(
     if save is not None:
         check_writable(save)
     check_vaults(workspace.config, vaults, workspace.state.roots)
-    notes = workspace.note_names()
-    judge = Judge([note[:2] for note in notes if not vaults or note.vault in vaults])
+    with workspace.manifest() as manifest:
+        notes = [name[:2] for name in manifest.names() if not vaults or name[0] in vaults]
+    judge = Judge(notes)
     runs: dict[str, Run] = {}  # `auto` has the name of the mode that it came to
     for mode in modes:
         made = create_search_pipeline(workspace.store, workspace.config, transforms=transforms)

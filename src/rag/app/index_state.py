@@ -33,8 +33,9 @@ def link_to(template: str, file: Path, line: int, heading: str = "", page: int =
     :param page: of a PDF, or slide, that is opened where the program does so.
     """
     path = quote(os.fsencode(file))
-    if not template:
-        template = OBSIDIAN if _is_obsidian(file) else FILE
+    if not template:  # `Path.is_dir` raises where a folder may not be read
+        is_kept = any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112
+        template = OBSIDIAN if is_kept else FILE
     if template == FILE:
         return f"file://{path}#page={page}" if page else f"file://{path}"
     if template == OBSIDIAN:
@@ -45,11 +46,6 @@ def link_to(template: str, file: Path, line: int, heading: str = "", page: int =
     for name, value in (("{path}", path), ("{line}", str(line)), ("{col}", "1")):
         link = link.replace(name, value)
     return link
-
-
-def _is_obsidian(file: Path) -> bool:
-    # `Path.is_dir` raises where a folder may not be read.
-    return any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,12 +173,6 @@ def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None
     )
 
 
-def open_state(config: RAGConfig) -> IndexState:
-    """Read the state of the current snapshot."""
-    with open_index(config) as manifest:
-        return read_state(manifest, config)
-
-
 def check_vaults(config: RAGConfig, vaults: Iterable[str] | None, indexed: Iterable[str]) -> None:
     """Refuse a vault that is not in the index.
 
@@ -199,15 +189,3 @@ def check_vaults(config: RAGConfig, vaults: Iterable[str] | None, indexed: Itera
                     f"the vault {name!r} is not indexed yet", hint=RUN_INDEX
                 )
             raise unknown_vault(name, names)
-
-
-def near_tags(tags: Iterable[str] | None, state: IndexState) -> Iterator[tuple[str, list[str]]]:
-    """Yield each tag that no note has, and which are near it."""
-    from difflib import get_close_matches
-
-    from rag.vault import normalize_tags
-
-    for tag in tags or ():
-        name = next(iter(normalize_tags([tag])), "")
-        if name not in state.tags:
-            yield name, get_close_matches(name, list(state.tags), 3, 0.6)

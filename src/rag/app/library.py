@@ -116,28 +116,24 @@ class Library:
                 import_module(self._first)
             self._requests.set()
             with suppress(Exception):  # whoever asks is told
-                self._warm_up()
+                for module in _FOR_NOTES:
+                    import_module(module)
+                with self.reader() as workspace:  # and do once what the first request would do
+                    workspace.warm_up()
+                    self.vaults = workspace.count_notes("vaults")
+                self.on_load()
             gc.collect()
             gc.freeze()  # to count through all that was imported takes a tenth of a second
         finally:
             self._requests.set()
             self._notes.set()
 
-    def _warm_up(self) -> None:
-        """Import modules, and do once what the first request would do."""
-        for module in _FOR_NOTES:
-            import_module(module)
-        with self.reader() as workspace:
-            workspace.warm_up()
-            self.vaults = workspace.count_notes("vaults")
-        self.on_load()
-
     def _take(self) -> Workspace:
         from rag.app.workspace import Workspace
 
         with self._mutex:
             workspace = self._idle.pop() if self._idle else None
-        if workspace is not None and not _is_current(workspace):
+        if workspace is not None and not workspace.is_current:
             workspace.close()
             self._close_idle()  # the others are as old
             workspace = None
@@ -179,11 +175,3 @@ class Library:
         with suppress(RAGError, OSError), open_index(self.config) as manifest:
             return count_changed(manifest, self.config, _LOOK)
         return None
-
-
-def _is_current(workspace: Workspace) -> bool:
-    """Return whether a workspace reads the newest snapshot; not where nobody can tell."""
-    try:
-        return workspace.is_current
-    except RAGError:
-        return False

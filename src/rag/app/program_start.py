@@ -37,33 +37,22 @@ class ClientConfig:
 def program_start(config: RAGConfig) -> ProgramStart:
     """Return how this program is started so that it reads what these settings name. A project's
     file that asks for trust and has none is left out: to name it would trust it."""
-    file = None
+    name, beside, file = Path(sys.argv[0]).absolute(), Path(sys.executable).with_name("rag"), None
     if config.project is None or config.project.answer is True:
         origins, mine = dict.fromkeys(map(Path, config.origins.values())), user_file()
         file = next((one for one in origins if one.is_absolute() and one != mine), None)
-    return ProgramStart(_program(), file, _environment(config))
-
-
-def _program() -> list[str]:
-    """Return the words that start this program, as it was started."""
-    name = Path(sys.argv[0]).absolute()
+    program = [sys.executable, "-m", "rag"]
     # A bare `rag`, as in the warm process, is not a file of the working folder.
     if name.name == "rag" and "/" in sys.argv[0] and os.access(name, os.X_OK):
-        return [str(name)]
-    beside = Path(sys.executable).with_name("rag")
-    if os.access(beside, os.X_OK):
-        return [str(beside)]
-    return [sys.executable, "-m", "rag"]
-
-
-def _environment(config: RAGConfig) -> dict[str, str]:
-    names = {variable_of(name) for name in settings()}
-    if "XDG_CONFIG_HOME" in os.environ:  # where the user's own file is
-        names.add("XDG_CONFIG_HOME")
-    found = {name: value for name, value in os.environ.items() if name in names}
-    if found.get("RAG_VAULTS_DIR"):  # which may be relative to the folder we are in
-        found["RAG_VAULTS_DIR"] = str(config.vaults_dir)
-    return {**found, "RAG_DATA_DIR": str(config.data_dir.absolute())}
+        program = [str(name)]
+    elif os.access(beside, os.X_OK):
+        program = [str(beside)]
+    names = {"XDG_CONFIG_HOME", *map(variable_of, settings())}  # where the user's own file is
+    environment = {name: value for name, value in os.environ.items() if name in names}
+    if environment.get("RAG_VAULTS_DIR"):  # which may be relative to the folder we are in
+        environment["RAG_VAULTS_DIR"] = str(config.vaults_dir)
+    environment["RAG_DATA_DIR"] = str(config.data_dir.absolute())
+    return ProgramStart(program, file, environment)
 
 
 # -- the server for agents, by their clients -------------------------------------------------

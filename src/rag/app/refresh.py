@@ -33,14 +33,11 @@ class Refreshed(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
-class _NeedsRebuildError(Exception):
-    """All notes would have to be read again."""
-
-
 def refresh(config: RAGConfig) -> Refreshed:
     """Index what changed, where it is little and nobody else writes the index. Whatever goes wrong
     is a notice, and so is Ctrl-C: the index can be searched as it was."""
     from rag.index.manifest import fingerprint
+    from rag.indexing.run import IndexRun
 
     changed: int | None = None
     scans: dict[str, Scan] = {}
@@ -51,8 +48,15 @@ def refresh(config: RAGConfig) -> Refreshed:
             vaults = manifest.vaults()
         if not changed or changed > MOST or is_rebuilt or not os.access(config.index_dir, os.W_OK):
             return Refreshed(changed)
-        return _index(config, vaults, scans)
-    except (LockedError, _NeedsRebuildError):  # that it is not up to date is told as ever
+        with IndexRun(config, open_to_write(config)) as run:
+            run.prepare()
+            if run.is_rebuilding:  # all notes would have to be read again
+                return Refreshed(changed)
+            for vault, root in vaults.items():
+                run.index_vault(vault, Path(root), scan=scans.get(vault))
+            run.publish()
+            return Refreshed(0, tuple(_notices(run)))
+    except LockedError:  # that it is not up to date is told as ever
         return Refreshed(changed)
     except KeyboardInterrupt:
         return Refreshed(changed, ("interrupted: the index is searched as it was",))
@@ -62,25 +66,7 @@ def refresh(config: RAGConfig) -> Refreshed:
         return Refreshed(changed, (f"the index could not be brought up to date: {error}",))
 
 
-def _index(config: RAGConfig, vaults: dict[str, str], scans: dict[str, Scan]) -> Refreshed:
-    """Index the changed notes of vaults.
-
-    :param scans: what their folders hold.
-    """
-    from rag.indexing.run import IndexRun
-
-    with IndexRun(config, open_to_write(config)) as run:
-        run.prepare()
-        if run.is_rebuilding:
-            raise _NeedsRebuildError
-        for vault, root in vaults.items():
-            run.index_vault(vault, Path(root), scan=scans.get(vault))
-        run.publish()
-        return Refreshed(0, tuple(_told(run)))
-
-
-def _told(run: IndexRun) -> Iterator[str]:
-    """Yield what there is to tell of a run."""
+def _notices(run: IndexRun) -> Iterator[str]:
     from rag.index.manifest import UNEMBEDDED
 
     reports = run.report.vaults.values()

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag.app.index_state import near_tags
 from rag.support.json_reports import hidden, nullable, optional
 from rag.text.messages import brief, plural, shortened
 from rag.vault.chunking import note_id
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 _LONGEST = 80  # characters of the words that are left
 _MOST_VALUES = 1_000  # of a property, among which a near one is looked for
-_NEAR = 3  # properties, or values of one, that are named
+_NEAR = 3  # tags, properties, or values of one, that are named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,8 +214,14 @@ def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> I
 
 
 def _near_tags(tags: list[str], state: IndexState) -> Iterator[str]:
-    for name, near in near_tags(tags, state):
-        yield f"no note has the tag #{name}" + _also(f"#{one}" for one in near)
+    from difflib import get_close_matches
+
+    from rag.vault import normalize_tags
+
+    for name in (next(iter(normalize_tags([tag])), "") for tag in tags):
+        if name not in state.tags:
+            near = get_close_matches(name, list(state.tags), _NEAR, 0.6)
+            yield f"no note has the tag #{name}" + _also(f"#{one}" for one in near)
 
 
 def unknown_paths(manifest: Manifest, filters: QueryFilters) -> Iterator[str]:

@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from rag.config import project_of, unknown_setting, values
 from rag.config.files import nearest_file, real_path
-from rag.config.trust import forget, read_trust, record
+from rag.config.sections import LeftOut
+from rag.config.trust import TrustEntry, forget, read_trust, record
 from rag.exceptions import UsageError
-from rag.support.json_reports import hidden, optional
+from rag.support.json_reports import optional
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag.config import Ask, RAGConfig
-
-
-@dataclass(frozen=True)
-class SettingLeftOut:
-    """A value that does not count, and why."""
-
-    value: str
-    reason: str
-    hint: str = hidden()
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ class Setting:
 
     value: Any
     origin: str
-    left_out: SettingLeftOut | None = optional(None)
+    left_out: LeftOut | None = optional(None)
 
 
 @dataclass(frozen=True)
@@ -58,19 +50,6 @@ class TrustReport:
     file: Path
     asks: Sequence[Ask]
     trusted: bool
-
-
-@dataclass(frozen=True)
-class TrustEntry:
-    """A file that was asked about, and what was answered.
-
-    :param sha256: of its content, and of the folders outside that it leads to.
-    """
-
-    file: str
-    trusted: bool
-    since: str
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -96,9 +75,8 @@ def settings_report(config: RAGConfig, key: str = "") -> SettingsReport:
     settings = {}
     for name, value in values(config).items():
         if f"{name}.".startswith(f"{key}.") or not key:
-            ignored = config.left_out.get(name)
-            left_out = SettingLeftOut(*ignored) if ignored else None
-            settings[name] = Setting(value, config.origins.get(name, "default"), left_out)
+            origin = config.origins.get(name, "default")
+            settings[name] = Setting(value, origin, config.left_out.get(name))
     if not settings:
         raise unknown_setting(key)
     return SettingsReport(settings)
@@ -106,8 +84,7 @@ def settings_report(config: RAGConfig, key: str = "") -> SettingsReport:
 
 def trusted_files() -> TrustListReport:
     """Return the files that were asked about, by path."""
-    files = read_trust().items()
-    return TrustListReport([TrustEntry(file, e.trusted, e.since, e.digest) for file, e in files])
+    return TrustListReport([*read_trust().values()])
 
 
 def trust_project(place: Path) -> TrustReport:

@@ -15,7 +15,7 @@ from rag.exceptions import StoreConnectionError
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.links import Link
 from rag.index.lookup import open_manifest
-from rag.index.manifest import Manifest, read_facts
+from rag.index.manifest import read_facts
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import configured_vaults
 from rag.stores import open_directory
@@ -153,6 +153,14 @@ def read_status(
             raise
         answers = False
     vaults, left_out = dict[str, VaultStatus](), list[SkippedFile]()
+    server = writer = None
+    if store.url:
+        from rag.stores.server.identity import Head, is_written_here
+
+        server = ServerAddress(store.url, store.collection, answers)
+        head = Head.read(directory.path)
+        if head and head.machine:
+            writer = WriterStatus(head.name, head.since, is_written_here(directory))
     with open_manifest(config) as manifest:
         counts, roots, embedded = manifest.counts(), manifest.vaults(), read_embedded(manifest)
         if embedded:
@@ -168,8 +176,8 @@ def read_status(
             stale=None if changed is None else changed > 0,
             changed=changed,
             embedding=embedded,
-            server=ServerAddress(store.url, store.collection, answers) if store.url else None,
-            writer=_writer(directory) if store.url else None,
+            server=server,
+            writer=writer,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
         )
         for name, root in roots.items():
@@ -180,6 +188,13 @@ def read_status(
             files, not_indexed = count_files(manifest, name, root, config, _PATIENCE)
             left_out += not_indexed if skipped else []
             vaults[name] = VaultStatus(root, *counts.get(name, (0, 0)), notices, files)
+        without_vectors = list[NoteWithoutVectors]()
+        if vectors and embedded and embedded.lacking + embedded.failed:
+            from rag.stores import get_document_store
+
+            with get_document_store(config) as documents:
+                lacking = manifest.notes_of(documents.without_embedding())
+            without_vectors = [NoteWithoutVectors(*note, count) for note, count in lacking.items()]
         return StatusReport(
             index,
             vaults=vaults,
@@ -189,29 +204,7 @@ def read_status(
                 for row in manifest.notes("problems != '[]'")
             ],
             links=[*manifest.links.wrong_links()] if links else None,
-            without_vectors=_without_vectors(config, manifest, embedded) if vectors else None,
+            without_vectors=without_vectors if vectors else None,
             skipped=left_out if skipped else None,
             watcher=read_watcher(config),
         )
-
-
-def _without_vectors(
-    config: RAGConfig, manifest: Manifest, embedded: Embedded | None
-) -> list[NoteWithoutVectors]:
-    """Return the notes of which a run could embed more chunks than it has, or failed to."""
-    from rag.stores import get_document_store
-
-    if embedded is None or not embedded.lacking + embedded.failed:
-        return []
-    with get_document_store(config) as store:
-        lacking = manifest.notes_of(store.without_embedding())
-    return [NoteWithoutVectors(*note, chunks) for note, chunks in lacking.items()]
-
-
-def _writer(directory: IndexDirectory) -> WriterStatus | None:
-    from rag.stores.server.identity import Head, is_written_here
-
-    head = Head.read(directory.path)
-    if head is None or not head.machine:
-        return None
-    return WriterStatus(head.name, head.since, is_written_here(directory))

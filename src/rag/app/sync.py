@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +79,16 @@ def sync(
     from rag.indexing.run import IndexRun
 
     started, directory, notice = time.monotonic(), IndexDirectory.of(config), ""
-    if config.store.url or request.take_over:
-        notice = _become_writer(config, directory, request)
+    if request.take_over and not config.store.url:
+        hint = "Name the server whose index is meant in store.url."
+        raise UsageError("--take-over is for an index on a server", hint=hint)
+    if config.store.url:
+        from rag.indexing.server import require_writer, take_over
+
+        if not request.take_over:
+            require_writer(config, directory)
+        elif before := take_over(config, directory, request.wait):
+            notice = f"this machine writes the index now; {before} did before"
     try:
         directory = open_directory(config)
     except IndexUnavailableError:
@@ -149,28 +157,18 @@ def copy_index(
     return SyncCopy(report, round((time.monotonic() - started) * 1000))
 
 
-def _become_writer(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> str:
-    """Make sure that this machine writes the index; return what there is to say of it."""
-    if not config.store.url:
-        hint = "Name the server whose index is meant in store.url."
-        raise UsageError("--take-over is for an index on a server", hint=hint)
-    from rag.indexing.server import require_writer, take_over
-
-    if not request.take_over:
-        require_writer(config, directory)
-        return ""
-    before = take_over(config, directory, request.wait)
-    return f"this machine writes the index now; {before} did before" if before else ""
-
-
 def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
     """Read the folders that were named, or those of all vaults, and publish."""
     config, notices = run.config, run.report.notices
     registry = Registry.load(config)
     named = registry.identify_all(config, request.folders, request.name)
     is_changed = bool(named) and registry.add(config, named)
-    if config.vaults_dir and not named:
-        _drop_left_out(run, config.vaults_dir.resolve(), configured_vaults(config, registry))
+    if config.vaults_dir and not named:  # take out what the configuration leaves out now
+        parent, configured = config.vaults_dir.resolve(), configured_vaults(config, registry)
+        for vault, root in run.vaults().items():
+            if root.parent == parent and vault not in configured and root.is_dir():
+                gone = run.remove_vault(vault)
+                notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
     indexed = run.vaults()
     known = known_vaults(config, indexed, registry)
     wanted = named or known
@@ -256,11 +254,3 @@ def _check_any(vaults: Mapping[str, Path], config: RAGConfig) -> None:
         where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
         hint = "Name a folder that holds your .md files: `rag index FOLDER`"
         raise UsageError(f"there is nothing to index{where}", hint=hint)
-
-
-def _drop_left_out(run: IndexRun, parent: Path, configured: Collection[str]) -> None:
-    """Take out the folders of `vaults_dir` that the configuration leaves out now."""
-    for vault, root in run.vaults().items():
-        if root.parent == parent and vault not in configured and root.is_dir():
-            gone = run.remove_vault(vault)
-            run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")

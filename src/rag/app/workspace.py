@@ -17,10 +17,11 @@ from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, read_state
 from rag.config import RAGConfig
+from rag.exceptions import RAGError
 from rag.text.tokenizer import name_key
 
 if TYPE_CHECKING:
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
     from rag.index.lookup import FoundNote
     from rag.index.manifest import Manifest
     from rag.stores.base.document_store import BaseDocumentStore
-
-
-class NoteName(NamedTuple):
-    """What a note is called; `id` is the whole of its id."""
-
-    vault: str
-    path: str
-    title: str
-    id: str
 
 
 class Workspace:
@@ -57,12 +49,14 @@ class Workspace:
 
     @property
     def is_current(self) -> bool:
-        """Whether no other snapshot was published since this one was opened."""
+        """Whether it is known that no other snapshot was published since this one was opened."""
         from rag.index.snapshots import IndexDirectory
 
-        if not self.is_open:
-            return True
-        return self.store.snapshot_name() == IndexDirectory.of(self.config).current()
+        try:
+            newest = IndexDirectory.of(self.config).current()
+            return not self.is_open or self.store.snapshot_name() == newest
+        except RAGError:
+            return False
 
     def note_changes(self, changed: int | None) -> None:
         """Take note of how many notes changed since it was made."""
@@ -94,11 +88,6 @@ class Workspace:
         """
         with self.manifest() as manifest:
             return read_state(manifest, self.config, self._changed)
-
-    def note_names(self) -> list[NoteName]:
-        """Return what the notes are called, by vault and path."""
-        with self.manifest() as manifest:
-            return [NoteName(*name[:3], name[4]) for name in manifest.names()]
 
     def note(self, vault: str, path: str) -> FoundNote | None:
         """Return a note of the snapshot, and the folder of its vault."""
@@ -136,7 +125,15 @@ class Workspace:
                 counts = manifest.counts().items()
                 return {vault: notes for vault, (notes, _) in counts if of in ("", vault)}
             if kind == "folders":
-                return _count_folders(manifest, of.strip("/ "))
+                above, within = of.strip("/ "), Counter[str]()
+                for vault, path, *_ in manifest.names():
+                    folders = f"{vault}/{path}".split("/")[:-1]
+                    within.update(accumulate(folders, "{}/{}".format))
+                return {
+                    folder: notes
+                    for folder, notes in sorted(within.items())
+                    if not above or f"/{above}/" in f"/{folder}/"
+                }
             if kind == "properties":
                 numbers = manifest.catalogue.counts(name_key(of.strip()))
             else:
@@ -186,16 +183,3 @@ class CountsReport:
 def count_names(workspace: Workspace, below: str = "") -> CountsReport:
     """Count the tags and properties of notes; see `Workspace.count_notes`."""
     return CountsReport(*(workspace.count_notes(kind, below) for kind in ("tags", "properties")))
-
-
-def _count_folders(manifest: Manifest, above: str) -> dict[str, int]:
-    """Return `vault/folder` with how many notes lie in it or below."""
-    counts: Counter[str] = Counter()
-    for vault, path, *_ in manifest.names():
-        folders = f"{vault}/{path}".split("/")[:-1]
-        counts.update(accumulate(folders, "{}/{}".format))
-    return {
-        folder: notes
-        for folder, notes in sorted(counts.items())
-        if not above or f"{folder}/".startswith(f"{above}/") or f"/{above}/" in f"{folder}/"
-    }

@@ -42,19 +42,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        sys.stdout.write(f"rag {__version__}\n")
-        raise typer.Exit
-
-
-_VERSION = typer.Option(
-    False, "--version", callback=_print_version, is_eager=True, help="Print the version."
-)
-
-
 @app.callback()
-def root(version: bool = _VERSION) -> None:
+def root(version: bool = typer.Option(False, help="Print the version.")) -> None:
     """Search your Markdown notes and ask them questions, on this machine.
 
     \b
@@ -84,6 +73,9 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["help"]:  # as most programs take it
         arguments = [*(word for word in arguments[1:] if not word.startswith("-")), "--help"]
     try:
+        if arguments[:1] == ["--version"]:
+            sys.stdout.write(f"rag {__version__}\n")
+            return 0
         return _run(arguments)
     except OSError as error:  # of printing: all others were printed
         # The reader of our output went away (`rag search … | head`): nothing is wrong.

@@ -26,7 +26,7 @@ from rag.config.sections import (
     settings,
 )
 from rag.config.servers import KEYS, hosts_in
-from rag.config.trust import Place, answer_for, record, shown, takes_trust, visible
+from rag.config.trust import Place, read_trust, record, shown, takes_trust, visible
 from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
@@ -53,7 +53,6 @@ def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
     """Return all settings: those given, else those in force with the `[ollama]` section given.
 
     Who gives one asks for Ollama, whichever provider the settings in force name.
-
     """
     if isinstance(config, OllamaConfig):
         given = models_config(config)
@@ -202,8 +201,9 @@ class Layers:
         # A link in the project could be turned elsewhere while the file stays as it is.
         if outside := [f"{n} {v}" for n, v in asked.items() if isinstance(v, Path)] + links:
             digest.update(b"\0" + json.dumps(outside).encode())
-        answer = answer_for(project.file, digest.hexdigest())
-        self.project = Project(project.file, digest.hexdigest(), tuple(asks), answer)
+        entry, content = read_trust().get(str(project.file)), digest.hexdigest()
+        answer = entry.trusted if entry and entry.sha256 == content else None
+        self.project = Project(project.file, content, tuple(asks), answer)
         if answer:
             self.vaults_within = None
             return ()

@@ -1,6 +1,8 @@
 """What the settings are, each declared once: its type, its default, a line of help, how it must be,
 and what of it a project's file may set before the user trusts that file."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -13,6 +15,7 @@ from typing import Any, NamedTuple
 
 from rag.config.files import platform_folder
 from rag.config.servers import KEYS, addresses_in, are_addresses, server_folder
+from rag.support.json_reports import hidden
 
 AUTO = "auto"  # what the index was made with; else what there is
 NO_PROVIDER = "none"
@@ -473,16 +476,13 @@ class Project(NamedTuple):
     answer: bool | None = None
 
 
-class LeftOut(NamedTuple):
-    """A setting of a file that does not count.
-
-    :param value: what it was to be, as it is shown.
-    :param hint: what makes it count.
-    """
+@dataclass(frozen=True)
+class LeftOut:
+    """A value of a file that does not count, as it is shown, and why."""
 
     value: str
     reason: str
-    hint: str
+    hint: str = hidden()  # what would make it count
 
 
 @dataclass(frozen=True)
@@ -524,20 +524,9 @@ class RAGConfig(ModelsConfig):
 
 
 # As they are listed; the settings of none come first.
-SECTIONS: dict[str, Any] = {
-    "index": IndexConfig,
-    "obsidian": ObsidianConfig,
-    "search": SearchConfig,
-    "links": LinksConfig,
-    "ask": AskConfig,
-    "embedding": EmbeddingConfig,
-    "chat": ChatConfig,
-    "rerank": RerankConfig,
-    "ollama": OllamaConfig,
-    "store": StoreConfig,
-    "routes": RoutesConfig,
-    "planner": PlannerConfig,
-}
+_LISTED = "index obsidian search links ask embedding chat rerank ollama store routes planner"
+_FIELDS = {item.name: item for item in fields(RAGConfig)}
+SECTIONS: dict[str, Any] = {name: _FIELDS[name].default_factory for name in _LISTED.split()}
 
 
 def settings() -> dict[str, Setting]:

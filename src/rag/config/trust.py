@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,15 +90,20 @@ def takes_trust(name: str, value: Any, place: Place) -> bool:
 # -- the list -------------------------------------------------------------------------------
 
 
-class Entry(NamedTuple):
-    """What the user said of a file, and when."""
+@dataclass(frozen=True)
+class TrustEntry:
+    """A file that was asked about, what was answered, and when.
 
-    digest: str
+    :param sha256: of its content, and of the folders outside that it leads to.
+    """
+
+    file: str
     trusted: bool
-    since: str = ""
+    since: str
+    sha256: str
 
 
-def read_trust() -> dict[str, Entry]:
+def read_trust() -> dict[str, TrustEntry]:
     """Read the user's list: files by their real path; without one nothing is trusted.
 
     :raises ConfigError: when it is damaged.
@@ -108,7 +114,7 @@ def read_trust() -> dict[str, Entry]:
     try:
         data = json.loads(read_file(file))
         return {
-            path: Entry(str(e["sha256"]), e["trusted"] is True, str(e["since"]))
+            path: TrustEntry(path, e["trusted"] is True, str(e["since"]), str(e["sha256"]))
             for path, e in data["files"].items()
         }
     except _DAMAGE as error:
@@ -117,12 +123,6 @@ def read_trust() -> dict[str, Entry]:
             str(error),
             hint=f"Delete {file}, then `rag trust` in each folder whose file you trust.",
         ) from error
-
-
-def answer_for(file: Path, digest: str) -> bool | None:
-    """Return what the user said of a file with this content; `None` for nothing."""
-    entry = read_trust().get(str(file))
-    return entry.trusted if entry and entry.digest == digest else None
 
 
 def trust_file() -> Path:
@@ -136,7 +136,7 @@ def record(file: Path, digest: str, trusted: bool) -> None:
 
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     with _changing() as listed:
-        listed[str(file)] = Entry(digest, trusted, now)
+        listed[str(file)] = TrustEntry(str(file), trusted, now, digest)
 
 
 def forget(file: Path) -> bool:
@@ -148,7 +148,7 @@ def forget(file: Path) -> bool:
 
 
 @contextmanager
-def _changing() -> Iterator[dict[str, Entry]]:
+def _changing() -> Iterator[dict[str, TrustEntry]]:
     """Give the list to the one process that changes it, and write it.
 
     :raises ConfigError: when it cannot be written.
@@ -164,7 +164,7 @@ def _changing() -> Iterator[dict[str, Entry]]:
             listed = read_trust()
             yield listed
             files = {
-                path: {"sha256": e.digest, "trusted": e.trusted, "since": e.since}
+                path: {"sha256": e.sha256, "trusted": e.trusted, "since": e.since}
                 for path, e in listed.items()
             }
             text = json.dumps({"files": files}, indent=2, sort_keys=True)

@@ -40,6 +40,7 @@ _KILLED = 137  # what a shell says of a process that was killed
 _TO_ALL = (_signal.SIGINT, _signal.SIGQUIT, _signal.SIGHUP, _signal.SIGWINCH)
 _TO_ONE = (_signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2)
 _MILD = (_signal.SIGINT, _signal.SIGWINCH)  # a child tells how these ended
+# A command that names a file of this process needs this process.
 _OWN_FILES = ("/dev/fd/", "/dev/tty", "/proc/self/", "/proc/thread-self/")
 # `warm` governs the warm process, and `serve`, `watch` and `mcp` go on for long. Completion is
 # installed for the shell that started this process.
@@ -51,7 +52,11 @@ def hand_over(arguments: list[str]) -> int | None:
 
     :returns: `None` when there is no warm process, or none for this command: run it here.
     """
-    if not place.can_be_warm() or not _can_be_handed_over(arguments):
+    if not place.can_be_warm() or _COLD & {*arguments[:1]}:
+        return None
+    settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
+    names_own_file = any(file in text for file in _OWN_FILES for text in (*arguments, *settings))
+    if names_own_file or None in (sys.stdin, sys.stdout, sys.stderr):
         return None
     try:
         request = _request(arguments)
@@ -59,21 +64,13 @@ def hand_over(arguments: list[str]) -> int | None:
     except (OSError, place.UntrustedError):
         return None
     try:
-        child = _ask_for_child(connection)
+        connection.sendall(b"run\n")
+        child = int(_line(connection) or 0)  # which waits for the request; 0 for none
         return _ForwardedCommand(connection, child).run(request) if child else None
     except (OSError, place.UntrustedError):
         return None
     finally:
         connection.close()
-
-
-def _can_be_handed_over(arguments: list[str]) -> bool:
-    """Return whether a command does not need this process, as one does that names a file descriptor
-    of it."""
-    if _COLD & {*arguments[:1]} or None in (sys.stdin, sys.stdout, sys.stderr):
-        return False
-    settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
-    return not any(file in text for file in _OWN_FILES for text in (*arguments, *settings))
 
 
 def _request(arguments: list[str]) -> bytes:
@@ -82,12 +79,6 @@ def _request(arguments: list[str]) -> bytes:
     os.umask(mask)
     ignored = [int(number) for number in (*_TO_ALL, *_TO_ONE) if _is_ignored(number)]
     return marshal.dumps((arguments, os.getcwdb(), mask, ignored, [*os.environb.items()]))
-
-
-def _ask_for_child(connection: _socket.socket) -> int:
-    """Return the process that waits for the request; 0 when there will be none."""
-    connection.sendall(b"run\n")
-    return int(_line(connection) or 0)
 
 
 def _line(connection: _socket.socket) -> bytes:
@@ -125,7 +116,10 @@ class _ForwardedCommand:
         except OSError:
             word = b"cold\n"
         else:
-            word = self._last_word()
+            try:
+                word = _line(self.connection)  # in which the child tells how it ended
+            except ConnectionResetError:  # it was killed
+                word = b""
         if word == b"cold\n":
             self._handle_signals(_signal.SIG_DFL, _signal.SIG_DFL)
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
@@ -137,13 +131,6 @@ class _ForwardedCommand:
             os.kill(os.getpid(), self.deadly)
         os.write(2, b"rag: the process of this command was killed\n")
         return _KILLED
-
-    def _last_word(self) -> bytes:
-        """Return the line in which the child tells how it ended; nothing when it was killed."""
-        try:
-            return _line(self.connection)
-        except ConnectionResetError:
-            return b""
 
     def _handle_signals(self, forward: Handler, stop: Handler) -> None:
         for number in (*_TO_ALL, *_TO_ONE, _signal.SIGTSTP):

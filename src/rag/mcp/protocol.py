@@ -104,7 +104,13 @@ class Dispatcher:
                 return None
             token = meta.get("progressToken")
             if is_id(token) and notify:
-                call.notify = lambda step, text: notify(_progress(token, step, text))
+                call.notify = lambda step, text: notify(
+                    {
+                        "jsonrpc": "2.0",
+                        "method": "notifications/progress",
+                        "params": {"progressToken": token, "progress": step, "message": text},
+                    }
+                )
             params = as_object(as_object(message).get("params"))
             result = self._answer(method, params, is_modern, call)
             return None if call.is_cancelled else _result_message(id_, result, is_modern)
@@ -300,8 +306,3 @@ def _remembered(start: str, text: str | None = None) -> str:
         finally:
             os.close(within)
     return ""
-
-
-def _progress(token: Id, progress: float, message: str) -> Message:
-    params = {"progressToken": token, "progress": progress, "message": message}
-    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}

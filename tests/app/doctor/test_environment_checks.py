@@ -10,10 +10,10 @@ from rag.app.doctor import (
     CheckResult,
     Examination,
     check_agents,
-    check_service,
-    check_watcher,
+    check_upkeep,
     run_checks,
 )
+from rag.app.program_start import program_start
 from rag.app.service import index_job, install
 from rag.app.watch_state import WatcherStatus, WatchRun, be_only_watcher, write_watcher
 from rag.config import RAGConfig, load_config
@@ -41,16 +41,16 @@ def test_a_client_with_next_to_no_environment_reads_the_same_index(indexed):
 def test_another_index_is_a_failure(indexed, monkeypatch, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(indexed.data_dir, other)
-    monkeypatch.setattr(
-        "rag.app.program_start._environment", lambda config: {"RAG_DATA_DIR": str(other)}
-    )
+    start = replace(program_start(indexed), environment={"RAG_DATA_DIR": str(other)})
+    monkeypatch.setattr("rag.app.doctor.program_start", lambda config: start)
     result = agents(indexed)
     assert result.status == "fail" and f"not {indexed.index_dir}" in result.message
 
 
 @pytest.mark.parametrize("program", [["/nowhere/rag"], ["/bin/echo", "{}"], ["/bin/false"]])
 def test_a_server_that_does_not_answer_is_a_failure(indexed, monkeypatch, program):
-    monkeypatch.setattr("rag.app.program_start._program", lambda: program)
+    start = replace(program_start(indexed), program=program)
+    monkeypatch.setattr("rag.app.doctor.program_start", lambda config: start)
     result = agents(indexed)
     assert result.status == "fail" and "does not answer" in result.message and result.hint
 
@@ -65,7 +65,7 @@ def scheduled(machine) -> Machine:
 
 
 def service() -> list[CheckResult]:
-    return [*check_service(Examination(load_config()))]
+    return [*check_upkeep(Examination(load_config()))]
 
 
 def test_a_job_that_waits_for_its_next_run_is_well(scheduled):
@@ -80,7 +80,7 @@ def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled):
 
 
 def watcher(config: RAGConfig) -> list[CheckResult]:
-    return [*check_watcher(Examination(config))]
+    return [*check_upkeep(Examination(config))]
 
 
 NOW = datetime.now().astimezone()

@@ -214,11 +214,14 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
 
 
 def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
-    """Return the lines of a note's file.
+    """Return the lines of a note's file, or of the text in one that is no text, such as a PDF.
 
     :raises RAGError: when it is gone, cannot be read, or is too large to print.
     """
+    from rag.index.scanned_texts import scanned_texts
     from rag.support.regular_files import open_file
+    from rag.vault.document_process import read_document
+    from rag.vault.documents import NOT_READ
     from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.readers import reader_of
 
@@ -228,7 +231,12 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
             raise OSError(ELOOP, "it leads out of its vault now")
         reader = reader_of(note.row.path)
         if reader.is_document:
-            return _document_lines(note, name, config)
+            texts = scanned_texts(config.index_dir, note.row.hash) if config.index.ocr else {}
+            document = read_document(str(note.file), texts)
+            for problem in document.problems if not document.lines else ():
+                why = problem.removeprefix(NOT_READ)
+                raise NotFoundError(f"{name} has no text: {why}", hint=f"It is {note.file}.")
+            return document.lines
         with open_file(note.file) as stream:
             raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
@@ -243,23 +251,6 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
             hint=f"Open it with another program: it is {note.file}.",
         )
     return reader.lines(raw)
-
-
-def _document_lines(note: FoundNote, name: str, config: RAGConfig) -> list[str]:
-    """Return the text of a file that is no text, such as a PDF.
-
-    :raises NotFoundError: when nothing of it can be read.
-    """
-    from rag.index.scanned_texts import scanned_texts
-    from rag.vault.document_process import read_document
-    from rag.vault.documents import NOT_READ
-
-    texts = scanned_texts(config.index_dir, note.row.hash) if config.index.ocr else {}
-    document = read_document(str(note.file), texts)
-    for problem in document.problems if not document.lines else ():
-        why = problem.removeprefix(NOT_READ)
-        raise NotFoundError(f"{name} has no text: {why}", hint=f"It is {note.file}.")
-    return document.lines
 
 
 OUT, IN, BOTH = "out", "in", "both"

@@ -51,23 +51,17 @@ class Excerpt:
 def excerpt_around(snapshot: Workspace, result: SearchResult, around: int) -> Excerpt:
     """Return so many lines before and after the matching one: those of the file where it is as it
     was indexed, else those of the result's chunk."""
-    lines, first = _unchanged_lines(snapshot, result), 1
+    lines, first, note = list[str](), 1, snapshot.note(result.vault, result.file_path)
+    with suppress(OSError, RAGError):
+        if note:
+            now, then = note.file.stat(), note.row
+            if (now.st_size, now.st_mtime_ns) == (then.size, then.mtime_ns):
+                lines = read_lines(note, snapshot.config)
     if not lines:
         lines, first = own_lines(result), result.line_start
     at = max(0, result.line - first)  # a property stands above the chunk
     start = max(0, at - around)
     return Excerpt(first + start, lines[start : at + around + 1])
-
-
-def _unchanged_lines(snapshot: Workspace, result: SearchResult) -> list[str]:
-    """Return the lines of a result's file; none when it was changed since, or is not here."""
-    note = snapshot.note(result.vault, result.file_path)
-    with suppress(OSError, RAGError):
-        if note:
-            now, then = note.file.stat(), note.row
-            if (now.st_size, now.st_mtime_ns) == (then.size, then.mtime_ns):
-                return read_lines(note, snapshot.config)
-    return []
 
 
 class MatchingLines(NamedTuple):

@@ -200,7 +200,12 @@ class _Note:
         likely |= {hit.id: hit.note for hit in named}
         likely |= {chunk.id: str(chunk.meta["file_id"]) for chunk in self._alike}
         near = None
-        if self._has_embeddings():
+        if embedded := read_embedded(self._manifest):
+            if embedded.is_partial:
+                self.notices.append(
+                    f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes"
+                    f" without any are compared by words alone {EMBED_REST}"
+                )
             background = read_background(self._manifest)
             near = near_in_meaning(
                 *(self._store, background, self._chunks, self._filters, likely, self._repeated),
@@ -224,19 +229,6 @@ class _Note:
             chunks = [*dict.fromkeys(chunks)]
             candidates.append(_Candidate(one, score, sorted(tells), sentences, chunks))
         return by, sorted(candidates, key=lambda one: (-one.score, one.id))
-
-    def _has_embeddings(self) -> bool:
-        """Return whether the index has embeddings that can be used; a notice says of which notes
-        it has none."""
-        embedded = read_embedded(self._manifest)
-        if embedded is None:
-            return False
-        if embedded.is_partial:
-            self.notices.append(
-                f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes"
-                f" without any are compared by words alone {EMBED_REST}"
-            )
-        return True
 
     def rows(self, candidates: Sequence[_Candidate]) -> dict[str, NoteRow]:
         """Return the rows of notes, by id, in their order."""

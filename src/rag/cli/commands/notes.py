@@ -16,7 +16,6 @@ from rag.exceptions import NotFoundError, UsageError
 from rag.text.messages import brief, plural, visible
 
 if TYPE_CHECKING:
-    from rag.app.notes import LinksReport, NoteReport
     from rag.app.related import RelatedNote, RelatedReport
     from rag.index.links import Link
 
@@ -64,20 +63,16 @@ def get(
         for number, one in enumerate(report.notes):
             if number:
                 print_text("")
-            _print_note(one, is_headed=report.several)
+            if report.several:
+                print_line(f"==> {one.vault}/{one.path}{one.part} <==")
+            if one.notice:
+                say(f"rag: {one.notice}")
+            for line in one.lines:
+                print_text(line)
+            if one.more:
+                print_line(f"… {plural(one.more, 'more line')}")
     if report.unknown:
         raise typer.Exit(NotFoundError.exit_code)
-
-
-def _print_note(report: NoteReport, *, is_headed: bool) -> None:
-    if is_headed:
-        print_line(f"==> {report.vault}/{report.path}{report.part} <==")
-    if report.notice:
-        say(f"rag: {report.notice}")
-    for line in report.lines:
-        print_text(line)
-    if report.more:
-        print_line(f"… {plural(report.more, 'more line')}")
 
 
 _LONGEST = 160  # characters of a passage
@@ -126,7 +121,10 @@ def related(
         from rag.app.notes import walk_links
 
         walked = walk_links(config, note, links, depth or 1, top_k, folder=Path.cwd())
-        _print_links(walked, out.as_json)
+        steps = (f"{'  ' * (step.depth - 1)}{link_line(step.link)}" for step in walked.links)
+        show(walked, out.as_json, steps, f"{walked.note.title!r} has no such links")
+        if (more := walked.total - len(walked.links)) and not out.as_json:
+            say(f"{plural(more, 'more link')} left out by --top-k")
         return
     if depth:
         raise UsageError("--depth goes with --links", hint=_EXAMPLES)
@@ -151,14 +149,6 @@ def related(
             about = f"{report.note.title!r}{left_out if report.left_out else ''}"
             say(f"no note is clearly related to {about} (--min-score 0 shows the nearest)")
         raise typer.Exit(1)
-
-
-def _print_links(report: LinksReport, json: bool) -> None:
-    """Print the links of a note."""
-    steps = (f"{'  ' * (step.depth - 1)}{link_line(step.link)}" for step in report.links)
-    show(report, json, steps, f"{report.note.title!r} has no such links")
-    if (more := report.total - len(report.links)) and not json:
-        say(f"{plural(more, 'more link')} left out by --top-k")
 
 
 def _print_related(report: RelatedReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,6 @@ from rag.text.messages import minute, time_left
 from rag.vault.discovery import HIDDEN
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from rag.app.doctor import CheckResult
     from rag.app.ledger import VaultFiles
     from rag.app.status import StatusReport
     from rag.app.watch_state import WatcherStatus
@@ -193,6 +191,8 @@ def doctor(given: Given = shared("quiet json config_file")) -> None:
     rag doctor -q                  only what is wrong
     rag doctor --json
     """
+    from rich.text import Text
+
     from rag.app.doctor import DoctorReport, run_checks
     from rag.cli.render.terminal import make_console
 
@@ -201,9 +201,14 @@ def doctor(given: Given = shared("quiet json config_file")) -> None:
     report = DoctorReport([])
     for check in run_checks(load_config(given.config_file)):
         report.checks.append(check)
-        if not json and not (quiet and check.status == "pass"):
-            _print_check(console, check)
-    counts = report.counts
+        if json or (quiet and check.status == "pass"):
+            continue
+        mark, style = _MARKS[check.status]
+        line = Text.assemble((f"{mark} {check.status}", style), (f"  {check.name:16}", "bold"))
+        console.print(line.append(visible(check.message)), soft_wrap=True)
+        if check.hint:
+            console.print(f"{'':24}{visible(check.hint)}", style="dim", soft_wrap=True)
+    counts = Counter(check.status for check in report.checks)
     if json:
         print_report(report)
     elif not quiet:
@@ -211,13 +216,3 @@ def doctor(given: Given = shared("quiet json config_file")) -> None:
         console.print(f"{counts['pass']} passed, {wrong}")
     if counts["fail"]:
         raise typer.Exit(1)
-
-
-def _print_check(console: Console, check: CheckResult) -> None:
-    from rich.text import Text
-
-    mark, style = _MARKS[check.status]
-    line = Text.assemble((f"{mark} {check.status}", style), (f"  {check.name:16}", "bold"))
-    console.print(line.append(visible(check.message)), soft_wrap=True)
-    if check.hint:
-        console.print(f"{'':24}{visible(check.hint)}", style="dim", soft_wrap=True)

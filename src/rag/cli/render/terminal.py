@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
@@ -30,9 +31,8 @@ class SafeConsole(Console):
                 yield Segment(shown, segment.style)
 
 
-def make_console(stderr: bool = False) -> Console:
-    """Return a console that prints text as it is, without colour or cuts off a terminal."""
-    return SafeConsole(stderr=stderr, highlight=False, emoji=False, markup=False)
+# Make a console that prints text as it is, without colour or cuts off a terminal.
+make_console = partial(SafeConsole, highlight=False, emoji=False, markup=False)
 
 
 def print_styled(console: Console, text: Text | str, style: str = "", indent: int = 0) -> None:
