@@ -78,7 +78,7 @@ class TestLinks:
     )
     def test_what_does_not_go_with_links_is_refused(self, rag, chain, options):
         ran = rag("related", "a", *options)
-        assert ran.code == 2 and f"{options[2]} does not go with --links" in ran.err
+        assert ran.code == 2 and f"{options[2]} exclude each other" in ran.err
 
     def test_status_lists_broken_and_ambiguous_links(self, rag, chain, tmp_path):
         lines = rag("status", "--problems", "--links").out.splitlines()

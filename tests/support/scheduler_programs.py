@@ -46,9 +46,7 @@ class Machine:
         for name in names:
             (self._programs / name).touch(0o755)
 
-    def _run(
-        self, words: list[str], input: bytes, timeout: float, **_: Any
-    ) -> CompletedProcess[bytes]:
+    def _run(self, words: list[str], input: str, timeout: float, **_: Any) -> CompletedProcess[str]:
         if not (self._programs / words[0]).exists():
             raise FileNotFoundError(2, "No such file or directory")
         self.calls.append(" ".join(words))
@@ -59,11 +57,13 @@ class Machine:
                 if command in self.broken:
                     raise Failure(1, self.broken[command])
                 self.crontab = self.edits.pop(command, self.crontab)
-            output = getattr(self, f"_{words[0]}")(words[1:], input)
+            output = getattr(self, f"_{words[0]}")(
+                words[1:], input.encode(errors="surrogateescape")
+            )
         except Failure as failure:
             code, message = failure.args
-            return CompletedProcess(words, code, b"", f"{message}\n".encode())
-        return CompletedProcess(words, 0, output or b"", b"")
+            return CompletedProcess(words, code, "", f"{message}\n")
+        return CompletedProcess(words, 0, (output or b"").decode(errors="surrogateescape"), "")
 
     def _crontab(self, words: list[str], given: bytes) -> bytes | None:
         """Keep one crontab, as Debian's cron does."""

@@ -93,7 +93,6 @@ def evaluate(
 
 
 def _mode_report(run: Run, baseline: Mapping[str, Run] | None) -> ModeReport:
-    """Return the figures of a run, compared with the baseline where there is one."""
     figures = {**summaries(run.outcomes), "score_auc": score_auc(run.outcomes), "run": run}
     if baseline is None:
         return ModeReport(**figures)

@@ -156,7 +156,6 @@ class Library:
             workspace.close()
 
     def _bring_up_to_date(self) -> None:
-        """Look for changed notes, unless somebody has begun to since this was asked."""
         asked = time.monotonic()
         with self._looking:
             if self._looked < asked:

@@ -162,21 +162,19 @@ class RemovalReport:
     failures: list[str] = field(default_factory=list)
 
 
-def _call(
-    words: Sequence[str], stdin: bytes = b"", seconds: int = _PATIENCE
-) -> CompletedProcess[str]:
+def _call(words: Sequence[str], stdin: str = "", seconds: int = _PATIENCE) -> CompletedProcess[str]:
     """Run a program to its end, its messages in English; `stderr` is why it failed, in a line."""
-    environment = {**os.environ, "LC_ALL": "C"}
+    given: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape"}
+    given["env"] = {**os.environ, "LC_ALL": "C"}
     try:
-        ran = run(words, input=stdin, capture_output=True, timeout=seconds, env=environment)
+        ran = run(words, input=stdin, capture_output=True, timeout=seconds, **given)
     except OSError as error:
         return CompletedProcess(words, 127, "", f"{words[0]} cannot be run ({error})")
     except TimeoutExpired:
         failure = f"{words[0]} has not answered for {seconds} seconds"
         return CompletedProcess(words, _UNANSWERED, "", failure)
-    code, message = ran.returncode, brief(ran.stderr.decode(errors="replace"))
-    failure = message or f"exit code {code}" if code else ""
-    return CompletedProcess(words, code, ran.stdout.decode(errors="surrogateescape"), failure)
+    ran.stderr = (brief(ran.stderr) or f"exit code {ran.returncode}") if ran.returncode else ""
+    return ran
 
 
 def _run(*words: str) -> Step:
@@ -282,7 +280,12 @@ class Systemd:
         timer, service = self._units()
         unit = timer.name if minutes else service.name
         texts = {service: service_unit(job, lasting=not minutes)}
-        texts |= {timer: timer_unit(minutes)} if minutes else {}
+        if minutes:
+            calendar = "12:00" if minutes == 1440 else f"0/{minutes // 60}:00"
+            calendar = f"*:0/{minutes}" if minutes < 60 else calendar
+            delay = min(minutes * 6, 300)  # seconds: a tenth
+            every = interval_text(minutes)
+            texts[timer] = _TIMER_UNIT.format(every=every, calendar=calendar, delay=delay)
         start = (["daemon-reload"], ["enable", unit], ["restart", unit])
         return [*self.to_remove(), *_writes(texts), *(_run(*_CONTROL, *words) for words in start)]
 
@@ -298,9 +301,8 @@ class Systemd:
             report.unknown.append(f"systemd does not tell how it is: {reply.stderr}")
         linger = _call(["loginctl", "show-user", str(os.getuid()), "--property=Linger"])
         if linger.stdout.strip() == "Linger=no":
-            report.notices.append(
-                "it runs only while you are logged in; `loginctl enable-linger` lets it run always"
-            )
+            always = "`loginctl enable-linger` lets it run always"
+            report.notices.append(f"it runs only while you are logged in; {always}")
         timer, service = (
             dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE))
             for unit in f"{reply.stdout}\n\n".split("\n\n")[:2]
@@ -331,14 +333,6 @@ def service_unit(job: Job, lasting: bool = False) -> str:
     )
 
 
-def timer_unit(minutes: int) -> str:
-    """Return the text of the timer; a run that was slept through is made up for."""
-    calendar = "12:00" if minutes == 1440 else f"0/{minutes // 60}:00"
-    calendar = f"*:0/{minutes}" if minutes < 60 else calendar
-    delay = min(minutes * 6, 300)  # seconds: a tenth
-    return _TIMER_UNIT.format(every=interval_text(minutes), calendar=calendar, delay=delay)
-
-
 def _unit_word(text: str) -> str:
     """Return a word of a unit: `%` begins what is filled in, and is doubled."""
     escaped = text.replace('"', '\\"').replace("%", "%%")
@@ -346,7 +340,6 @@ def _unit_word(text: str) -> str:
 
 
 def _time(text: str) -> str | None:
-    """Return a time that systemd prints, in ISO 8601."""
     match = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", text)
     return datetime.fromisoformat(match[0]).astimezone().isoformat() if match else None
 
@@ -403,13 +396,8 @@ class Launchd:
 
 def agent(job: Job, minutes: int) -> str:
     """Return the text of the agent's file. It runs at login too: launchd counts from there."""
-    by_turns = {
-        "StartInterval": minutes * 60,
-        "RunAtLoad": True,
-        "ProcessType": "Background",
-        "LowPriorityIO": True,
-        "Nice": 10,
-    }
+    by_turns = {"StartInterval": minutes * 60, "RunAtLoad": True, "ProcessType": "Background"}
+    by_turns |= {"LowPriorityIO": True, "Nice": 10}
     lasting = {"KeepAlive": {"SuccessfulExit": False}, "RunAtLoad": True, "ThrottleInterval": 30}
     plist = {
         "Label": _LABEL,
@@ -496,7 +484,7 @@ def _write_line(line: str) -> None:
     """Write our line into the crontab as it is now; an empty one takes it out."""
     lines = [*_crontab()[1], *filter(None, [line])]
     words = ["crontab", "-" if lines else "-r"]
-    text = "".join(f"{text}\n" for text in lines).encode(errors="surrogateescape")
+    text = "".join(f"{text}\n" for text in lines)
     if failure := _call(words, text, 10 * _PATIENCE).stderr:
         raise ConnectionError(f"`{' '.join(words)}` failed: {failure}", "crontab")
 
@@ -569,9 +557,8 @@ def install(
 def _choose(name: str, dry_run: bool) -> tuple[Scheduler, list[str]]:
     """Return the named scheduler, or the first that works here, and why systemd does not."""
     if name and name not in SCHEDULERS:
-        raise UsageError(
-            f"unknown scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}."
-        )
+        hint = f"Name one of {', '.join(SCHEDULERS)}."
+        raise UsageError(f"unknown scheduler {name!r}", hint=hint)
     reasons: dict[str, str] = {}
     for scheduler in [SCHEDULERS[name]] if name else SCHEDULERS.values():
         reason = ""
@@ -663,9 +650,8 @@ def read_service() -> ServiceReport:
             continue
         job.missing = [path for path in paths if not Path(path).exists()]
         report.installed.append(job)
-        report.problems += [
-            f"{path} is not there any more. {_INSTALL_AGAIN}" for path in job.missing
-        ]
+        gone = "is not there any more"
+        report.problems += [f"{path} {gone}. {_INSTALL_AGAIN}" for path in job.missing]
         if job.waits is False:
             report.problems.append(f"its scheduler does not run it. {_INSTALL_AGAIN}")
         if job.last_run and job.last_run.failed:

@@ -201,7 +201,6 @@ def find_vaults(places: Iterable[Path], seconds: float = _LOOKING) -> tuple[list
 
 
 def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
-    """Give each folder the name that it would be registered under."""
     registry = Registry.load(config)
     known = set(configured_vaults(config, registry).values())
     vaults = []

@@ -158,7 +158,6 @@ def copy_index(
 
 
 def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
-    """Read the folders that were named, or those of all vaults, and publish."""
     config, notices = run.config, run.report.notices
     registry = Registry.load(config)
     named = registry.identify_all(config, request.folders, request.name)
@@ -201,7 +200,6 @@ def _index_vaults(run: IndexRun, request: SyncRequest, show_progress: ShowProgre
 
 
 def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
-    """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
     config, required = run.config, bool(request.embed)
     models = resolved(config, "" if required else maker(read_embedded(run.manifest)))
     provider = embedding_provider(models)
@@ -236,7 +234,6 @@ def _embed(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> 
 
 
 def _read_scans(run: IndexRun, request: SyncRequest, show_progress: ShowProgress) -> None:
-    """Read scanned pages, and embed what they say where the rest was embedded."""
     from rag.indexing.scanned_pages import read_scans
 
     with show_progress("OCR", "pages") as progress:

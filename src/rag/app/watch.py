@@ -280,7 +280,6 @@ class Watcher:
             self._events.wake()
 
     def _step(self) -> None:
-        """Look whether the folders are there, wait for an event, and index when it is time."""
         paths: list[str] = []
         try:
             self._follow()
@@ -313,7 +312,6 @@ class Watcher:
         return max(due, self._rested_at)
 
     def _index(self) -> None:
-        """Have the index brought up to date, and settle when that is done next."""
         if self._heard > _MANY or self._now() >= self._listened + _WHOLE:
             self._listen_at_folders(self._watched)
         started, first = self._now(), self._first
@@ -365,7 +363,6 @@ class Watcher:
         self._rested_at = now + max(0.0, -self._saved / _SHARE)
 
     def _report(self, process: IndexProcess, outcome: Outcome, took: str = "") -> None:
-        """Say what is new of a run."""
         counts = [(outcome.count("added", "changed"), "note", "indexed")]
         counts += [(outcome.count("deleted"), "note", "removed")]
         counts += [(outcome.embedded, "chunk", "embedded")]
@@ -425,7 +422,6 @@ class Watcher:
         self._status = replace(self._status, polled=[*map(str, self._events.polled)])
 
     def _lose(self, error: OSError) -> None:
-        """Begin to listen anew, and look at all notes."""
         is_limit = isinstance(error, WatchLimitError)
         if str(error) not in self._lost:
             self._warn(str(error))

@@ -173,7 +173,6 @@ class Parent:
                 self._watch(connection)
 
     def _answer(self, connection: socket.socket) -> None:
-        """Do what a client says, in one short line."""
         self._selector.unregister(connection)
         with suppress(OSError), connection:  # it may have gone
             wish = connection.recv(64).strip()
@@ -326,7 +325,6 @@ def _take_over(
     environment: list[tuple[bytes, bytes]],
     streams: list[int],
 ) -> list[str]:
-    """Become a process like the one that would have run cold; return its arguments."""
     os.chdir(folder)
     os.umask(mask)
     os.environ.clear()

@@ -48,8 +48,6 @@ def leave_out_unused() -> None:
 
 
 class _Finder:
-    """Finds these modules before anything else does."""
-
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: object = None
@@ -85,7 +83,6 @@ class _Loader(SourceFileLoader):
         wanted: Iterable[str] | None = (),
         level: int = 0,
     ) -> Any:
-        """Do as `__import__`, which the interpreter calls with all of these."""
         whole = resolve_name("." * level + name, given["__package__"]) if level else name
         wanted = tuple(wanted or ())
         if not self._is_put_off(whole):

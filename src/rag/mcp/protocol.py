@@ -167,7 +167,6 @@ class Dispatcher:
         _remembered(self._start, self._vaults)
 
     def _call_tool(self, params: Message, call: Call) -> Message:
-        """Return what a tool gives; what goes wrong is said in words, for a model to mend it."""
         self._library.wait_for_requests()
         from rag.app.arguments import check
         from rag.mcp.requests import TOOLS
@@ -271,7 +270,6 @@ def _read_envelope(message: object, meta: Message) -> tuple[str, bool]:
 
 
 def _result_message(id_: object, result: Message, is_modern: bool) -> Message:
-    """Return the answer to a request, in the form of its era."""
     if is_modern:
         meta = {**result.get("_meta", {}), f"{_META}serverInfo": _SERVER}
         result = {"resultType": "complete", **result, "_meta": meta}

@@ -163,7 +163,6 @@ class _Server:
         self._send(error_message(None, ProtocolError(PARSE_ERROR, why)))
 
     def _send(self, answer: Message | None) -> None:
-        """Write an answer, whole."""
         if answer is None or self._is_gone:
             return
         text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

@@ -233,7 +233,6 @@ def search(library: Library, asked: Search, call: Call) -> ToolResult:
 def _page(
     named: str, blocks: list[str], notices: str, skipped: int, total: int, asked: Search
 ) -> ToolResult:
-    """Return the results that there is room for, and how to go on."""
     kept = fitting(blocks)
     shown, tail = skipped + len(kept), ""
     if shown < min(_MOST, total):
@@ -302,7 +301,6 @@ def _search_lines(library: Library, asked: Search, skipped: int, call: Call) -> 
 
 
 def _matching(number: int, match: MatchingLines) -> str:
-    """Return a note's matching lines as text, as far as they do not instruct a model."""
     cleaned = clean_lines(match.lines)
     lines = [f"{at}: {brief(cleaned[at - 1].strip(), 300)}" for at in match.numbers[:_MOST_LINES]]
     head = f"{number}. {safe_place(match.row.vault, match.row.path)}"
@@ -389,7 +387,6 @@ def _read(
 
 
 def _shown(lines: list[str], report: NoteReport, most: int) -> ToolResult:
-    """Return a note, as far as `most` characters of its lines go."""
     row, first = report.note.row, report.line_start
     end = first + len(lines) + report.more - 1
     wide = len(str(first + len(lines) - 1))
@@ -406,7 +403,6 @@ def _shown(lines: list[str], report: NoteReport, most: int) -> ToolResult:
 
 
 def _outline(report: NoteReport) -> ToolResult:
-    """Return the headings of a note with their lines, and what its front matter says."""
     row, lines = report.note.row, report.lines
     modified = [f"modified {row.modified[:10]}"] if row.modified else []
     fields = [f"{key}: {', '.join(values)}" for key, values in [*row.fields.items()][:20]]
@@ -422,7 +418,6 @@ def _outline(report: NoteReport) -> ToolResult:
 
 
 def _head(row: NoteRow, first: str, *more: str) -> str:
-    """Return what stands above a note: title, place, facts."""
     facts = " · ".join([first, *_facts(row.tags, row.created), *more])
     return joined(safe_name(row.title), safe_place(row.vault, row.path), facts)
 
@@ -473,7 +468,6 @@ def related(library: Library, asked: Related, call: Call) -> ToolResult:
 
 
 def _related(number: int, found: RelatedNote) -> str:
-    """Return a related note as text: title, place, why, passages."""
     why = found.reasons
     reasons = {
         "words": ", ".join(why.words),
@@ -493,7 +487,6 @@ def _related(number: int, found: RelatedNote) -> str:
 
 
 def _link(step: Step) -> str:
-    """Return a link as text: from where, and to what."""
     link = step.link
     ends = ", ".join(safe_place(note.vault, note.path) for note in link.notes)
     state = "" if link.is_clear else " (ambiguous)" if link.notes else " (broken)"

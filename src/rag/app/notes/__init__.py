@@ -160,7 +160,6 @@ def _unknown(name: str, error: NotFoundError | UsageError) -> UnknownNote:
 
 
 def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:
-    """Read what was named of a note, as far as some limits let it."""
     note, notice, first = named.note, "", 0
     if config.store.url and not note.file.exists():
         lines, notice = _indexed_lines(config, note.row), NOT_HERE

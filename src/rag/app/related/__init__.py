@@ -282,7 +282,6 @@ class _Note:
         return {one.text for chunk in self._chunks for one in sentences_of(chunk)}
 
     def _reasons(self, row: NoteRow, one: _Candidate, chunks: list[Document]) -> Reasons:
-        """Return why another note is related."""
         tags = [tag for tag in self._row.tags if tag in row.tags]
         both = self._links.links_to(row, self._linking) if self._linking else ()
         return Reasons(

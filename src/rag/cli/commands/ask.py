@@ -101,8 +101,7 @@ def chat(
     if list_all:
         _print_sessions(kept_sessions(config), given.json)
         return
-    if go_on and session:
-        raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
+    opt.exclude("--continue", go_on, {"--session": session})
     out = Output("json" if given.json else "text", given.quiet)
     with Chat(config, request) as talk:
         code = _Conversation(talk, request, out, sources=not given.no_sources).run()
@@ -136,8 +135,6 @@ _COMMAND = re.compile(r"/[^\W\d_]+")
 
 @dataclass(frozen=True)
 class _Conversation:
-    """A conversation and how it is printed."""
-
     chat: Chat
     request: ChatRequest
     out: Output
@@ -172,7 +169,6 @@ class _Conversation:
         return code
 
     def _answer(self, question: str) -> int:
-        """Answer a question and print it; return the exit code."""
         from rag.cli.render.answer import AnswerPrinter
 
         out, request = self.out, self.request
@@ -195,7 +191,6 @@ class _Conversation:
         return code
 
     def _run_command(self, name: str, rest: str) -> int:
-        """Run a command and print what it has to say; return the exit code."""
         from rag.app.chat import CommandReport
 
         chat, as_json = self.chat, self.out.as_json
@@ -217,7 +212,6 @@ class _Conversation:
         return int(report.facts == [] or (report.command == "sources" and not report.sources))
 
     def _print(self, report: CommandReport) -> None:
-        """Print what a command did, or what it lists."""
         message = f"remembered: {report.remembered}" if report.remembered else ""
         message = f"forgotten: {report.forgotten}" if report.forgotten else message
         if report.cleared:

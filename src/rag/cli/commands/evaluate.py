@@ -94,7 +94,6 @@ def _read(source: str) -> list[Question]:
 
 
 def _warn(report: EvaluationReport, where: str) -> None:
-    """Say which questions cannot be answered, and which a comparison leaves out."""
     from rag.evaluation.comparison import FEW
 
     if unknown := report.runs[0].run.unknown:

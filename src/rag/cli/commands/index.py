@@ -54,18 +54,11 @@ def index(
     request = opt.make_request(SyncRequest, given, seconds=seconds)
     if name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
-    is_changed = rebuild or embed is not None
-    if dry_run and (is_changed or take_over):
-        raise UsageError(
-            "--dry-run cannot be combined with --rebuild, --embed, --no-embed or --take-over",
-            hint="rag index --dry-run",
-        )
-    if to_server and (dry_run or is_changed or folders or prune or take_over):
-        raise UsageError(
-            "--to-server copies the index as it is: no folder, and no option that changes it, goes"
-            " with it",
-            hint="rag index --to-server",
-        )
+    changing = {"--rebuild": rebuild, "--embed": embed, "--no-embed": embed is False}
+    changing |= {"--take-over": take_over}
+    opt.exclude("--dry-run", dry_run, changing)
+    changing |= {"--dry-run": dry_run, "--prune": prune, "FOLDERS": folders}
+    opt.exclude("--to-server", to_server, changing)
     bars = partial(_progress, quiet=quiet or json)
     if to_server:
         copy = copy_index(config, wait, bars)
@@ -119,7 +112,6 @@ def _copied(copy: SyncCopy) -> str:
 
 
 def _say_problems(report: RunReport, quiet: bool) -> None:
-    """Say what there is to know of a run, and which notes and chunks failed."""
     for notice in report.notices:
         say_notice(notice, "rag: ")
     for vault in report.vaults.values():

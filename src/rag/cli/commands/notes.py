@@ -78,7 +78,6 @@ def get(
 _LONGEST = 160  # characters of a passage
 _SOURCES = 3  # notes that link to both, that are named
 _LIMIT = 10  # notes; of links all are given
-_EXAMPLES = "`rag related --help` has examples."
 
 
 def related(
@@ -112,12 +111,11 @@ def related(
     out, config = chosen_output(given), given.config
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
+    wrong = {"--vault": given.vaults, "--tag": given.tags, "--include-linked": include_linked}
+    wrong |= {"--all-vaults": all_vaults, "--min-score": min_score is not None}
+    opt.exclude("--links", links, wrong | {"--paths": out.names_files})
+    opt.exclude("--all-vaults", all_vaults, {"--vault": given.vaults})
     if links:
-        wrong = {"--vault": given.vaults, "--tag": given.tags, "--include-linked": include_linked}
-        wrong |= {"--all-vaults": all_vaults, "--min-score": min_score is not None}
-        wrong |= {"--paths": out.names_files}
-        for option in filter(wrong.get, wrong):
-            raise UsageError(f"{option} does not go with --links", hint=_EXAMPLES)
         from rag.app.notes import walk_links
 
         walked = walk_links(config, note, links, depth or 1, top_k, folder=Path.cwd())
@@ -127,9 +125,7 @@ def related(
             say(f"{plural(more, 'more link')} left out by --top-k")
         return
     if depth:
-        raise UsageError("--depth goes with --links", hint=_EXAMPLES)
-    if given.vaults and all_vaults:
-        raise UsageError("--vault does not go with --all-vaults", hint=_EXAMPLES)
+        raise UsageError("--depth goes with --links", hint="`rag related --help` has examples.")
     request = opt.make_request(RelatedRequest, given, top_k=top_k or _LIMIT, folder=Path.cwd())
     with Workspace(config) as workspace:
         report = find_related(workspace, request)
@@ -152,7 +148,6 @@ def related(
 
 
 def _print_related(report: RelatedReport) -> None:
-    """Print each related note with its link, its best passages and the reasons."""
     from rich.text import Text
 
     from rag.app.index_state import link_to

@@ -40,7 +40,7 @@ def plan(
     from rag.app.workspace import Workspace
 
     config, quiet = given.config, given.quiet
-    opt.check_model(model, no_model)
+    opt.exclude("--model", model, {"--no-model": no_model})
     query = opt.read_query(words)
     filters = opt.make_filters(given)
     with Workspace(config) as workspace:

@@ -83,8 +83,7 @@ def search(
     from rag.app.workspace import Workspace
 
     out, quiet = chosen_output(given, FORMATS), given.quiet
-    if full and context is not None:
-        raise UsageError("--full and --context exclude each other", hint="Leave one out.")
+    opt.exclude("--full", full, {"--context": context is not None})
     config = given.config
     opt.check_mode(config.search.mode if mode is None else mode)
     if refresh is None:  # for somebody at a terminal, if the settings let it
@@ -150,7 +149,6 @@ def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None
 
 
 def _open(report: SearchReport, number: int, opener: str) -> None:
-    """Open a result with a command, or with that of the system for links."""
     import shlex
     import subprocess
 

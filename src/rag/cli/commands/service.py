@@ -12,7 +12,7 @@ from rag.cli.framework import options as opt
 from rag.cli.framework.lazy_group import Group
 from rag.cli.framework.options import Given, flag, shared, value
 from rag.cli.render.console import say, show
-from rag.exceptions import ConnectionError, LockedError, UsageError
+from rag.exceptions import ConnectionError, LockedError
 from rag.text.messages import minute
 
 if TYPE_CHECKING:
@@ -54,9 +54,8 @@ def install(
     """
     from rag.app import service
 
-    if (watch or http) and ((watch and http) or every != _EVERY):
-        hint = "`rag service install --watch`, or --http, which watches too"
-        raise UsageError("--watch, --http and --every exclude each other", hint=hint)
+    opt.exclude("--watch", watch, {"--http": http, "--every": every != _EVERY})
+    opt.exclude("--http", http, {"--every": every != _EVERY})
     minutes = 0 if watch or http else service.parse_interval(every)
     words = ["serve", "--http"] if http else ["watch", "-q"] if watch else ["index", "-q"]
     config, options = given.config, given.config_options

@@ -137,10 +137,7 @@ def trust(
     """
     from rag.app import settings as app
 
-    if list_all and (place or remove):
-        raise UsageError(
-            "--list cannot be combined with FOLDER or --remove", hint="rag trust --list"
-        )
+    opt.exclude("--list", list_all, {"FOLDER": place, "--remove": remove})
     json, lines = given.json, list[str]()
     if list_all:
         listed = app.trusted_files()

@@ -124,7 +124,6 @@ def _embedding(made: Embedded) -> Iterator[str]:
 
 
 def _watcher(watcher: WatcherStatus) -> Iterator[str]:
-    """Yield whether a watcher runs, and how its last run went."""
     if not watcher.alive:
         yield f"watcher   ended unexpectedly after {minute(watcher.heartbeat)} (`rag watch`)"
         return

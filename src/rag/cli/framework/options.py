@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from functools import cached_property
@@ -218,17 +218,17 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], ob
     return lambda function: group.command(name)(expanded(function))
 
 
-def check_model(model: str | None, no_model: bool | None) -> None:
-    """Refuse a model and none at once."""
-    if model and no_model:
-        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+def exclude(option: str, is_given: object, others: Mapping[str, object]) -> None:
+    """Refuse an option beside any that it does not go with."""
+    for other in filter(others.get, others) if is_given else ():
+        raise UsageError(f"{option} and {other} exclude each other", hint="Leave one out.")
 
 
 def make_request(kind: type[R], given: Given, **more: Any) -> R:
     """Return a request of the application: options that are named as a field of it are that field,
     and those of filters make up its filters."""
     options = vars(given)
-    check_model(options.get("model"), options.get("no_model"))
+    exclude("--model", options.get("model"), {"--no-model": options.get("no_model")})
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "filters" in names:
         more["filters"] = make_filters(given)

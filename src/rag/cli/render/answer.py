@@ -73,7 +73,6 @@ class AnswerPrinter:
         return listeners
 
     def _wait(self) -> None:
-        """Show on the terminal that an answer is waited for, until something is printed."""
         # A console may be told to be one of a terminal, in a pipe too.
         if sys.stderr.isatty() and not (self._quiet or self._messages.is_dumb_terminal):
             sys.stderr.write("asking…\r")
@@ -128,7 +127,6 @@ class AnswerPrinter:
         return exit_code(answer)
 
     def _print_text(self, answer: Answer) -> None:
-        """Print what is left of an answer: its end, its sources, and what there is to say of it."""
         is_written = bool(answer.model and answer.found)
         if is_written and not self._printed:
             self.on_text(answer.text)
@@ -238,7 +236,6 @@ def print_sources(
 
 
 def _print_quotes(console: Console, answer: Answer) -> None:
-    """Print what an answer quotes, each with the number of its source."""
     for quote in answer.quotes:
         shown = clean(quote.text)
         text = marked(shown, match_spans(shown, answer.searched), "bold")

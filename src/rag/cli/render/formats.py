@@ -124,7 +124,6 @@ def _as_markdown(text: str) -> str:
 
 
 def _text_of(one: Result, report: SearchReport, full: bool) -> str:
-    """Return what is shown of a result's text."""
     from rag.search.matching_line import excerpt
 
     if one.context:

@@ -83,7 +83,6 @@ def marked(text: str, spans: list[tuple[int, int]], style: str = _MATCH) -> Text
 
 
 def _body(result: Result, query: str, full: bool, columns: int) -> Iterator[Text]:
-    """Yield what is shown of the text of a result, line by line."""
     if around := result.context:
         digits = len(str(around.line_start + len(around.lines)))
         for number, line in enumerate(around.lines, around.line_start):
@@ -101,7 +100,6 @@ def _body(result: Result, query: str, full: bool, columns: int) -> Iterator[Text
 
 
 def _line(line: str, query: str) -> Text:
-    """Return a line of a note with its matches marked."""
     shown = clean(line)
     return marked(shown, match_spans(shown, query))
 
