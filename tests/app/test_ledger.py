@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from document_files import fpdf_pdf, raw_pdf
 from property_examples import examples
-from rag.app.ledger import VaultFiles, count_files
-from rag.app.status import StatusReport, read_status
+from rag.app.status import StatusReport, VaultFiles, count_files, read_status
 from rag.config import IndexConfig
 from rag.index.manifest import Manifest
 from rag.indexing.run import IndexRun

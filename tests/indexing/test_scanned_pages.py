@@ -15,10 +15,9 @@ import pytest
 from rapidfuzz.distance import LCSseq
 
 from document_files import fpdf_pdf, raw_pdf, reportlab_pdf
-from rag.app.ledger import ScanCount, VaultFiles
 from rag.app.notes import get_note
 from rag.app.requests import SyncRequest
-from rag.app.status import read_status
+from rag.app.status import ScanCount, VaultFiles, read_status
 from rag.app.sync import sync
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import RunInterruptedError

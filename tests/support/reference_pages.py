@@ -131,7 +131,7 @@ _REPORTS = {
     "config": "settings.SettingsReport",
     "trust": "settings.TrustReport settings.TrustListReport settings.TrustRemovedReport",
     "init": "setup.SetupReport",
-    "warm": "warm_process.WarmReport warm_process.StoppedReport",
+    "warm": "program_start.WarmReport program_start.StoppedReport",
     "service": "service.InstallReport service.RemovalReport service.ServiceReport",
     "mcp": "program_start.ClientConfig",
 }

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from operator import mul
 from pathlib import Path
 from shlex import quote
@@ -89,26 +88,27 @@ class CheckResult:
         return {**self.facts, **named, "hint": self.hint}
 
 
-def _result(status: Status, name: str, message: str, hint: str = "", **facts: Any) -> CheckResult:
-    return CheckResult(name, status, message, hint, facts)
+def _pass(
+    name: str, message: str, problems: Iterable[tuple[object, str, str]] = (), **facts: Any
+) -> CheckResult:
+    """Return a pass, or a warning of the first problem that there is; of each is given whether it
+    is there, its message, and what to do about it."""
+    for is_there, wrong, hint in problems:
+        if is_there:
+            return _warn(name, wrong, hint, **facts)
+    return CheckResult(name, "pass", message, facts=facts)
 
 
-_pass, _warn, _fail = (partial(_result, status) for status in get_args(Status))
+def _warn(name: str, message: str, hint: str = "", **facts: Any) -> CheckResult:
+    return CheckResult(name, "warn", message, hint, facts)
+
+
+def _fail(name: str, message: str, hint: str, **facts: Any) -> CheckResult:
+    return CheckResult(name, "fail", message, hint, facts)
 
 
 def _from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> CheckResult:
     return CheckResult(name, status, str(error), error.hint or SHOW_SETTINGS, facts)
-
-
-def _first(
-    name: str, well: str, problems: Iterable[tuple[object, str, str]], **facts: Any
-) -> CheckResult:
-    """Return a warning of the first problem that there is, else a pass; of each problem it is given
-    whether it is there, its message, and what to do about it."""
-    for is_there, message, hint in problems:
-        if is_there:
-            return _warn(name, message, hint, **facts)
-    return _pass(name, well, **facts)
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def check_disk(examination: Examination) -> Iterator[CheckResult]:
     need = f"the next snapshot of the index takes about {size / 1e6:,.1f} MB"
     message, hint = f"{free / 1e9:,.1f} GB free; {need}", "Free some room, or move the index with"
     problem = (free < max(_LITTLE, 2 * size), f"only {message}", f"{hint} RAG_DATA_DIR.")
-    yield _first("disk", message, [problem], **facts)
+    yield _pass("disk", message, [problem], **facts)
 
 
 def check_vaults(examination: Examination) -> Iterator[CheckResult]:
@@ -286,7 +286,7 @@ def _check_vault(vault: str, root: Path, config: RAGConfig, is_indexed: bool) ->
         (scan.problems, odd, "`rag status --problems` lists them."),
         (not is_indexed, f"{message}, not indexed yet", RUN_INDEX),
     )
-    return _first("vault", message, problems, **facts)
+    return _pass("vault", message, problems, **facts)
 
 
 # -- the index: what its manifest says, whether its files are whole, what its store holds ----
@@ -308,7 +308,7 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
     size = disk_usage(config.index_dir)
     others = sorted(name for name in wanted if indexed.get(name) != wanted[name])
     add = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
-    yield _first(
+    yield _pass(
         "index",
         f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB",
         (
@@ -322,7 +322,7 @@ def check_index(examination: Examination) -> Iterator[CheckResult]:
     )
     well = "whether notes changed is not known" if changed is None else "nothing changed"
     stale = (changed, f"{plural(changed or 0, 'note')} changed since {since}", RUN_INDEX)
-    yield _first("freshness", f"{well} since {since}", [stale], indexed_at=since, changed=changed)
+    yield _pass("freshness", f"{well} since {since}", [stale], indexed_at=since, changed=changed)
     if problems:
         message = f"{plural(problems, 'note')} could not be read as meant"
         yield _warn("notes", message, "`rag status --problems` lists them.")
@@ -474,7 +474,7 @@ def check_vectors(examination: Examination) -> Iterator[CheckResult]:
         message += f"; {embedded.unreadable:,} are in a script that it does not read"
     missing = embedded.chunks - embedded.embedded - embedded.unreadable
     lacking = (missing > 0, f"{message}; {plural(missing, 'chunk')} without a vector", UPDATE_INDEX)
-    yield _first(name, message, [lacking], **facts)
+    yield _pass(name, message, [lacking], **facts)
     for view in examination.servers:
         if isinstance(view.embedding, ModelInfo) and examination.sample:
             yield _compare(examination, view, view.embedding.limit)
@@ -619,7 +619,7 @@ def check_upkeep(examination: Examination) -> Iterator[CheckResult]:
         (error, f"the last run of the watcher failed: {error}", UPDATE_INDEX),
         (gone, f"folders not there: {gone}", "Mount them, or `rag vault remove` them."),
     )
-    yield _first("watcher", f"process {process} watches since {watcher.started}", problems)
+    yield _pass("watcher", f"process {process} watches since {watcher.started}", problems)
 
 
 # In this order: models are compared with the index, which is read before.

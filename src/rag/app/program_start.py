@@ -1,4 +1,6 @@
-"""How another program starts ours: by whole paths, with all of the environment that counts."""
+"""How another program starts ours: by whole paths, with all of the environment that counts; and
+what there is to tell of the warm process.
+"""
 
 from __future__ import annotations
 
@@ -96,3 +98,32 @@ def client_config(client: str, config: RAGConfig) -> ClientConfig:
 def _toml(value: str | list[str]) -> str:
     """Return a text, or a list of texts, in TOML, whose escapes are those of JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# -- the warm process, in which commands run without their start-up time -----------------------
+
+
+@dataclass(frozen=True)
+class Status:
+    """A warm process: `started` in seconds since 1970; how many `commands` it has begun, and how
+    many of them are `running`. `answers` is false for one that is there but says nothing."""
+
+    process: int
+    started: int = 0
+    commands: int = 0
+    running: int = 0
+    answers: bool = True
+
+
+@dataclass(frozen=True)
+class WarmReport:
+    """The warm process, if there is one."""
+
+    warm: Status | None
+
+
+@dataclass(frozen=True)
+class StoppedReport:
+    """The numbers of the processes that were ended."""
+
+    stopped: list[int]

@@ -23,12 +23,7 @@ from rag.app.results import (
 from rag.app.workspace import Workspace
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import intent_of
-from rag.search.results import (
-    QueryFilters,
-    SearchedVariant,
-    SearchResponse,
-    SearchResult,
-)
+from rag.search.results import QueryFilters, SearchedVariant, SearchResponse, SearchResult
 from rag.search.run import search as run_search
 from rag.support.json_reports import hidden, optional
 from rag.text.messages import brief, plural

@@ -121,7 +121,13 @@ def plan(
         "ollama.chat_model": ollama.chat_model,
     }
     changes = {k: value for k, value in offered.items() if value and value != settings()[k].default}
-    embedding = _embedding(config, ollama)
+    embedding = config.embedding.provider
+    if embedding in (AUTO, "ollama") and ollama.embedding_model:
+        embedding = "ollama"
+    elif embedding in (AUTO, "builtin"):
+        embedding = "builtin" if is_installed() else ""
+    elif embedding == "ollama":
+        embedding = ""
     lacks_model = not (embedding or ollama.error or ollama.embedding_model)
     steps = [f"ollama pull {settings()['ollama.embedding_model'].default}"] if lacks_model else []
     is_ready = any(not vault.problem for vault in vaults)
@@ -215,16 +221,6 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[SetupVault]:
 
 
 # -- models ----------------------------------------------------------------------------
-
-
-def _embedding(config: RAGConfig, ollama: SetupOllama) -> str:
-    """Return who will make vectors, with what is there and was chosen."""
-    chosen = config.embedding.provider
-    if chosen in (AUTO, "ollama") and ollama.embedding_model:
-        return "ollama"
-    if chosen in (AUTO, "builtin"):
-        return "builtin" if is_installed() else ""
-    return chosen if chosen != "ollama" else ""
 
 
 def _writer(config: RAGConfig) -> str:

@@ -170,6 +170,5 @@ def _check(arguments: list[str]) -> None:
         if _BARE_CONDITION.match(argument):
             example = f"rag {arguments[0]} -- words {argument.split()[0]}"
             raise UsageError(
-                f"{argument} looks like an option",
-                hint=f"Put `--` before the query: `{example}`.",
+                f"{argument} looks like an option", hint=f"Put `--` before the query: `{example}`."
             )

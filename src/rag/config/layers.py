@@ -34,9 +34,7 @@ _OTHER_VARIABLES = ("RAG_CONFIG",)  # which the program reads, and are no settin
 
 
 def load_config(
-    path: str | Path | None = None,
-    env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
+    path: str | Path | None = None, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> RAGConfig:
     """Read the settings in force.
 
@@ -268,7 +266,10 @@ def unknown_setting(name: str, where: str = "") -> ConfigError:
 
 def _refusal(setting: Setting, value: Any, origin: str) -> ConfigError:
     where = variable_of(setting.name) if origin == ENVIRONMENT else origin
-    message = f"{setting.name}{setting.refusal(value)} (from {where})"
+    is_shown = isinstance(setting.default, (bool, int, float))
+    # Another text may be a key or a password: it is not repeated.
+    given = f", not {repr(value)[:100]}" if is_shown or setting.demand[:6] == "one of" else ""
+    message = f"{setting.name} must be {setting.demand}{given} (from {where})"
     return ConfigError(message, hint=SHOW_SETTINGS)
 
 

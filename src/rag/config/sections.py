@@ -78,12 +78,6 @@ class Setting(NamedTuple):
     demand: str
     test: Test
 
-    def refusal(self, value: Any) -> str:
-        """Return what is said of a value that is not allowed, as it follows the name."""
-        is_shown = isinstance(self.default, (bool, int, float)) or self.demand.startswith("one of")
-        # Another text may be a key or a password: it is not repeated.
-        return f" must be {self.demand}" + (f", not {repr(value)[:100]}" if is_shown else "")
-
 
 def setting(
     default: Any,
@@ -124,10 +118,6 @@ def are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(t, str) and t.strip() for t in value)
 
 
-def _are_lists(table: dict[str, Any], _section: Any) -> bool:
-    return are_texts([*table]) and all(map(are_texts, table.values()))
-
-
 def _are_routes(table: dict[str, Any], section: Any) -> bool:
     """Return whether routes are as they must be. Whether their vaults and transforms exist is found
     out where they are known."""
@@ -165,10 +155,7 @@ _VARIABLE = (
     "the name of an environment variable (capital letters, digits and _), not the key itself",
     _like(r"([A-Z_][A-Z0-9_]{,63})?"),
 )
-_MODEL_FILE = (
-    "a whole path, such as ~/models/bge-m3/model.onnx",
-    _like(r"([/~].*)?"),
-)
+_MODEL_FILE = ("a whole path, such as ~/models/bge-m3/model.onnx", _like(r"([/~].*)?"))
 _KEY = "for openai: the NAME of the variable that holds the API key, never the key itself"
 _KEY_HOSTS = "hosts that get the API key, whoever names them as url; not for a project's file"
 _SERVER = "for openai: the server, such as http://127.0.0.1:8080 (llama.cpp, LM Studio, vLLM, ...)"
@@ -193,7 +180,10 @@ _ROUTER = ("rules, model, or a plug-in's name", _like(r".*\S.*"))
 _SHARE = ("within 0 and 1, or -1", lambda share, _: 0 <= share <= 1 or share == -1)
 _KEPT_TAGS = ("within 1 and planner.tag_cap", lambda v, own: 0 < v <= max(own.tag_cap, 5))
 _NAMES = ("a table of names", lambda table, _: are_texts([*table, *table.values()]))
-_LISTS = ("a table of lists of texts", _are_lists)
+_LISTS = (
+    "a table of lists of texts",
+    lambda table, _: are_texts([*table]) and all(map(are_texts, table.values())),
+)
 
 
 # -- the sections ---------------------------------------------------------------------------

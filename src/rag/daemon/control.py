@@ -11,7 +11,7 @@ import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from rag.app.warm_process import Status
+from rag.app.program_start import Status
 from rag.config import load_config
 from rag.daemon import endpoint as place
 from rag.exceptions import RAGError, UsageError

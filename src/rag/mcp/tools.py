@@ -20,9 +20,8 @@ from urllib.parse import quote, unquote
 
 from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.app.library import Library
-from rag.app.notes import Limits, get_note
+from rag.app.notes import Limits, get_note, notes_like
 from rag.app.notes.lines import MatchingLines, holds_text, is_task, matching_lines
-from rag.app.notes.names import notes_like
 from rag.app.results import missing_words
 from rag.exceptions import ArgumentError, NotFoundError, RAGError, UsageError
 from rag.mcp.calls import Call

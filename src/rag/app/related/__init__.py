@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
-from rag.app.notes.names import NoteRef, find_named
+from rag.app.notes import NoteRef, find_named
 from rag.app.related.evidence import (
     NearSentence,
     Passage,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rag.app.program_start import CLIENTS, StoppedReport, WarmReport, client_config
 from rag.cli.framework.options import Given, flag, shared, value
 from rag.cli.render.console import plural, print_line, say, show
 from rag.exceptions import UsageError
@@ -139,7 +140,6 @@ def warm(
     rag warm --status    exit code 1 when there is none
     rag warm --stop
     """
-    from rag.app.warm_process import StoppedReport, WarmReport
     from rag.daemon import control
 
     if start + status + stop != 1:
@@ -165,12 +165,9 @@ def warm(
     show(WarmReport(there), given.json, lines, nothing)
 
 
-_CLIENTS = ("claude-code", "claude-desktop", "vscode", "cursor", "codex", "zed")
-
-
 def mcp(
     client: str | None = value(
-        "--print-config", "|".join(_CLIENTS), "Print what to paste for a client."
+        "--print-config", "|".join(CLIENTS), "Print what to paste for a client."
     ),
     given: Given = shared("json config_file"),
 ) -> None:
@@ -188,12 +185,9 @@ def mcp(
         from rag.mcp.stdio import serve
 
         raise typer.Exit(serve(given.config_file))
-    if client not in _CLIENTS:
-        raise UsageError(
-            f"unknown client {client!r}", hint=f"Use --print-config {', '.join(_CLIENTS)}."
-        )
-    from rag.app.program_start import client_config
-
+    if client not in CLIENTS:
+        hint = f"Use --print-config {', '.join(CLIENTS)}."
+        raise UsageError(f"unknown client {client!r}", hint=hint)
     report = client_config(client, given.config)
     show(report, given.json, report.text.split("\n"))
     if not given.json:

@@ -16,8 +16,7 @@ from rag.text.messages import minute, time_left
 from rag.vault.discovery import HIDDEN
 
 if TYPE_CHECKING:
-    from rag.app.ledger import VaultFiles
-    from rag.app.status import StatusReport
+    from rag.app.status import StatusReport, VaultFiles
     from rag.app.watch_state import WatcherStatus
     from rag.config import RAGConfig
     from rag.index.embedding_space import Embedded
@@ -39,8 +38,7 @@ def status(
     rag status --problems --links
     rag status --skipped
     """
-    from rag.app.ledger import HINTS
-    from rag.app.status import read_status
+    from rag.app.status import HINTS, read_status
 
     config = given.config
     found = read_status(config, links, problems, skipped)
