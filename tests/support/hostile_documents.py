@@ -12,7 +12,6 @@ from zipfile import ZipFile
 from document_files import archive, docx, fpdf_pdf, pdf_of_objects, pptx, raw_pdf, with_parts, xlsx
 
 PAGES = ["# Plan\n\nThe beacon is lit at dusk.", "# Costs\n\nItem | Euro\nOil | 30"]
-BLANK = b" " * 101_000_000  # what an archive packs into 100 KB
 DEEP = 50_000
 LAUGHS = (
     b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha">'
@@ -25,6 +24,11 @@ SHEET = (
     b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
     b'<dimension ref="A1:XFD1048576"/><sheetData>%b</sheetData></worksheet>'
 )
+
+
+def _blank() -> bytes:
+    """What an archive packs into 100 KB."""
+    return b" " * 101_000_000
 
 
 def _cell(name: str, text: str) -> bytes:
@@ -71,12 +75,15 @@ def _slides(count: int) -> bytes:
 
 
 FILES: dict[str, tuple[Callable[[], bytes], str]] = {
-    "bomb.docx": (lambda: archive({"word/document.xml": BLANK}), "too large when it is unpacked"),
-    "bomb.xlsx": (
-        lambda: with_parts(xlsx("t", PAGES), {"xl/sharedStrings.xml": BLANK}),
+    "bomb.docx": (
+        lambda: archive({"word/document.xml": _blank()}),
         "too large when it is unpacked",
     ),
-    "bomb.pptx": (lambda: archive({"ppt/presentation.xml": BLANK}), "too large when"),
+    "bomb.xlsx": (
+        lambda: with_parts(xlsx("t", PAGES), {"xl/sharedStrings.xml": _blank()}),
+        "too large when it is unpacked",
+    ),
+    "bomb.pptx": (lambda: archive({"ppt/presentation.xml": _blank()}), "too large when"),
     "bomb.pdf": (lambda: _packed_pdf(40_000_000), "the process that read it ended"),
     "lying.docx": (_lying_archive, "it is damaged"),
     "laughs.docx": (lambda: archive({"word/document.xml": LAUGHS}), "declares entities"),

@@ -3,10 +3,7 @@
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
-from mcp.client.client import Client as Official
-from mcp.client.streamable_http import streamable_http_client
 
 from http_client import Client
 from mcp_client import legacy, modern
@@ -17,6 +14,10 @@ CALL = {"name": "search", "arguments": {"query": "バックアップ backups"}}
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", MODERN])
 def test_the_official_client_finds_a_note(client, mode):
+    import httpx2
+    from mcp.client.client import Client as Official
+    from mcp.client.streamable_http import streamable_http_client
+
     async def work() -> str:
         url = f"http://127.0.0.1:{client.port}/mcp"
         headers = {"Authorization": f"Bearer {client.token}"}
