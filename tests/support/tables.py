@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,12 +10,15 @@ import pytest
 Test = Callable[..., None]
 
 
-def rows(names: str, cases: Iterable[Any]) -> Callable[[Test], Test]:
+def rows(names: str, *cases: Any) -> Callable[[Test], Test]:
     """Run a test for every row, as `parametrize` does, and report all rows that fail.
 
     The rows share the test's fixtures, its home and its settings.
+
+    :param cases: the rows, or what holds them all.
     """
-    parameters, table = names.replace(",", " ").split(), list(cases)
+    parameters = names.replace(",", " ").split()
+    table = list(cases[0] if len(cases) == 1 else cases)
     assert table, "a table without rows tests nothing"
 
     def decorate(test: Test) -> Test:
