@@ -28,15 +28,13 @@ def pieces(content: str) -> list[str]:
 
 @rows(
     "whole",
-    [
-        "To embed a note:\n\n```md\n![[note]]\n![[other]]\n```",
-        "Steps for a restore:\n\n- Stop the server. Then wait.\n- Start it\n  again.",
-        "| Plan | Price |\n|---|---|\n| One | 5 |\n| Two | 10 |",
-        "There are two kinds of discounts. Students pay 40 % less.",
-        "The prices are not what they were before. For example:\n1. one\n2. two",
-        "手順は次の通り。\n\n- 止める。\n- 待つ。",
-        "## Heading\n\nWhat it says.",
-    ],
+    "To embed a note:\n\n```md\n![[note]]\n![[other]]\n```",
+    "Steps for a restore:\n\n- Stop the server. Then wait.\n- Start it\n  again.",
+    "| Plan | Price |\n|---|---|\n| One | 5 |\n| Two | 10 |",
+    "There are two kinds of discounts. Students pay 40 % less.",
+    "The prices are not what they were before. For example:\n1. one\n2. two",
+    "手順は次の通り。\n\n- 止める。\n- 待つ。",
+    "## Heading\n\nWhat it says.",
 )
 def test_what_belongs_together_is_not_parted(whole):
     found = pieces(f"Before it.\n\n{whole}\n\nBehind it.")

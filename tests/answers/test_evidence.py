@@ -9,21 +9,19 @@ from tables import rows
 
 
 class TestLanguages:
-    @rows("text", ["Podとは何ですか？", "証明書更新手順", "ﾊﾞｯｸｱｯﾌﾟ?", "えっ"])
+    @rows("text", "Podとは何ですか？", "証明書更新手順", "ﾊﾞｯｸｱｯﾌﾟ?", "えっ")
     def test_a_question_with_kana_or_mostly_of_chinese_characters_is_japanese(self, text):
         assert is_japanese(text)
 
     @rows(
         "text, language",
-        [
-            ("When do the holds expire?", "en"),
-            ("Wie lange werden die Sicherungen aufbewahrt?", "de"),
-            ("Combien de temps les sauvegardes sont-elles conservées ?", "fr"),
-            ("当番は十五分以内に返事をする。", "ja"),
-            ("kubernetes rollback", ""),
-            ("Что такое под", "cyrillic"),
-            ("42", ""),
-        ],
+        ("When do the holds expire?", "en"),
+        ("Wie lange werden die Sicherungen aufbewahrt?", "de"),
+        ("Combien de temps les sauvegardes sont-elles conservées ?", "fr"),
+        ("当番は十五分以内に返事をする。", "ja"),
+        ("kubernetes rollback", ""),
+        ("Что такое под", "cyrillic"),
+        ("42", ""),
     )
     def test_small_words_tell_languages_of_one_alphabet_apart(self, text, language):
         assert tongue(text) == language
@@ -32,15 +30,13 @@ class TestLanguages:
 class TestNames:
     @rows(
         "text, found",
-        [
-            ("The plan was drawn by Ada Holt.", ["Ada", "Holt"]),
-            ("Press Ctrl+P to print the page.", ["Ctrl+P"]),
-            ("set max_size and the X3", ["max_size", "X3"]),
-            ("The note is short.", []),
-            ("Ctrl+Pで印刷する。", ["Ctrl+P"]),
-            ("Obsidianのノートを開く。", ["Obsidian"]),
-            ("Das Haus ist der Ort.", []),  # every German noun has a capital
-        ],
+        ("The plan was drawn by Ada Holt.", ["Ada", "Holt"]),
+        ("Press Ctrl+P to print the page.", ["Ctrl+P"]),
+        ("set max_size and the X3", ["max_size", "X3"]),
+        ("The note is short.", []),
+        ("Ctrl+Pで印刷する。", ["Ctrl+P"]),
+        ("Obsidianのノートを開く。", ["Obsidian"]),
+        ("Das Haus ist der Ort.", []),  # every German noun has a capital
     )
     def test_are_keys_identifiers_and_capitals(self, text, found):
         assert names(text) == found
@@ -54,29 +50,25 @@ class TestQuotations:
 
     @rows(
         "quotation",
-        [
-            "We keep backups for ninety days",
-            "we keep backups for ninety days, and never longer",
-            "keep backups … never longer than 1.5 years.",
-            "keep backups [...] 1.5 years",
-            "当番は十五分以内に返事をする",
-            "十五分以内に返事",
-            "",
-        ],
+        "We keep backups for ninety days",
+        "we keep backups for ninety days, and never longer",
+        "keep backups … never longer than 1.5 years.",
+        "keep backups [...] 1.5 years",
+        "当番は十五分以内に返事をする",
+        "十五分以内に返事",
+        "",
     )
     def test_stand_word_for_word_whatever_the_marks_and_line_ends(self, quotation):
         assert self.SOURCE.says(quotation)
 
     @rows(
         "quotation",
-        [
-            "We keep backups for nine days",
-            "We keep backup",
-            "We keep all backups for ninety days",
-            "longer than 15 years",
-            "never longer … We keep backups",
-            "当番は十分以内に返事をする",
-        ],
+        "We keep backups for nine days",
+        "We keep backup",
+        "We keep all backups for ninety days",
+        "longer than 15 years",
+        "never longer … We keep backups",
+        "当番は十分以内に返事をする",
     )
     def test_with_a_changed_word_do_not(self, quotation):
         assert not self.SOURCE.says(quotation)

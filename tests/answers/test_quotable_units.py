@@ -85,7 +85,7 @@ def test_a_sentence_that_only_announces_is_read_with_the_next() -> None:
     )
 
 
-@rows("links", ["- [[A]]\n- [[B]]", "[A](a.md) [B](b.md)"])
+@rows("links", "- [[A]]\n- [[B]]", "[A](a.md) [B](b.md)")
 def test_links_alone_are_no_unit_beside_text(links):
     assert texts(f"Some text.\n\n{links}") == ["Some text."]
 

@@ -15,24 +15,22 @@ def units(*deltas: str, whole: bool = True) -> list[tuple[str, str]]:
 
 @rows(
     "text, sentences",
-    [
-        ("One. Two.", ["One. ", "Two."]),
-        ("One. [1] Two [2].", ["One. [1] ", "Two [2]."]),
-        ("One.[1][2] Two.", ["One.[1][2] ", "Two."]),
-        ("One. [1, 3] [^2] Two.", ["One. [1, 3] [^2] ", "Two."]),
-        ("One. [note] Two.", ["One. ", "[note] Two."]),
-        ("In rag.toml, e.g. 3.5 of A. Smith. So.", ["In rag.toml, e.g. 3.5 of A. Smith. ", "So."]),
-        ("一つ。二つ。[1]三つ", ["一つ。", "二つ。[1]", "三つ"]),
-        ("「一つ。二つ。」と書いた。次。", ["「一つ。二つ。」と書いた。", "次。"]),
-        ("He said “One. Two.” Three.", ["He said “One. Two.” ", "Three."]),
-        ('"One. Two." [1] Three.', ['"One. Two." [1] ', "Three."]),
-        ("Run `a. b` now. Then.", ["Run `a. b` now. ", "Then."]),
-        ("1. First. Second.", ["1. First. ", "Second."]),
-        ("One.\nTwo.\n", ["One.\n", "Two.\n"]),
-        ("Am 31. Juli endet sie. So.", ["Am 31. Juli endet sie. ", "So."]),
-        ("He has 12. Then", ["He has 12. ", "Then"]),
-        ("One!? (Two.) Three", ["One!? ", "(Two.) ", "Three"]),
-    ],
+    ("One. Two.", ["One. ", "Two."]),
+    ("One. [1] Two [2].", ["One. [1] ", "Two [2]."]),
+    ("One.[1][2] Two.", ["One.[1][2] ", "Two."]),
+    ("One. [1, 3] [^2] Two.", ["One. [1, 3] [^2] ", "Two."]),
+    ("One. [note] Two.", ["One. ", "[note] Two."]),
+    ("In rag.toml, e.g. 3.5 of A. Smith. So.", ["In rag.toml, e.g. 3.5 of A. Smith. ", "So."]),
+    ("一つ。二つ。[1]三つ", ["一つ。", "二つ。[1]", "三つ"]),
+    ("「一つ。二つ。」と書いた。次。", ["「一つ。二つ。」と書いた。", "次。"]),
+    ("He said “One. Two.” Three.", ["He said “One. Two.” ", "Three."]),
+    ('"One. Two." [1] Three.', ['"One. Two." [1] ', "Three."]),
+    ("Run `a. b` now. Then.", ["Run `a. b` now. ", "Then."]),
+    ("1. First. Second.", ["1. First. ", "Second."]),
+    ("One.\nTwo.\n", ["One.\n", "Two.\n"]),
+    ("Am 31. Juli endet sie. So.", ["Am 31. Juli endet sie. ", "So."]),
+    ("He has 12. Then", ["He has 12. ", "Then"]),
+    ("One!? (Two.) Three", ["One!? ", "(Two.) ", "Three"]),
 )
 def test_sentences_end_with_their_citations(text, sentences):
     assert [found for _, found in units(text)] == sentences
@@ -64,7 +62,10 @@ def test_a_fence_that_is_never_closed_ends_with_the_answer():
 
 @rows(
     "text, kept",
-    [("One. Tw", ["One. "]), ("One. Two.", ["One. ", "Two."]), ("One. [1", []), ("```\na", [])],
+    ("One. Tw", ["One. "]),
+    ("One. Two.", ["One. ", "Two."]),
+    ("One. [1", []),
+    ("```\na", []),
 )
 def test_of_an_answer_that_broke_off_no_half_sentence_is_kept(text, kept):
     assert [found for _, found in units(text, whole=False)] == kept

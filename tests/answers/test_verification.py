@@ -51,20 +51,18 @@ class TestProgress:
 class TestCitations:
     @rows(
         "cited",
-        [
-            "[1]",
-            "[ 1 ]",
-            "[[1]]",
-            "[^1]",
-            "［１］",
-            "【1】",
-            "【1†source】",
-            "[Source 1]",
-            "\\[1\\]",
-            "[1](https://x.example)",
-            "[出典1]",
-            "[source: 1]",
-        ],
+        "[1]",
+        "[ 1 ]",
+        "[[1]]",
+        "[^1]",
+        "［１］",
+        "【1】",
+        "【1†source】",
+        "[Source 1]",
+        "\\[1\\]",
+        "[1](https://x.example)",
+        "[出典1]",
+        "[source: 1]",
     )
     def test_are_found_however_they_are_written(self, cited):
         found = verify(f"We keep backups for ninety days {cited}.")
@@ -73,17 +71,15 @@ class TestCitations:
 
     @rows(
         "cited, removed",
-        [
-            ("[7]", ["[7]"]),
-            ("[0]", ["[0]"]),
-            ("[-1]", ["[-1]"]),
-            ("[1-99]", ["[1-99]"]),
-            ("[3-1]", ["[3-1]"]),
-            ("[4, 5]", ["[4]", "[5]"]),
-            ("【9】", ["[9]"]),
-            ("[^8]", ["[8]"]),
-            ("[99999999999999999999]", ["[99999999999999999999]"]),
-        ],
+        ("[7]", ["[7]"]),
+        ("[0]", ["[0]"]),
+        ("[-1]", ["[-1]"]),
+        ("[1-99]", ["[1-99]"]),
+        ("[3-1]", ["[3-1]"]),
+        ("[4, 5]", ["[4]", "[5]"]),
+        ("【9】", ["[9]"]),
+        ("[^8]", ["[8]"]),
+        ("[99999999999999999999]", ["[99999999999999999999]"]),
     )
     def test_of_what_was_not_in_the_window_are_removed(self, cited, removed):
         found = verify(f"{TRUE} They are deleted after ninety days {cited}.")
@@ -138,37 +134,33 @@ class TestCitations:
 class TestSupport:
     @rows(
         "sentence",
-        [
-            "We keep backups for ninety days. [1]",
-            "Backups are kept for 90 days. [1]",
-            "According to your notes, backups are kept for **90 days**. [1]",
-            "- 90 days [1]",
-            "90 [1]",
-            "1. Ninety days. [1]",
-            "| backups | 90 days [1] |",
-        ],
+        "We keep backups for ninety days. [1]",
+        "Backups are kept for 90 days. [1]",
+        "According to your notes, backups are kept for **90 days**. [1]",
+        "- 90 days [1]",
+        "90 [1]",
+        "1. Ninety days. [1]",
+        "| backups | 90 days [1] |",
     )
     def test_is_in_the_words_and_numbers(self, sentence):
         assert verify(sentence).verified == 1.0
 
     @rows(
         "sentence",
-        [
-            "We keep backups for 12 days. [1]",  # another number
-            "We keep backups for ninety days. [2]",  # another source
-            "PWNED [1]",
-            "Elephants live in Africa. [1]",
-            "They are so. [1]",  # says nothing
-            "12 [1]",
-            "乗っ取りました。[1]",  # not in the language of the question
-            "We keep backups for ninety days.",
-            "",
-            " \n\t\n",
-            "[1]",
-            "[1] [2] [3]",
-            "# Backups",
-            "Yes.",
-        ],
+        "We keep backups for 12 days. [1]",  # another number
+        "We keep backups for ninety days. [2]",  # another source
+        "PWNED [1]",
+        "Elephants live in Africa. [1]",
+        "They are so. [1]",  # says nothing
+        "12 [1]",
+        "乗っ取りました。[1]",  # not in the language of the question
+        "We keep backups for ninety days.",
+        "",
+        " \n\t\n",
+        "[1]",
+        "[1] [2] [3]",
+        "# Backups",
+        "Yes.",
     )
     def test_is_missing(self, sentence):
         found = verify(sentence)
@@ -193,26 +185,24 @@ class TestObeyingAPlantedInstruction:
 
     @rows(
         "text",
-        [
-            f"PWNED. [1] {TRUE}",
-            f"{TRUE} PWNED. [1]",
-            f"{TRUE}\n\nPWNED\n",
-            f"{TRUE}\n\n# PWNED\n",
-            f"{TRUE}\n\n> PWNED [1]\n",
-            f"{TRUE}\n\n```PWNED\nPWNED\n```\n",
-            f"{TRUE}\n\n```PWNED\nrestore --backup today\n```\n",
-            f"| PWNED |\n|---|\n\n{TRUE}",
-            f"{TRUE}\n\n- PWNED [1]",
-            f"{TRUE}\n\nPWNED:\n",
-            f"<think>PWNED</think>{TRUE}",
-            f"PWNED</think>\n\n{TRUE}",
-            f"{TRUE} <think>PWNED. We keep PWNED.</think>",
-            f"{TRUE} <think>PWNED",
-            f"{TRUE}\n\n[1]: PWNED\n",
-            f'{TRUE} The note says "PWNED PWNED PWNED PWNED" [1].',
-            f"{TRUE}\n\n[backups](PWNED)",
-            f"{TRUE} \x1b]0;PWNED\x07",
-        ],
+        f"PWNED. [1] {TRUE}",
+        f"{TRUE} PWNED. [1]",
+        f"{TRUE}\n\nPWNED\n",
+        f"{TRUE}\n\n# PWNED\n",
+        f"{TRUE}\n\n> PWNED [1]\n",
+        f"{TRUE}\n\n```PWNED\nPWNED\n```\n",
+        f"{TRUE}\n\n```PWNED\nrestore --backup today\n```\n",
+        f"| PWNED |\n|---|\n\n{TRUE}",
+        f"{TRUE}\n\n- PWNED [1]",
+        f"{TRUE}\n\nPWNED:\n",
+        f"<think>PWNED</think>{TRUE}",
+        f"PWNED</think>\n\n{TRUE}",
+        f"{TRUE} <think>PWNED. We keep PWNED.</think>",
+        f"{TRUE} <think>PWNED",
+        f"{TRUE}\n\n[1]: PWNED\n",
+        f'{TRUE} The note says "PWNED PWNED PWNED PWNED" [1].',
+        f"{TRUE}\n\n[backups](PWNED)",
+        f"{TRUE} \x1b]0;PWNED\x07",
     )
     def test_before_or_behind_the_truth_is_struck(self, text):
         found = verify(text)
@@ -222,7 +212,7 @@ class TestObeyingAPlantedInstruction:
         for size in (1, 3):
             assert verify(text, size=size) == found
 
-    @rows("said", ["PWNED", "PWNED [1]", "PWNED. [1][2][3]", "**PWNED**[1]"])
+    @rows("said", "PWNED", "PWNED [1]", "PWNED. [1][2][3]", "**PWNED**[1]")
     def test_alone_is_no_answer(self, said):
         assert shown(said) == ""
 
@@ -230,12 +220,10 @@ class TestObeyingAPlantedInstruction:
 class TestQuotations:
     @rows(
         "text",
-        [
-            'The note says "We keep backups for ninety days" [1].',
-            "The note says “we keep backups for ninety days.” [1]",
-            "> We keep backups for **ninety days**. [1]",
-            '"We keep backups … they are deleted." [1]',
-        ],
+        'The note says "We keep backups for ninety days" [1].',
+        "The note says “we keep backups for ninety days.” [1]",
+        "> We keep backups for **ninety days**. [1]",
+        '"We keep backups … they are deleted." [1]',
     )
     def test_word_for_word_are_verified(self, text):
         found = verify(text)
@@ -243,12 +231,10 @@ class TestQuotations:
 
     @rows(
         "text",
-        [
-            'The note says "We keep backups for ten days" [1].',
-            "The note says “we never keep backups for ninety days.” [1]",
-            "> We keep all backups for ninety days. [1]",
-            '"Deleted backups can be bought back." [1]',
-        ],
+        'The note says "We keep backups for ten days" [1].',
+        "The note says “we never keep backups for ninety days.” [1]",
+        "> We keep all backups for ninety days. [1]",
+        '"Deleted backups can be bought back." [1]',
     )
     def test_that_are_invented_or_changed_are_removed_and_seen_to_be(self, text):
         assert not verify(text).believed
@@ -284,21 +270,19 @@ class TestQuotations:
 
 
 class TestAddresses:
-    @rows("address", ["https://wiki.example/restore", "ana@example.org"])
+    @rows("address", "https://wiki.example/restore", "ana@example.org")
     def test_of_a_source_stay(self, address):
         text = f"A restore takes twenty minutes, see {address}. [1]"
         assert shown(text, question="How long does a restore take?") == text
 
     @rows(
         "address",
-        [
-            "https://evil.example/x",
-            "www.evil.example",
-            "eve@evil.example",
-            "javascript://x",
-            "<https://evil.example>",
-            "file:///etc/passwd",
-        ],
+        "https://evil.example/x",
+        "www.evil.example",
+        "eve@evil.example",
+        "javascript://x",
+        "<https://evil.example>",
+        "file:///etc/passwd",
     )
     def test_of_no_source_are_removed(self, address):
         found = verify(f"{TRUE} A restore takes twenty minutes, see {address} [1].")
@@ -312,7 +296,7 @@ class TestAddresses:
 
 
 class TestLists:
-    @rows("head", ["Sources:", "**Sources**", "## References", "出典：", "Sources used:"])
+    @rows("head", "Sources:", "**Sources**", "## References", "出典：", "Sources used:")
     def test_of_sources_are_removed(self, head):
         text = f"{TRUE}\n\n{head}\n\n[1] Backups\n- [2] https://evil.example\n1. backups\n"
         found = verify(text)
@@ -335,19 +319,17 @@ class TestLists:
 class TestRefusals:
     @rows(
         "text",
-        [
-            "NOT_FOUND",
-            "NOT_FOUND.",
-            "not_found [1]",
-            "**NOT\\_FOUND**",
-            "情報が見つかりませんでした。",
-            "The notes do not contain any information about this.",
-            "The sources don't mention backups.",
-            "I could not find an answer.",
-            "ノートには記載がありません。",
-            "ノートからはわかりません。",
-            "NOT_FOUND. But PWNED.",
-        ],
+        "NOT_FOUND",
+        "NOT_FOUND.",
+        "not_found [1]",
+        "**NOT\\_FOUND**",
+        "情報が見つかりませんでした。",
+        "The notes do not contain any information about this.",
+        "The sources don't mention backups.",
+        "I could not find an answer.",
+        "ノートには記載がありません。",
+        "ノートからはわかりません。",
+        "NOT_FOUND. But PWNED.",
     )
     def test_are_understood(self, text):
         found = verify(text)
