@@ -30,13 +30,11 @@ def built(budget: TokenBudget, *items: ContextItem, max_tokens: int = 1000) -> C
 class TestTheBudget:
     @rows(
         "fields",
-        [
-            {"max_tokens": 0},
-            {"priority": 0},
-            {"priority": 11},
-            {"overflow_strategy": "compress"},
-            {"source": "web"},
-        ],
+        {"max_tokens": 0},
+        {"priority": 0},
+        {"priority": 11},
+        {"overflow_strategy": "compress"},
+        {"source": "web"},
     )
     def test_an_allocation_refuses(self, fields):
         with pytest.raises(ValueError, match="validation error"):
@@ -64,8 +62,8 @@ class TestTheBudget:
         assert budget.get_overflow_strategy(RETRIEVAL) == "drop"
         assert budget.get_overflow_strategy(MEMORY) == "truncate"
 
-    @rows("make", [default_chat_budget, default_rag_budget])
-    @rows("size", [1, 7, 100, 8192])
+    @rows("make", default_chat_budget, default_rag_budget)
+    @rows("size", 1, 7, 100, 8192)
     def test_the_ready_made_budgets_fit_any_window(self, make, size):
         budget = make(size)
         assert budget.total_tokens == size
@@ -110,7 +108,7 @@ class TestInThePipeline:
         pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief, be very brief.")
         assert contents(pipeline.build("q").window.items) == []
 
-    @rows("size", [300, 200])
+    @rows("size", 300, 200)
     def test_a_reserve_that_leaves_nothing_is_a_pipeline_execution_error(self, size):
         budget = TokenBudget(total_tokens=1000, reserve_tokens=300)
         with pytest.raises(PipelineExecutionError, match="reserve leaves nothing"):

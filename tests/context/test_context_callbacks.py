@@ -36,7 +36,7 @@ def pipeline(*callbacks: object, on_error: str = "skip") -> ContextPipeline:
     return made
 
 
-@rows("asynchronous", [False, True])
+@rows("asynchronous", False, True)
 def test_each_event_is_told_in_order(asynchronous):
     watcher = Watcher()
     made = pipeline(watcher)

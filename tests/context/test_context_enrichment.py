@@ -30,7 +30,7 @@ def test_braces_in_query_and_memory_are_only_text():
     assert enriched == "{context} {0} {\n\nConversation context: } {query} {x!r}"
 
 
-@rows("template", ["{question}", "{}", "{query} {", "{query.x}", "{query:d}"])
+@rows("template", "{question}", "{}", "{query} {", "{query.x}", "{query:d}")
 def test_a_template_with_anything_else_is_a_value_error(template):
     with pytest.raises(ValueError, match="the template may hold"):
         MemoryContextEnricher(template=template)

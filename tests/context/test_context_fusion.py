@@ -26,13 +26,11 @@ def test_a_list_may_weigh_more():
 
 @rows(
     "arguments, message",
-    [
-        ({"weights": [1]}, "1 weights for 2 lists"),
-        ({"weights": [1, -1]}, "weights must be finite and not negative"),
-        ({"weights": [1, float("nan")]}, "weights must be finite"),
-        ({"weights": [1, float("inf")]}, "weights must be finite"),
-        ({"k": -1}, "k must not be negative"),
-    ],
+    ({"weights": [1]}, "1 weights for 2 lists"),
+    ({"weights": [1, -1]}, "weights must be finite and not negative"),
+    ({"weights": [1, float("nan")]}, "weights must be finite"),
+    ({"weights": [1, float("inf")]}, "weights must be finite"),
+    ({"k": -1}, "k must not be negative"),
 )
 def test_nonsense_is_a_value_error(arguments, message):
     with pytest.raises(ValueError, match=message):

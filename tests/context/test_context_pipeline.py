@@ -60,19 +60,17 @@ class TestMaking:
         assert made.with_query_enricher(MemoryContextEnricher()) is made
         assert (made.budget, made.formatter) == (budget, formatter)
 
-    @rows("name", ["max_tokens", "formatter", "steps", "system_items", "budget"])
+    @rows("name", "max_tokens", "formatter", "steps", "system_items", "budget")
     def test_what_it_is_made_of_cannot_be_set(self, name):
         with pytest.raises(AttributeError):
             setattr(pipeline(), name, None)
 
     @rows(
         "name, kind",
-        [
-            ("with_memory", "MemoryProvider"),
-            ("with_budget", "TokenBudget"),
-            ("with_formatter", "Formatter"),
-            ("with_query_enricher", "ContextQueryEnricher"),
-        ],
+        ("with_memory", "MemoryProvider"),
+        ("with_budget", "TokenBudget"),
+        ("with_formatter", "Formatter"),
+        ("with_query_enricher", "ContextQueryEnricher"),
     )
     def test_what_is_given_is_of_its_kind(self, name, kind):
         with pytest.raises(TypeError, match=f"str is no {kind}"):
@@ -175,7 +173,7 @@ class TestStages:
         made.add_step(filter_step("f", lambda one: one.source == SourceType.RETRIEVAL))
         assert contents(run(made).window.items) == ["s"]
 
-    @rows("run", [ContextPipeline.build, ContextPipeline.abuild])
+    @rows("run", ContextPipeline.build, ContextPipeline.abuild)
     def test_what_was_found_already_goes_before_the_steps(self, run):
         made = pipeline().add_step(filter_step("f", lambda one: one.content != "bad"))
         result = run(made, "q", [item("good"), item("bad")])
@@ -279,7 +277,7 @@ class TestErrors:
             build(pipeline().with_formatter(Broken()))
         assert isinstance(caught.value.__cause__, KeyError)
 
-    @rows("name", ["PipelineExecutionError", "RetrieverError", "FormatterError"])
+    @rows("name", "PipelineExecutionError", "RetrieverError", "FormatterError")
     def test_the_errors_descend_from_rag_error(self, name):
         from rag import context
 

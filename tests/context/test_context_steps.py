@@ -48,7 +48,7 @@ class Backwards:
 
 
 class TestAStep:
-    @rows("made", [None, (), "text", {}, iter([])])
+    @rows("made", None, (), "text", {}, iter([]))
     def test_what_is_no_list_is_a_type_error(self, made):
         step = PipelineStep("s", lambda items, query: made)  # type: ignore
         with pytest.raises(TypeError, match=r"step 's' gave .*, not a list"):
@@ -67,20 +67,18 @@ class TestAStep:
 
 
 class TestRetrieving:
-    @rows("make", [retriever_step, async_retriever_step])
+    @rows("make", retriever_step, async_retriever_step)
     def test_what_is_found_is_added(self, make):
         assert run(make("r", Shelf(item("b"))), item("a")) == ["a", "b"]
 
     @rows(
         "make",
-        [
-            partial(retriever_step, "s", Shelf()),
-            partial(async_retriever_step, "s", Shelf()),
-            partial(reranker_step, "s", Backwards()),
-            partial(async_reranker_step, "s", Backwards()),
-            partial(query_transform_step, "s", None, Shelf()),
-            partial(classified_retriever_step, "s", None, {}),
-        ],
+        partial(retriever_step, "s", Shelf()),
+        partial(async_retriever_step, "s", Shelf()),
+        partial(reranker_step, "s", Backwards()),
+        partial(async_reranker_step, "s", Backwards()),
+        partial(query_transform_step, "s", None, Shelf()),
+        partial(classified_retriever_step, "s", None, {}),
     )
     def test_fewer_than_one_cannot_be_asked_for(self, make):
         with pytest.raises(ValueError, match="top_k must be at least 1, not 0"):
@@ -88,7 +86,7 @@ class TestRetrieving:
 
 
 class TestPostProcessing:
-    @rows("make", [postprocessor_step, async_postprocessor_step])
+    @rows("make", postprocessor_step, async_postprocessor_step)
     def test_it_is_given_all_items(self, make):
         assert run(make("p", Backwards()), item("a", "system"), item("b")) == ["b", "a"]
 
@@ -96,12 +94,12 @@ class TestPostProcessing:
         step = filter_step("f", lambda one: one.score > 0.5)
         assert run(step, item("a", score=0.9), item("b", score=0.1)) == ["a"]
 
-    @rows("make", [reranker_step, async_reranker_step])
+    @rows("make", reranker_step, async_reranker_step)
     def test_a_reranker_orders_and_keeps_top_k(self, make):
         assert run(make("r", Backwards(), top_k=2), item("a"), item("b"), item("c")) == ["c", "b"]
 
-    @rows("source", ["system", "memory", "conversation", "user"])
-    @rows("make", [reranker_step, async_reranker_step])
+    @rows("source", "system", "memory", "conversation", "user")
+    @rows("make", reranker_step, async_reranker_step)
     def test_a_reranker_is_not_asked_about_what_must_not_be_forgotten(self, make, source):
         step = make("r", Backwards(), top_k=1)
         assert run(step, item("a"), item("kept", source), item("b")) == ["kept", "b"]
