@@ -11,16 +11,14 @@ from tables import rows
 
 @rows(
     "text, shown",
-    [
-        ("a \x1b[31mred\x1b[0m word", "a red word"),
-        ("title\x1b]0;pwned\x07 end", "title end"),
-        ("\x1b]8;;http://x\x1b\\link", "link"),
-        ("\x9b2Jcleared", "cleared"),
-        ("back\x08space\rreturn\x7f", "backspacereturn"),
-        ("next\x85line \x90one \x9done", "nextline one one"),
-        ("left \u202eto right\u202c", "left to right"),
-        ("lines\nand\ttabs stay, 漢字 📓 too", "lines\nand\ttabs stay, 漢字 📓 too"),
-    ],
+    ("a \x1b[31mred\x1b[0m word", "a red word"),
+    ("title\x1b]0;pwned\x07 end", "title end"),
+    ("\x1b]8;;http://x\x1b\\link", "link"),
+    ("\x9b2Jcleared", "cleared"),
+    ("back\x08space\rreturn\x7f", "backspacereturn"),
+    ("next\x85line \x90one \x9done", "nextline one one"),
+    ("left \u202eto right\u202c", "left to right"),
+    ("lines\nand\ttabs stay, 漢字 📓 too", "lines\nand\ttabs stay, 漢字 📓 too"),
 )
 def test_sequences_go_whole_and_text_stays(text, shown):
     assert without_controls(text) == shown
@@ -35,15 +33,13 @@ def test_nothing_that_steers_is_left(text):
 
 @rows(
     "name, shown",
-    [
-        ("a\x1b[31mred", r"a\x1b[31mred"),
-        ("two\nlines\tand\r", r"two\nlines\tand\r"),
-        ("\x9b2J\x7f", r"\x9b2J\x7f"),
-        ("gpj.\u202ecod\u202c\u2066\u200f\u061c", r"gpj.\u202ecod\u202c\u2066\u200f\u061c"),
-        ("line\u2028paragraph\u2029", r"line\u2028paragraph\u2029"),
-        ("no UTF-8 \udcff", r"no UTF-8 \udcff"),
-        ("日本 📓 👩‍🚀 naïve", "日本 📓 👩‍🚀 naïve"),
-    ],
+    ("a\x1b[31mred", r"a\x1b[31mred"),
+    ("two\nlines\tand\r", r"two\nlines\tand\r"),
+    ("\x9b2J\x7f", r"\x9b2J\x7f"),
+    ("gpj.\u202ecod\u202c\u2066\u200f\u061c", r"gpj.\u202ecod\u202c\u2066\u200f\u061c"),
+    ("line\u2028paragraph\u2029", r"line\u2028paragraph\u2029"),
+    ("no UTF-8 \udcff", r"no UTF-8 \udcff"),
+    ("日本 📓 👩‍🚀 naïve", "日本 📓 👩‍🚀 naïve"),
 )
 def test_every_character_of_a_name_is_seen(name, shown):
     assert visible(name) == shown

@@ -14,21 +14,19 @@ def marked(text: str, query: str) -> list[str]:
 
 @rows(
     "text, query, expected",
-    [
-        ("Linking notes, a link.", "how do I link", ["Linking", "link"]),
-        ("Export as PDF or ＰＤＦ", "pdf", ["PDF", "ＰＤＦ"]),
-        ("café Cafe", "cafe", ["café", "Cafe"]),
-        ("内部リンクの作り方", "リンク", ["リンク"]),
-        ("プラグインとﾌﾟﾗｸﾞｲﾝ", "プラグイン", ["プラグイン", "ﾌﾟﾗｸﾞｲﾝ"]),
-        ("JSONで同期する", "同期 json", ["JSON", "同期"]),
-        ("the title of the note", "what is the title", ["title"]),
-        ("C++ and C", "c++", ["C++"]),
-        ("Die Sicherungen laufen", "Sicherung", ["Sicherungen"]),
-        ("новые заметки", "заметка", ["заметки"]),
-        ("nothing here", "同期", []),
-        ("", "sync", []),
-        ("text", "", []),
-    ],
+    ("Linking notes, a link.", "how do I link", ["Linking", "link"]),
+    ("Export as PDF or ＰＤＦ", "pdf", ["PDF", "ＰＤＦ"]),
+    ("café Cafe", "cafe", ["café", "Cafe"]),
+    ("内部リンクの作り方", "リンク", ["リンク"]),
+    ("プラグインとﾌﾟﾗｸﾞｲﾝ", "プラグイン", ["プラグイン", "ﾌﾟﾗｸﾞｲﾝ"]),
+    ("JSONで同期する", "同期 json", ["JSON", "同期"]),
+    ("the title of the note", "what is the title", ["title"]),
+    ("C++ and C", "c++", ["C++"]),
+    ("Die Sicherungen laufen", "Sicherung", ["Sicherungen"]),
+    ("новые заметки", "заметка", ["заметки"]),
+    ("nothing here", "同期", []),
+    ("", "sync", []),
+    ("text", "", []),
 )
 def test_the_words_of_the_query_are_marked_in_any_form(text, query, expected):
     assert marked(text, query) == expected
@@ -40,7 +38,8 @@ def test_a_short_text_is_shown_whole_on_one_line():
 
 @rows(
     "filler, needle",
-    [("Some words about nothing much. ", "vault"), ("特に何でもない文が続きます。", "保管庫")],
+    ("Some words about nothing much. ", "vault"),
+    ("特に何でもない文が続きます。", "保管庫"),
 )
 def test_a_long_text_is_shown_where_the_query_is(filler, needle):
     shown, spans = snippet(filler * 20 + needle + " " + filler * 20, needle, 100)
@@ -49,7 +48,7 @@ def test_a_long_text_is_shown_where_the_query_is(filler, needle):
     assert len(shown) <= 102
 
 
-@rows("text, query", [("version 123457", "123456"), ("universal", "unified")])
+@rows("text, query", ("version 123457", "123456"), ("universal", "unified"))
 def test_what_only_begins_alike_is_not_marked(text, query):
     assert marked(text, query) == []
 

@@ -93,15 +93,13 @@ def test_a_katakana_run_of_three_characters_or_more_is_asked_for_as_a_word_too()
 
 @rows(
     "query, expected",
-    [
-        ("How do I link to a heading?", {"link", "heading"}),
-        ("What is a vault?", {"vault"}),
-        ("ＨＯＷ ｔｏ export", {"export"}),
-        ("don't you sync", {"sync"}),
-        ("What’s the title", {"title"}),
-        ("Which of these is for whom and with whose key", {"key"}),
-        ("where are my notes from", {"notes"}),
-    ],
+    ("How do I link to a heading?", {"link", "heading"}),
+    ("What is a vault?", {"vault"}),
+    ("ＨＯＷ ｔｏ export", {"export"}),
+    ("don't you sync", {"sync"}),
+    ("What’s the title", {"title"}),
+    ("Which of these is for whom and with whose key", {"key"}),
+    ("where are my notes from", {"notes"}),
 )
 def test_question_words_are_left_out(query, expected):
     assert asked(query, "words").keys() == expected
@@ -110,16 +108,14 @@ def test_question_words_are_left_out(query, expected):
 
 @rows(
     "query, subject, seams",
-    [
-        ("金庫とは何ですか", "金庫", {"庫と"}),
-        ("なぜ同期", "同期", set()),
-        ("いつ同期", "同期", set()),
-        ("誰の鍵でしょうか", "の鍵", {"誰の", "鍵で"}),
-        ("同期の設定を教えてください", "同期の設定を", set()),
-        ("どうやって暗号化", "暗号化", set()),
-        ("何か 同期", "同期", set()),
-        ("サーバーとは何ですか", "サーバー", set()),
-    ],
+    ("金庫とは何ですか", "金庫", {"庫と"}),
+    ("なぜ同期", "同期", set()),
+    ("いつ同期", "同期", set()),
+    ("誰の鍵でしょうか", "の鍵", {"誰の", "鍵で"}),
+    ("同期の設定を教えてください", "同期の設定を", set()),
+    ("どうやって暗号化", "暗号化", set()),
+    ("何か 同期", "同期", set()),
+    ("サーバーとは何ですか", "サーバー", set()),
 )
 def test_of_japanese_question_phrases_only_the_seams_with_the_subject_are_asked_for(
     query, subject, seams
@@ -135,7 +131,7 @@ def test_of_japanese_question_phrases_only_the_seams_with_the_subject_are_asked_
     )
 
 
-@rows("query", ["who is who", "To be or not to be", "いつ", "どうやって", "何ですか", "the"])
+@rows("query", "who is who", "To be or not to be", "いつ", "どうやって", "何ですか", "the")
 def test_question_words_stay_when_nothing_else_remains(query):
     assert score(query, query) > 0
     assert content_terms(query) == Counter(terms(query))
@@ -156,27 +152,25 @@ def test_the_words_of_a_query_are_given_as_they_are_written():
 
 @rows(
     "text, expected",
-    [
-        ("Maria's notes", ["maria", "notes"]),
-        ("Maria’s notes", ["maria", "notes"]),
-        ("the boss' chair", ["the", "boss", "chair"]),
-        ("it's", ["it"]),
-        ("C++, C# and F#.", ["c++", "c#", "and", "f#"]),
-        ("C++; objective-c c", ["c++", "objective", "c", "c"]),
-        ("Ｃ＋＋ é", ["c++", "é"]),
-        ("C++20 C#8 F#é", ["c++", "20", "c#", "8", "f", "é"]),
-        ("c++20 c#8 f#x", ["c++", "20", "c#", "8", "f", "x"]),
-        ("C++20の本", ["c++", "20", "\0"]),
-        ("a#b c++d abc++", ["a", "b", "c", "d", "abc"]),
-        ("snake_case __init__", ["snake", "case", "init"]),
-        ("3.14 x2", ["3", "14", "x2"]),
-        ("JSONで返すAPI", ["json", "\0", "api"]),
-        ("C#の本とC++", ["c#", "\0", "c++"]),
-        ("nul\0nul é", ["nul", "nul", "é"]),
-        ("a 한국어 b", ["a", "\0", "b"]),
-        ("soft\u00adware zero\u200bwidth", ["software", "zerowidth"]),
-        ("e\u0301te\u0301 हिन्दी", ["été", "हिन्दी"]),
-    ],
+    ("Maria's notes", ["maria", "notes"]),
+    ("Maria’s notes", ["maria", "notes"]),
+    ("the boss' chair", ["the", "boss", "chair"]),
+    ("it's", ["it"]),
+    ("C++, C# and F#.", ["c++", "c#", "and", "f#"]),
+    ("C++; objective-c c", ["c++", "objective", "c", "c"]),
+    ("Ｃ＋＋ é", ["c++", "é"]),
+    ("C++20 C#8 F#é", ["c++", "20", "c#", "8", "f", "é"]),
+    ("c++20 c#8 f#x", ["c++", "20", "c#", "8", "f", "x"]),
+    ("C++20の本", ["c++", "20", "\0"]),
+    ("a#b c++d abc++", ["a", "b", "c", "d", "abc"]),
+    ("snake_case __init__", ["snake", "case", "init"]),
+    ("3.14 x2", ["3", "14", "x2"]),
+    ("JSONで返すAPI", ["json", "\0", "api"]),
+    ("C#の本とC++", ["c#", "\0", "c++"]),
+    ("nul\0nul é", ["nul", "nul", "é"]),
+    ("a 한국어 b", ["a", "\0", "b"]),
+    ("soft\u00adware zero\u200bwidth", ["software", "zerowidth"]),
+    ("e\u0301te\u0301 हिन्दी", ["été", "हिन्दी"]),
 )
 def test_the_spaced_words_of_a_text(text, expected):
     assert pieces(cleaned(text))[0] == expected
@@ -187,32 +181,30 @@ def test_the_spaced_words_of_a_text(text, expected):
 
 @rows(
     "query, text",
-    [
-        ("linking notes", "How to link a note"),
-        ("administer", "The administration of servers"),
-        ("ＰＤＦ", "Export to pdf"),
-        ("pdf", "ＰＤＦに書き出す"),
-        ("ﾌﾟﾗｸﾞｲﾝ", "コミュニティプラグインの一覧"),
-        ("ガイド", "カ\u3099イト\u3099"),
-        ("①", "1"),
-        ("cafe", "Le Café"),
-        ("CAFÉ", "cafe"),
-        ("istanbul", "İSTANBUL"),
-        ("maria", "Maria's plan"),
-        ("Maria’s", "maria"),
-        ("c++", "C++の入門"),
-        ("C++入門", "C++の本"),
-        ("c#", "日本語のC#"),
-        ("4月", "4月の予定"),
-        ("x" * 64, "x" * 80),
-        ("है", "यह किताब है।"),
-        ("किताब", "यह मेरी किताब॥"),
-        ("C++20", "C++20 in practice"),
-        ("c++", "C++20 in practice"),
-        ("C#", "new in C#8"),
-        ("C++20", "C++の本"),
-        ("c++", "日本語C++"),
-    ],
+    ("linking notes", "How to link a note"),
+    ("administer", "The administration of servers"),
+    ("ＰＤＦ", "Export to pdf"),
+    ("pdf", "ＰＤＦに書き出す"),
+    ("ﾌﾟﾗｸﾞｲﾝ", "コミュニティプラグインの一覧"),
+    ("ガイド", "カ\u3099イト\u3099"),
+    ("①", "1"),
+    ("cafe", "Le Café"),
+    ("CAFÉ", "cafe"),
+    ("istanbul", "İSTANBUL"),
+    ("maria", "Maria's plan"),
+    ("Maria’s", "maria"),
+    ("c++", "C++の入門"),
+    ("C++入門", "C++の本"),
+    ("c#", "日本語のC#"),
+    ("4月", "4月の予定"),
+    ("x" * 64, "x" * 80),
+    ("है", "यह किताब है।"),
+    ("किताब", "यह मेरी किताब॥"),
+    ("C++20", "C++20 in practice"),
+    ("c++", "C++20 in practice"),
+    ("C#", "new in C#8"),
+    ("C++20", "C++の本"),
+    ("c++", "日本語C++"),
 )
 def test_a_query_finds_other_forms_of_its_words(query, text):
     assert score(query, text) > 0
@@ -220,15 +212,13 @@ def test_a_query_finds_other_forms_of_its_words(query, text):
 
 @rows(
     "query, text",
-    [
-        ("c++", "C and c#"),
-        ("c", "C++ and C#"),
-        ("バ", "ハ"),
-        ("й", "и"),
-        ("link", "blink"),
-        ("cat", "category"),
-        ("東京", "北海道"),
-    ],
+    ("c++", "C and c#"),
+    ("c", "C++ and C#"),
+    ("バ", "ハ"),
+    ("й", "и"),
+    ("link", "blink"),
+    ("cat", "category"),
+    ("東京", "北海道"),
 )
 def test_a_query_does_not_find_other_words(query, text):
     assert score(query, text) == 0

@@ -4,7 +4,7 @@ from rag.text.tokenizer import normalize
 from tables import rows
 
 
-@rows("ligature", ["\ufdfa", "\ufdfb", "㍿", "㌖"])
+@rows("ligature", "\ufdfa", "\ufdfb", "㍿", "㌖")
 def test_a_text_of_ligatures_grows_to_no_more_than_twice_its_length(ligature):
     assert len(normalize(ligature * 10_000)) <= 2 * 10_000 + 200
 

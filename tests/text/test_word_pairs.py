@@ -36,12 +36,10 @@ def test_neighbours_are_found_in_any_form_but_in_their_order():
 
 @rows(
     "query, seams",
-    [
-        ("設定のメモ", {"定の": 0, "のメ": 1}),
-        ("リストから削除", {"トか": 1, "ら削": 1}),
-        ("お茶を飲む", {"を飲": 1}),
-        ("新メニュー", {"新メ": 1}),
-    ],
+    ("設定のメモ", {"定の": 0, "のメ": 1}),
+    ("リストから削除", {"トか": 1, "ら削": 1}),
+    ("お茶を飲む", {"を飲": 1}),
+    ("新メニュー", {"新メ": 1}),
 )
 def test_of_two_scripts_those_are_asked_for_that_are_no_gram(query, seams):
     assert asked(query) == {text: times for text, times in seams.items() if times}

@@ -10,11 +10,9 @@ def parts(text: str) -> list[str]:
 
 @rows(
     "word, found",
-    [
-        ("OOMKilled", ["oom", "killed"]),
-        ("JavaScript", ["java", "script"]),
-        ("getHTTPResponse", ["get", "gethttp", "http", "httpresponse", "response"]),
-    ],
+    ("OOMKilled", ["oom", "killed"]),
+    ("JavaScript", ["java", "script"]),
+    ("getHTTPResponse", ["get", "gethttp", "http", "httpresponse", "response"]),
 )
 def test_a_part_begins_with_a_capital(word, found):
     assert parts(word) == found
@@ -26,7 +24,7 @@ def test_neighbouring_parts_are_found_together_but_not_the_whole():
     assert "crashloopbackoff" not in found
 
 
-@rows("text", ["plain words", "Title Case", "UPPER", "x86", "NaCl", "", "日本語Text", "éA"])
+@rows("text", "plain words", "Title Case", "UPPER", "x86", "NaCl", "", "日本語Text", "éA")
 def test_words_in_one_case_have_none_and_neither_have_short_ones(text):
     assert parts(text) == []
 
