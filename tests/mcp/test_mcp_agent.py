@@ -12,6 +12,7 @@ from rag.app.library import Library
 from rag.config import RAGConfig
 from rag.indexing.run import IndexRun
 from rag.mcp.protocol import Dispatcher
+from tables import rows
 
 SAMPLES = Path(__file__).resolve().parents[2] / "vaults"
 _MOST_CALLS = 4
@@ -51,7 +52,7 @@ def agent(tmp_path_factory) -> Iterator[Agent]:
         yield call
 
 
-@pytest.mark.parametrize(("question", "fact"), QUESTIONS.items())
+@rows("question, fact", QUESTIONS.items())
 def test_a_question_is_answered_in_few_calls(agent, question, fact):
     """It reads no more than the text of results: where a result is, and the lines around it."""
     found = agent("search", query=question, top_k=_MOST_CALLS - 1)

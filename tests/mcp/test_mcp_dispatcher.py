@@ -10,6 +10,7 @@ from rag.app.library import Library
 from rag.exceptions import ConfigError
 from rag.mcp.protocol import HANDSHAKE, INSTRUCTIONS, MODERN, Call, Dispatcher
 from rag.mcp.requests import tool_definitions
+from tables import rows
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 
@@ -25,18 +26,18 @@ def empty() -> Dispatcher:
 
 
 class TestTheHandshake:
-    @pytest.mark.parametrize("version", HANDSHAKE)
+    @rows("version", HANDSHAKE)
     def test_a_known_revision_is_agreed_on(self, empty, version):
         answer = empty.handle(legacy("initialize", protocolVersion=version))
         assert answer["result"]["protocolVersion"] == version
         assert answer["result"]["instructions"] == INSTRUCTIONS
 
-    @pytest.mark.parametrize("version", ["2099-01-01", MODERN, ""])
+    @rows("version", "2099-01-01", MODERN, "")
     def test_of_an_unknown_one_the_newest_of_the_era_is(self, empty, version):
         answer = empty.handle(legacy("initialize", protocolVersion=version))
         assert answer["result"]["protocolVersion"] == HANDSHAKE[-1]
 
-    @pytest.mark.parametrize("method", LISTS)
+    @rows("method", LISTS)
     def test_results_have_nothing_of_the_other_era(self, empty, method):
         result = empty.handle(legacy(method))["result"]
         assert not {"resultType", "ttlMs", "cacheScope", "_meta"} & {*result}
@@ -49,7 +50,7 @@ class TestTheEnvelope:
         assert result["instructions"] == INSTRUCTIONS
         assert {*result["capabilities"]} == {"tools", "resources", "prompts"}
 
-    @pytest.mark.parametrize("method", ["server/discover", *LISTS])
+    @rows("method", "server/discover", *LISTS)
     def test_results_say_how_long_they_hold(self, empty, method):
         result = empty.handle(modern(method))["result"]
         assert result["resultType"] == "complete"
@@ -72,19 +73,17 @@ class TestTheEnvelope:
 
 
 class TestMessages:
-    @pytest.mark.parametrize("message", [None, 7, "x", {}, {"jsonrpc": "1.0"}, [], [1]])
+    @rows("message", None, 7, "x", {}, {"jsonrpc": "1.0"}, [], [1])
     def test_what_is_none_is_an_invalid_request(self, empty, message):
         assert empty.handle(message)["error"]["code"] == -32600
 
-    @pytest.mark.parametrize("id_", [None, True, 1.5, [], {}])
+    @rows("id_", None, True, 1.5, [], {})
     def test_an_id_is_text_or_a_whole_number(self, empty, id_):
         answer = empty.handle({"jsonrpc": "2.0", "id": id_, "method": "ping"})
         assert answer["id"] is None
         assert answer["error"]["code"] == -32600
 
-    @pytest.mark.parametrize(
-        "message", [{"method": "notifications/initialized"}, {"id": 1, "result": {}}]
-    )
+    @rows("message", {"method": "notifications/initialized"}, {"id": 1, "result": {}})
     def test_notifications_and_answers_are_not_answered(self, empty, message):
         assert empty.handle({"jsonrpc": "2.0", **message}) is None
 
@@ -130,16 +129,14 @@ class TestPrompts:
         result = empty.handle(message)["result"]
         assert '"Why {x}?"' in result["messages"][0]["content"]["text"]
 
-    @pytest.mark.parametrize(
-        ("name", "arguments"),
-        [
-            ("ask_notes", {}),
-            ("ask_notes", {"question": " "}),
-            ("ask_notes", {"question": "x", "more": "y"}),
-            ("none", {}),
-            (None, {}),
-            ("find_related", []),
-        ],
+    @rows(
+        "name, arguments",
+        ("ask_notes", {}),
+        ("ask_notes", {"question": " "}),
+        ("ask_notes", {"question": "x", "more": "y"}),
+        ("none", {}),
+        (None, {}),
+        ("find_related", []),
     )
     def test_what_does_not_fit_is_refused(self, empty, name, arguments):
         message = modern("prompts/get", name=name, arguments=arguments)

@@ -5,13 +5,13 @@ import unicodedata
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
 from rag.mcp.protocol import Dispatcher
 from rag.mcp.tools import read_address
+from tables import rows
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:
@@ -28,13 +28,11 @@ def test_an_address_is_read_as_what_it_was_made_of(vault, path):
     assert read_address(address) == (vault, path)
 
 
-@pytest.mark.parametrize(
+@rows(
     "uri",
-    [
-        "rag://note/work/runbooks/Rollback%20100%25.md",
-        "rag://note/work/runbooks%2FRollback%20100%25.md",
-        "rag://note/work/runbooks/Rollback 100%25.md",
-    ],
+    "rag://note/work/runbooks/Rollback%20100%25.md",
+    "rag://note/work/runbooks%2FRollback%20100%25.md",
+    "rag://note/work/runbooks/Rollback 100%25.md",
 )
 def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher, uri):
     [content] = read(dispatcher, uri)["result"]["contents"]
@@ -43,22 +41,20 @@ def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher, uri):
     assert "Rolling back a deploy takes two minutes." in content["text"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "uri",
-    [
-        "rag://note/work/None.md",
-        "rag://note/work/Backups",
-        "rag://note/none/Backups.md",
-        "rag://note/日本/Backups.md",
-        "rag://note/work/Safety copies",
-        "rag://note/work/Backups.md%3A1-2",
-        "rag://note/work/Backups.md%23Restore",
-        "rag://note/work/../../etc/passwd",
-        "rag://note/work/",
-        "rag://other",
-        "file:///etc/passwd",
-        "",
-    ],
+    "rag://note/work/None.md",
+    "rag://note/work/Backups",
+    "rag://note/none/Backups.md",
+    "rag://note/日本/Backups.md",
+    "rag://note/work/Safety copies",
+    "rag://note/work/Backups.md%3A1-2",
+    "rag://note/work/Backups.md%23Restore",
+    "rag://note/work/../../etc/passwd",
+    "rag://note/work/",
+    "rag://other",
+    "file:///etc/passwd",
+    "",
 )
 def test_what_is_no_note_is_missing_and_never_empty(dispatcher, uri):
     error = read(dispatcher, uri)["error"]
@@ -67,7 +63,7 @@ def test_what_is_no_note_is_missing_and_never_empty(dispatcher, uri):
     assert old["error"]["code"] == -32002
 
 
-@pytest.mark.parametrize("uri", ["rag://note/work/%ED%A0%80.md", "rag://note/work/\ud800.md"])
+@rows("uri", "rag://note/work/%ED%A0%80.md", "rag://note/work/\ud800.md")
 def test_half_a_character_is_an_error_of_the_argument(dispatcher, uri):
     error = read(dispatcher, uri)["error"]
     assert (error["code"], error["message"]) == (-32602, "the address is no text in UTF-8")

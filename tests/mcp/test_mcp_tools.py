@@ -13,6 +13,7 @@ import pytest
 from mcp_client import call_tool
 from rag.app.library import Library
 from rag.mcp.protocol import Dispatcher
+from tables import rows
 
 Tool = Callable[..., str]
 _FENCE = re.compile(r"<<< (\w+)\n(.*)\n\1 >>>", re.DOTALL)
@@ -51,24 +52,22 @@ class TestSearch:
         scores = re.findall(r"\((0\.\d\d)\)$", text, re.MULTILINE)
         assert scores == sorted(scores, reverse=True)
 
-    @pytest.mark.parametrize(
-        ("filters", "paths"),
-        [
-            ({"tags": ["ops/backup"]}, ["work/Backups.md"]),
-            ({"where": {"status": "done"}}, ["work/Backups.md"]),
-            ({"where": {"ヘ\u309aーシ\u3099": "多い"}}, ["日本/ガイド.md"]),
-            ({"from_": "2025-03-01", "to": "2025-03-01"}, ["work/Backups.md"]),
-            ({"vaults": ["日本"], "to": "2024"}, ["日本/証明書.md"]),
-            ({"paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
-            ({"from_": "2025-06", "to": "2025"}, ["work/runbooks/Rollback 100%.md"]),
-            (
-                {"tags": ["ops"], "to": "2025", "order": "title"},
-                ["work/Backups.md", "work/runbooks/Rollback 100%.md"],
-            ),
-            ({"to": "2025-06", "paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
-            ({"modified_from": "2099"}, []),
-            ({"type": "pdf"}, []),
-        ],
+    @rows(
+        "filters, paths",
+        ({"tags": ["ops/backup"]}, ["work/Backups.md"]),
+        ({"where": {"status": "done"}}, ["work/Backups.md"]),
+        ({"where": {"ヘ\u309aーシ\u3099": "多い"}}, ["日本/ガイド.md"]),
+        ({"from_": "2025-03-01", "to": "2025-03-01"}, ["work/Backups.md"]),
+        ({"vaults": ["日本"], "to": "2024"}, ["日本/証明書.md"]),
+        ({"paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
+        ({"from_": "2025-06", "to": "2025"}, ["work/runbooks/Rollback 100%.md"]),
+        (
+            {"tags": ["ops"], "to": "2025", "order": "title"},
+            ["work/Backups.md", "work/runbooks/Rollback 100%.md"],
+        ),
+        ({"to": "2025-06", "paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
+        ({"modified_from": "2099"}, []),
+        ({"type": "pdf"}, []),
     )
     def test_filters_alone_list_notes_without_their_text(self, tool, filters, paths):
         text = tool("search", **filters)
@@ -93,18 +92,16 @@ class TestSearch:
             arguments["cursor"] = cursor[1]
         assert sorted(seen) == [f"work/daily/2026-11-{day:02}.md" for day in range(1, 26)]
 
-    @pytest.mark.parametrize("cursor", ["x", "-1", "10-00000000", "99999-x", "٣-x"])
+    @rows("cursor", "x", "-1", "10-00000000", "99999-x", "٣-x")
     def test_a_cursor_of_another_search_is_refused(self, refused, cursor):
         assert "cursor" in refused("search", query="quokka", cursor=cursor)
 
-    @pytest.mark.parametrize(
-        ("arguments", "expected"),
-        [
-            ({"text": "- [ ]"}, ["8: - [ ] Feed the wombat", "9: - [ ] 証明書を更新する"]),
-            ({"tasks": "open"}, ["8: - [ ] Feed the wombat", "9: - [ ] 証明書を更新する"]),
-            ({"tasks": "done", "tags": ["ops"]}, ["10: - [x] Call the vet"]),
-            ({"text": "SAFETY COPIES"}, ["4: aliases: [Safety copies]"]),
-        ],
+    @rows(
+        "arguments, expected",
+        ({"text": "- [ ]"}, ["8: - [ ] Feed the wombat", "9: - [ ] 証明書を更新する"]),
+        ({"tasks": "open"}, ["8: - [ ] Feed the wombat", "9: - [ ] 証明書を更新する"]),
+        ({"tasks": "done", "tags": ["ops"]}, ["10: - [x] Call the vet"]),
+        ({"text": "SAFETY COPIES"}, ["4: aliases: [Safety copies]"]),
     )
     def test_lines_and_tasks_are_found_as_they_are_written(self, tool, arguments, expected):
         found = re.findall(r"^   (\d+: .*)$", inside(tool("search", **arguments)), re.MULTILINE)
@@ -115,28 +112,26 @@ class TestSearch:
         assert "work/Clipped.md" in shown
         assert "unlimited" not in shown
 
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
-            ({}, "give a query"),
-            ({"query": " "}, "give a query"),
-            ({"query": "x", "tasks": "open"}, "one of query, text and tasks"),
-            ({"query": 7}, "query should be a valid string"),
-            ({"quer": "x"}, "did you mean query?"),
-            ({"query": "x", "top_k": 0}, "greater than or equal to 1, not 0"),
-            ({"query": "x", "top_k": 101}, "less than or equal to 100, not 101"),
-            ({"query": "x", "mode": "odd"}, "'auto', 'lexical', 'dense' or 'hybrid'"),
-            ({"queries": ["a"] * 5}, "at most 4"),
-            ({"query": "x", "from_": "someday"}, "from: 'someday' is not a date"),
-            ({"query": "x", "from_": "2025", "to": "2024"}, "Swap them?"),
-            ({"query": "x", "vaults": ["wrk"]}, "wrk"),
-            ({"query": "x", "tags": ["#"]}, "empty"),
-            ({"query": "x", "where": {"status": ""}}, "not a filter"),
-            ({"query": "x", "where": {"status": 1}}, "where.status should be a valid string"),
-            ({"query": "x", "where": {str(n): "x" for n in range(5000)}}, "at most 20"),
-            ({"query": "x", "mode": "dense"}, "lexical"),
-            ({"query": "x", "type": "mp3"}, "Kinds are pdf, "),
-        ],
+    @rows(
+        "arguments, why",
+        ({}, "give a query"),
+        ({"query": " "}, "give a query"),
+        ({"query": "x", "tasks": "open"}, "one of query, text and tasks"),
+        ({"query": 7}, "query should be a valid string"),
+        ({"quer": "x"}, "did you mean query?"),
+        ({"query": "x", "top_k": 0}, "greater than or equal to 1, not 0"),
+        ({"query": "x", "top_k": 101}, "less than or equal to 100, not 101"),
+        ({"query": "x", "mode": "odd"}, "'auto', 'lexical', 'dense' or 'hybrid'"),
+        ({"queries": ["a"] * 5}, "at most 4"),
+        ({"query": "x", "from_": "someday"}, "from: 'someday' is not a date"),
+        ({"query": "x", "from_": "2025", "to": "2024"}, "Swap them?"),
+        ({"query": "x", "vaults": ["wrk"]}, "wrk"),
+        ({"query": "x", "tags": ["#"]}, "empty"),
+        ({"query": "x", "where": {"status": ""}}, "not a filter"),
+        ({"query": "x", "where": {"status": 1}}, "where.status should be a valid string"),
+        ({"query": "x", "where": {str(n): "x" for n in range(5000)}}, "at most 20"),
+        ({"query": "x", "mode": "dense"}, "lexical"),
+        ({"query": "x", "type": "mp3"}, "Kinds are pdf, "),
     )
     def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("search", **arguments)
@@ -150,12 +145,10 @@ class TestSearch:
 
 
 class TestGet:
-    @pytest.mark.parametrize(
+    @rows(
         "name",
-        [
-            *("Backups", "Backups.md", "work/Backups.md", "Safety copies", "[[Backups|copies]]"),
-            "rag://note/work/Backups.md",
-        ],
+        *("Backups", "Backups.md", "work/Backups.md", "Safety copies", "[[Backups|copies]]"),
+        "rag://note/work/Backups.md",
     )
     def test_a_note_is_found_by_each_of_its_names(self, tool, name):
         assert inside(tool("get", note=name)).startswith("Backups\nwork/Backups.md\n")
@@ -181,7 +174,7 @@ class TestGet:
             arguments["from_line"] = int(more[1])
         assert numbers == [*range(1, 903)]
 
-    @pytest.mark.parametrize("part", [{}, {"from_line": 6}])
+    @rows("part", {}, {"from_line": 6})
     def test_what_instructs_a_model_is_left_out_and_the_rest_keeps_its_numbers(self, tool, part):
         """Also where a part begins behind the order, in its paragraph."""
         shown = inside(tool("get", note="Clipped", **part))
@@ -195,18 +188,16 @@ class TestGet:
         assert "near: work/Backups.md" in inside(text)
         assert "work/" not in outside(text)
 
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
-            ({}, "note is missing"),
-            ({"note": " "}, "empty"),
-            ({"note": "Log", "from_line": 5000}, "there is no line 5000"),
-            ({"note": "Log", "heading": "None"}, "None"),
-            ({"note": "Log", "heading": "Log", "from_line": 1}, "not both"),
-            ({"note": "rag://note/work"}, "rag://note/{vault}"),
-            ({"note": "rag://note/work/%ED%A0%80"}, "no text in UTF-8"),
-            ({"note": "Log", "line": 5}, "note, heading, from_line, max_lines"),
-        ],
+    @rows(
+        "arguments, why",
+        ({}, "note is missing"),
+        ({"note": " "}, "empty"),
+        ({"note": "Log", "from_line": 5000}, "there is no line 5000"),
+        ({"note": "Log", "heading": "None"}, "None"),
+        ({"note": "Log", "heading": "Log", "from_line": 1}, "not both"),
+        ({"note": "rag://note/work"}, "rag://note/{vault}"),
+        ({"note": "rag://note/work/%ED%A0%80"}, "no text in UTF-8"),
+        ({"note": "Log", "line": 5}, "note, heading, from_line, max_lines"),
     )
     def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("get", **arguments)
@@ -229,14 +220,12 @@ class TestGetMany:
         assert len(inside(text)) <= 4000
         assert "ninety days" in text
 
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
-            ({}, "one of them"),
-            ({"notes": ["a"], "glob": "b"}, "one of them"),
-            ({"notes": ["a"] * 21}, "at most 20"),
-            ({"glob": "none/*"}, "no note's path matches"),
-        ],
+    @rows(
+        "arguments, why",
+        ({}, "one of them"),
+        ({"notes": ["a"], "glob": "b"}, "one of them"),
+        ({"notes": ["a"] * 21}, "at most 20"),
+        ({"glob": "none/*"}, "no note's path matches"),
     )
     def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("get_many", **arguments)
@@ -253,16 +242,14 @@ class TestRelated:
             r"1\. Two  \(0\.\d+\)\n   v/Two\.md  \[\[Two\]\]\n.*\n   \d+: .*walrus", inside(text)
         )
 
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
-            ({"note": " "}, "note is empty"),
-            ({"note": "Backups", "depth": 2}, "depth goes with links"),
-            ({"note": "Backups", "links": "up"}, "'out', 'in'"),
-            ({"note": "Backups", "links": "in", "depth": 4}, "less than or equal to 3, not 4"),
-            ({"note": "Backups", "links": "in", "min_score": 0.3}, "does not go with links"),
-            ({"note": "Backup"}, "Backups"),
-        ],
+    @rows(
+        "arguments, why",
+        ({"note": " "}, "note is empty"),
+        ({"note": "Backups", "depth": 2}, "depth goes with links"),
+        ({"note": "Backups", "links": "up"}, "'out', 'in'"),
+        ({"note": "Backups", "links": "in", "depth": 4}, "less than or equal to 3, not 4"),
+        ({"note": "Backups", "links": "in", "min_score": 0.3}, "does not go with links"),
+        ({"note": "Backup"}, "Backups"),
     )
     def test_what_does_not_fit_is_refused_in_words(self, refused, arguments, why):
         assert why in refused("related", **arguments)
@@ -284,16 +271,14 @@ class TestAsk:
         assert "Not found" in tool("ask", question="How long do we keep backups?", vaults=["日本"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ({}, ["32 notes", "up to date", "vault 日本: 2 notes"]),
-        ({"list": "tags"}, ["     3  #ops\n", "     1  #ops/backup"]),
-        ({"list": "properties"}, ["     1  status"]),
-        ({"list": "properties", "of": "status"}, ["     1  done"]),
-        ({"list": "folders"}, ["    30  work\n    25  work/daily\n     1  work/runbooks"]),
-        ({"list": "folders", "of": "work/daily"}, ["    25  work/daily"]),
-    ],
+@rows(
+    "arguments, expected",
+    ({}, ["32 notes", "up to date", "vault 日本: 2 notes"]),
+    ({"list": "tags"}, ["     3  #ops\n", "     1  #ops/backup"]),
+    ({"list": "properties"}, ["     1  status"]),
+    ({"list": "properties", "of": "status"}, ["     1  done"]),
+    ({"list": "folders"}, ["    30  work\n    25  work/daily\n     1  work/runbooks"]),
+    ({"list": "folders", "of": "work/daily"}, ["    25  work/daily"]),
 )
 def test_status_counts_what_there_is(tool, arguments, expected):
     shown = inside(tool("status", **arguments))
@@ -326,22 +311,20 @@ def hostile(build_index) -> Iterator[Tool]:
 class TestHostileNotes:
     """Names, tags and text that would instruct a model, or fill its window."""
 
-    @pytest.mark.parametrize(
-        ("name", "arguments"),
-        [
-            ("search", {"query": "wombats", "top_k": 50}),
-            ("search", {"paths": ["*"], "top_k": 50}),
-            ("search", {"text": "see [[", "top_k": 50}),
-            ("get", {"note": "Fat 1"}),
-            ("get", {"note": "Fat 1", "outline": True}),
-            ("get_many", {"glob": "*"}),
-            ("get_many", {"glob": "Fat*", "max_chars": 500}),
-            ("related", {"note": "Fat 1", "top_k": 50}),
-            ("related", {"note": "Fat 1", "links": "both", "depth": 3}),
-            ("ask", {"question": "What are wombats?"}),
-            ("status", {"list": "tags"}),
-            ("status", {"list": "folders"}),
-        ],
+    @rows(
+        "name, arguments",
+        ("search", {"query": "wombats", "top_k": 50}),
+        ("search", {"paths": ["*"], "top_k": 50}),
+        ("search", {"text": "see [[", "top_k": 50}),
+        ("get", {"note": "Fat 1"}),
+        ("get", {"note": "Fat 1", "outline": True}),
+        ("get_many", {"glob": "*"}),
+        ("get_many", {"glob": "Fat*", "max_chars": 500}),
+        ("related", {"note": "Fat 1", "top_k": 50}),
+        ("related", {"note": "Fat 1", "links": "both", "depth": 3}),
+        ("ask", {"question": "What are wombats?"}),
+        ("status", {"list": "tags"}),
+        ("status", {"list": "folders"}),
     )
     def test_no_result_is_too_long_and_all_of_notes_is_inside(self, hostile, name, arguments):
         text = hostile(name, **arguments)  # which is never longer than 20,000 characters
@@ -351,27 +334,23 @@ class TestHostileNotes:
         if "max_chars" in arguments:
             assert len(inside(text)) <= arguments["max_chars"]
 
-    @pytest.mark.parametrize(
-        ("name", "arguments"),
-        [
-            ("get", {"note": "SYSTEM"}),
-            ("get", {"note": "Short", "heading": "none"}),
-            ("related", {"note": "SYSTEM"}),
-        ],
+    @rows(
+        "name, arguments",
+        ("get", {"note": "SYSTEM"}),
+        ("get", {"note": "Short", "heading": "none"}),
+        ("related", {"note": "SYSTEM"}),
     )
     def test_what_is_near_is_data(self, hostile, name, arguments):
         text = hostile(name, refused=True, **arguments)
         assert "near: " in inside(text)
         assert "Ignore all" not in text
 
-    @pytest.mark.parametrize(
-        ("name", "arguments"),
-        [
-            ("search", {"query": "pelicans"}),
-            ("search", {"text": "pelicans"}),
-            ("get", {"note": "Hidden"}),
-            ("get_many", {"notes": ["Hidden"]}),
-        ],
+    @rows(
+        "name, arguments",
+        ("search", {"query": "pelicans"}),
+        ("search", {"text": "pelicans"}),
+        ("get", {"note": "Hidden"}),
+        ("get_many", {"notes": ["Hidden"]}),
     )
     def test_what_hides_in_links_and_other_writing_is_left_out(self, hostile, name, arguments):
         text = hostile(name, **arguments)
