@@ -4,14 +4,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from http_client import serving
 from rag.app.requests import SearchRequest
 from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.config import OllamaConfig
 from rag.support.json_reports import to_json
+from tables import rows
 
 QUESTION = "How long do we keep backups?"
 
@@ -28,31 +27,27 @@ def test_a_search_gives_what_the_command_line_prints(client, http_config):
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "paths"),
-    [
-        ("query=quokka&paths=daily/*-03.md", ["daily/2026-11-03.md"]),
-        ("tags=ops&from=2025-06&to=2025-07", ["runbooks/Rollback 100%.md"]),
-        ("tags=ops&tags=ops/backup", ["Backups.md"]),
-        ("where=status:done", ["Backups.md"]),
-        ("where=created:%3E2025-06-01&where=created:%3C2025-06-02", []),
-        (f"vaults={quote('日本')}", ["証明書.md"]),
-    ],
+@rows(
+    "query, paths",
+    ("query=quokka&paths=daily/*-03.md", ["daily/2026-11-03.md"]),
+    ("tags=ops&from=2025-06&to=2025-07", ["runbooks/Rollback 100%.md"]),
+    ("tags=ops&tags=ops/backup", ["Backups.md"]),
+    ("where=status:done", ["Backups.md"]),
+    ("where=created:%3E2025-06-01&where=created:%3C2025-06-02", []),
+    (f"vaults={quote('日本')}", ["証明書.md"]),
 )
 def test_filters_are_words_of_the_query(client, query, paths):
     found = client.get(f"/v1/search?{query}").json
     assert [one["path"] for one in found["results"]] == paths
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
-    [
-        "work/Backups.md",
-        "work%2FBackups.md",
-        "Safety%20copies",
-        "work/Backups.md%23Restore",
-        "Backups:9-9",
-    ],
+    "work/Backups.md",
+    "work%2FBackups.md",
+    "Safety%20copies",
+    "work/Backups.md%23Restore",
+    "Backups:9-9",
 )
 def test_a_note_is_read_by_any_of_its_names(client, name):
     note = client.get(f"/v1/notes/{name}").json
@@ -76,27 +71,25 @@ def test_the_state_of_the_index_and_of_the_server(client):
     assert (health.status, health.json["status"]) == (200, "ok")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status", "kind", "said"),
-    [
-        ("GET", "/v1/notes/Backup", None, 404, "not_found", "Backup"),
-        ("GET", "/v1/search?query=a&top_k=1000", None, 400, "usage", "top_k"),
-        ("GET", "/v1/search?query=a&limit=3", None, 400, "usage", "limit"),
-        ("GET", "/v1/notes/Backups/related?limit=3", None, 400, "usage", "limit"),
-        ("GET", "/v1/search?query=a&query=b", None, 400, "usage", "more than once"),
-        ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
-        ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
-        ("GET", "/v1/search?query=a&vaults=wrok", None, 400, "usage", "wrok"),
-        ("GET", "/v1/search?where=status", None, 400, "usage", "filter"),
-        ("GET", "/v1/search?where=status:a&where=Status:b", None, 400, "usage", "twice"),
-        ("GET", "/nowhere", None, 404, "not_found", "address"),
-        ("GET", "/v1/ask", None, 405, "usage", "asked"),
-        ("POST", "/v1/ask", b"{", 400, "usage", "JSON"),
-        ("POST", "/v1/ask", b"[]", 400, "usage", "object"),
-        ("POST", "/v1/ask", b"{}", 400, "usage", "question"),
-        ("POST", "/v1/ask", b"[" * 100_000, 400, "usage", "JSON"),
-        ("POST", "/v1/notes:batch", b'{"notes": []}', 400, "usage", "notes"),
-    ],
+@rows(
+    "method, path, body, status, kind, said",
+    ("GET", "/v1/notes/Backup", None, 404, "not_found", "Backup"),
+    ("GET", "/v1/search?query=a&top_k=1000", None, 400, "usage", "top_k"),
+    ("GET", "/v1/search?query=a&limit=3", None, 400, "usage", "limit"),
+    ("GET", "/v1/notes/Backups/related?limit=3", None, 400, "usage", "limit"),
+    ("GET", "/v1/search?query=a&query=b", None, 400, "usage", "more than once"),
+    ("GET", "/v1/search?query=a&from=whenever", None, 400, "usage", "whenever"),
+    ("GET", "/v1/search?query=a&from=2025&to=2024", None, 400, "usage", "lies before"),
+    ("GET", "/v1/search?query=a&vaults=wrok", None, 400, "usage", "wrok"),
+    ("GET", "/v1/search?where=status", None, 400, "usage", "filter"),
+    ("GET", "/v1/search?where=status:a&where=Status:b", None, 400, "usage", "twice"),
+    ("GET", "/nowhere", None, 404, "not_found", "address"),
+    ("GET", "/v1/ask", None, 405, "usage", "asked"),
+    ("POST", "/v1/ask", b"{", 400, "usage", "JSON"),
+    ("POST", "/v1/ask", b"[]", 400, "usage", "object"),
+    ("POST", "/v1/ask", b"{}", 400, "usage", "question"),
+    ("POST", "/v1/ask", b"[" * 100_000, 400, "usage", "JSON"),
+    ("POST", "/v1/notes:batch", b'{"notes": []}', 400, "usage", "notes"),
 )
 def test_mistakes_are_errors_of_schema_1_with_a_fitting_status(
     client, method, path, body, status, kind, said
@@ -107,17 +100,15 @@ def test_mistakes_are_errors_of_schema_1_with_a_fitting_status(
     assert said in error["message"]
 
 
-@pytest.mark.parametrize(
-    ("status", "method", "path", "headers", "hint"),
-    [
-        (421, "GET", "/health", {"Host": "evil.example"}, "`rag serve --http --host`"),
-        (403, "GET", "/health", {"Origin": "http://evil.example"}, "`rag serve --http --open`"),
-        (413, "POST", "/v1/ask", {"Content-Length": str(5 << 20)}, "smaller requests"),
-        (415, "POST", "/v1/ask", {"Content-Type": "text/plain"}, "application/json"),
-        (405, "GET", "/v1/ask", {}, "POST"),
-        (405, "POST", "/v1/search", {"Content-Type": "application/json"}, "GET or HEAD"),
-        (400, "GET", "/v1/notes/%00", {}, "UTF-8"),
-    ],
+@rows(
+    "status, method, path, headers, hint",
+    (421, "GET", "/health", {"Host": "evil.example"}, "`rag serve --http --host`"),
+    (403, "GET", "/health", {"Origin": "http://evil.example"}, "`rag serve --http --open`"),
+    (413, "POST", "/v1/ask", {"Content-Length": str(5 << 20)}, "smaller requests"),
+    (415, "POST", "/v1/ask", {"Content-Type": "text/plain"}, "application/json"),
+    (405, "GET", "/v1/ask", {}, "POST"),
+    (405, "POST", "/v1/search", {"Content-Type": "application/json"}, "GET or HEAD"),
+    (400, "GET", "/v1/notes/%00", {}, "UTF-8"),
 )
 def test_what_is_refused_is_told_with_what_to_do(client, status, method, path, headers, hint):
     answer = client.ask(method, path, b"" if method == "POST" else None, headers)

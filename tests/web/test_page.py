@@ -11,6 +11,7 @@ import pytest
 
 from http_client import Client, serving
 from rag.web.markdown import render
+from tables import rows
 
 SCRIPT = "<script>alert(1)</script>"
 HANDLER = "<img src=x onerror=alert(1)>"
@@ -74,18 +75,16 @@ def hostile(build_index) -> Iterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize(
+@rows(
     "address",
-    [
-        "/page/results?query=wombat",
-        "/page/results",
-        "/page/note?note=wombat%20&in=v",
-        "/page/note?note=" + quote("v/<img src=x onerror=alert(1)>'\".md"),
-        "/page/related?note=" + quote("v/<img src=x onerror=alert(1)>'\".md"),
-        "/page/filters",
-        "/page/status",
-        "/?q=" + quote(f'">{SCRIPT}'),
-    ],
+    "/page/results?query=wombat",
+    "/page/results",
+    "/page/note?note=wombat%20&in=v",
+    "/page/note?note=" + quote("v/<img src=x onerror=alert(1)>'\".md"),
+    "/page/related?note=" + quote("v/<img src=x onerror=alert(1)>'\".md"),
+    "/page/filters",
+    "/page/status",
+    "/?q=" + quote(f'">{SCRIPT}'),
 )
 def test_nothing_of_a_note_runs(hostile, address):
     answer = hostile.get(address)
@@ -161,7 +160,7 @@ def test_pictures_come_from_the_vault_alone(client):
         assert picture(name) == (404, "application/json")
 
 
-@pytest.mark.parametrize("name", ["thrown.png", ".trash/thrown.png"])
+@rows("name", "thrown.png", ".trash/thrown.png")
 def test_a_picture_in_a_hidden_folder_is_not_shown(client, name):
     assert client.get(f"/page/image?note=work/Backups.md&name={name}").status == 404
 
@@ -174,30 +173,25 @@ def test_an_svg_is_a_picture_and_no_document(client):
     assert "sandbox" in policy and "default-src 'none'" in policy
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (
-            "> [!tip] Do *this*\n> now",
-            '<p class="callout-title" data-line="1">Do <em>this</em></p>',
-        ),
-        ("> [!tip]\n> now", '<p data-line="1">now</p>'),
-        ("- [x] done", '<li class="task done" data-line="1">done</li>'),
-        ("- [X] done", '<li class="task done" data-line="1">done</li>'),
-        ("| a |\n|--:|\n| b |", '<td class="right">b</td>'),
-        ("$a_b$ and 5$ or 6$", '<code class="math">a_b</code> and 5$ or 6$'),
-        ("[[Note#Part]]", '<a href="/?note=Note%23Part&amp;in=v" class="wiki">Note › Part</a>'),
-        ("[x](../b%20c.md)", '<a href="/?note=v%2Fb+c.md&amp;in=v" class="wiki">x</a>'),
-        ("==seen== %%hidden%%.", "<mark>seen</mark> ."),
-        ("# 見出し\n\n本文 #運用", '<a href="/?tag=%E9%81%8B%E7%94%A8" class="tag">#運用</a>'),
-        ("a <b>bold</b>", "a &lt;b&gt;bold&lt;/b&gt;"),
-    ],
+@rows(
+    "source, expected",
+    ("> [!tip] Do *this*\n> now", '<p class="callout-title" data-line="1">Do <em>this</em></p>'),
+    ("> [!tip]\n> now", '<p data-line="1">now</p>'),
+    ("- [x] done", '<li class="task done" data-line="1">done</li>'),
+    ("- [X] done", '<li class="task done" data-line="1">done</li>'),
+    ("| a |\n|--:|\n| b |", '<td class="right">b</td>'),
+    ("$a_b$ and 5$ or 6$", '<code class="math">a_b</code> and 5$ or 6$'),
+    ("[[Note#Part]]", '<a href="/?note=Note%23Part&amp;in=v" class="wiki">Note › Part</a>'),
+    ("[x](../b%20c.md)", '<a href="/?note=v%2Fb+c.md&amp;in=v" class="wiki">x</a>'),
+    ("==seen== %%hidden%%.", "<mark>seen</mark> ."),
+    ("# 見出し\n\n本文 #運用", '<a href="/?tag=%E9%81%8B%E7%94%A8" class="tag">#運用</a>'),
+    ("a <b>bold</b>", "a &lt;b&gt;bold&lt;/b&gt;"),
 )
 def test_what_obsidian_writes_is_shown(source, expected):
     assert expected in render(source.split("\n"), "v", "folder/note.md").html
 
 
-@pytest.mark.parametrize("source", ["https://far.example/x.png", "//far.example/x.png"])
+@rows("source", "https://far.example/x.png", "//far.example/x.png")
 def test_a_picture_from_elsewhere_is_a_link_to_it(source):
     shown = Elements(render([f"![far]({source})"], "v", "note.md").html).all
     assert [(tag, named.get("href")) for tag, named in shown] == [("p", None), ("a", source)]

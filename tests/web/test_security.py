@@ -14,6 +14,7 @@ from rag.config import OllamaConfig
 from rag.exceptions import UsageError
 from rag.web.gate import Limits
 from rag.web.serve import Address, Server
+from tables import rows
 
 ROUTES = [
     *("/", "/health", "/open", "/openapi.json", "/v1/search", "/v1/status", "/v1/notes/x"),
@@ -30,24 +31,20 @@ def ask(client: Client, path: str, **headers: str | None) -> int:
     return client.get(path, **headers).status
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1", "", None]
-)
+@rows("host", "evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "10.0.0.1", "", None)
 def test_a_foreign_host_is_refused_on_every_route(client, host):
     named = host and host.format(port=client.port)
     refused = (421, 400) if host is None else (421,)  # without one it is not HTTP/1.1
     assert {ask(client, path, Host=named) for path in ROUTES} <= {*refused}
 
 
-@pytest.mark.parametrize(
+@rows(
     "headers",
-    [
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:9"},
-        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"},
-        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "cors"},
-    ],
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:9"},
+    {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"},
+    {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "cors"},
 )
 def test_other_sites_are_refused_on_every_route(client, headers):
     assert {ask(client, path, **headers) for path in ROUTES} == {403}
@@ -55,9 +52,7 @@ def test_other_sites_are_refused_on_every_route(client, headers):
     assert not [name for name in preflight.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize(
-    "authorization", [None, "Bearer wrong", "Bearer ", "Basic {token}", "Bearer é", "{token}"]
-)
+@rows("authorization", None, "Bearer wrong", "Bearer ", "Basic {token}", "Bearer é", "{token}")
 def test_without_the_token_nothing_but_the_health_is_told(client, authorization):
     given = authorization and authorization.format(token=client.token)
     statuses = {path: ask(client, path, Authorization=given) for path in ROUTES}
@@ -118,27 +113,25 @@ def test_no_token_is_printed_whatever_goes_wrong(config, capfd, monkeypatch):
     assert link.rpartition("=")[2] not in printed
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
-    [
-        "../secret.txt",
-        "work/../secret.txt",
-        "..%2f..%2f..%2fetc%2fpasswd",
-        "%2e%2e/%2e%2e/etc/passwd",
-        "..%252f..%252fetc%252fpasswd",
-        "/etc/passwd",
-        "%2Fetc%2Fpasswd",
-        "work/secret.txt",
-        "work/link.png",
-        "link.png",
-        "outside.png",
-        "../outside.png",
-        "work/Backups.md%00.png",
-        "%00",
-        "%ff%fe",
-        "file:///etc/passwd",
-        "rag://note/work/../../outside.png",
-    ],
+    "../secret.txt",
+    "work/../secret.txt",
+    "..%2f..%2f..%2fetc%2fpasswd",
+    "%2e%2e/%2e%2e/etc/passwd",
+    "..%252f..%252fetc%252fpasswd",
+    "/etc/passwd",
+    "%2Fetc%2Fpasswd",
+    "work/secret.txt",
+    "work/link.png",
+    "link.png",
+    "outside.png",
+    "../outside.png",
+    "work/Backups.md%00.png",
+    "%00",
+    "%ff%fe",
+    "file:///etc/passwd",
+    "rag://note/work/../../outside.png",
 )
 def test_no_parameter_leads_out_of_the_notes(client, name):
     addresses = [
@@ -178,7 +171,7 @@ def test_a_body_of_more_than_four_mebibytes_is_refused(client):
         assert b" 413 " in raw.recv(1000)
 
 
-@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+@rows("kind", None, "text/plain", "application/x-www-form-urlencoded")
 def test_what_a_form_of_another_site_can_send_is_refused(client, kind):
     assert client.post("/v1/index", {}, Content_Type=kind).status == 415
 
