@@ -90,7 +90,9 @@ def built(room: int, notes: int = 1, found: str = FOUND) -> Prompt:
 
 @rows(
     "room, shown, heading",
-    [(560, [FOUND], "H3"), (760, [FOUND, AFTER], "H3"), (3000, [BEFORE, FOUND, AFTER], "H1")],
+    (560, [FOUND], "H3"),
+    (760, [FOUND, AFTER], "H3"),
+    (3000, [BEFORE, FOUND, AFTER], "H1"),
 )
 def test_what_follows_a_passage_is_added_first(room, shown, heading):
     [source] = built(room).sources

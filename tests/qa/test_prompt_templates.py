@@ -98,11 +98,9 @@ class TestOneThatIsWrong:
 
     @rows(
         "wrong, why",
-        [
-            ("{{ documents[0].meta.author.name }}", "has no attribute 'author'"),
-            ("{{ documents | sum }}", "unsupported operand"),
-            ("{{ query.__class__.mro() }}", "unsafe"),
-        ],
+        ("{{ documents[0].meta.author.name }}", "has no attribute 'author'"),
+        ("{{ documents | sum }}", "unsupported operand"),
+        ("{{ query.__class__.mro() }}", "unsafe"),
     )
     def test_that_fails_says_why(self, wrong, why):
         with pytest.raises(UsageError, match=rf"template failed: .*{why}") as raised:
@@ -160,7 +158,7 @@ class TestOneThatIsWrong:
             with closing(pipeline):
                 assert ask(pipeline, QUESTION).text == TRUE
 
-    @rows("reply", ["The moon is made of green cheese.", "I don't know."])
+    @rows("reply", "The moon is made of green cheese.", "I don't know.")
     def test_that_numbers_no_notes_gets_no_answer_of_which_they_do_not_speak(self, answered, reply):
         answer, shown = answered(SEED, reply)
         assert not answer.model or not answer.found

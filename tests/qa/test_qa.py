@@ -9,6 +9,7 @@ from rag.config import AskConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines import QueryFilters, ask, create_qa_pipeline
 from rag.stores import get_document_store
+from tables import rows
 
 NOTES = {
     "backup.md": """---
@@ -85,7 +86,7 @@ def bare(text: str) -> str:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("question", ["", " \t", "\u3000", '""', 'tag:""'])
+    @rows("question", "", " \t", "\u3000", '""', 'tag:""')
     def test_an_empty_question_is_an_error(self, run, question):
         with pytest.raises(QueryError, match="empty"):
             run(question)
@@ -128,9 +129,11 @@ class TestQuotes:
         )
         assert quote.line == 4
 
-    @pytest.mark.parametrize(
+    @rows(
         "question",
-        ["How long do we keep backups?", "How do I restore a backup?", "当番の引き継ぎは？"],
+        "How long do we keep backups?",
+        "How do I restore a backup?",
+        "当番の引き継ぎは？",
     )
     def test_every_quote_stands_in_its_source_at_its_line(self, run, question):
         answer = run(question)
@@ -167,14 +170,12 @@ class TestAnswer:
         much, less = run("How long do we keep backups?"), run("How long do we keep a pager?")
         assert 0 <= less.confidence < much.confidence < 1
 
-    @pytest.mark.parametrize(
-        ("question", "text"),
-        [
-            ("What is the capital of Mongolia?", NOT_FOUND),
-            ("恐竜はなぜ絶滅した？", "情報が見つかりませんでした"),
-            ("Stegosaurus 絶滅原因", "情報が見つかりませんでした"),
-            ("How long does Saturn take to orbit the sun?", NOT_FOUND),
-        ],
+    @rows(
+        "question, text",
+        ("What is the capital of Mongolia?", NOT_FOUND),
+        ("恐竜はなぜ絶滅した？", "情報が見つかりませんでした"),
+        ("Stegosaurus 絶滅原因", "情報が見つかりませんでした"),
+        ("How long does Saturn take to orbit the sun?", NOT_FOUND),
     )
     def test_an_unrelated_question_is_not_answered(self, run, question, text):
         answer = run(question)
@@ -185,13 +186,11 @@ class TestAnswer:
 class TestDefinitions:
     """ "What is X?" asks for the sentence that says what X is, not for one that uses the word."""
 
-    @pytest.mark.parametrize(
-        ("question", "answer"),
-        [
-            ("What is a vault?", "A vault is a folder of notes on your disk."),
-            ("what are sessions", "Sessions are kept for one hour after the last request."),
-            ("Podとは何ですか？", "Podは、一つ以上のコンテナをまとめた最小の単位。"),
-        ],
+    @rows(
+        "question, answer",
+        ("What is a vault?", "A vault is a folder of notes on your disk."),
+        ("what are sessions", "Sessions are kept for one hour after the last request."),
+        ("Podとは何ですか？", "Podは、一つ以上のコンテナをまとめた最小の単位。"),
     )
     def test_the_sentence_that_defines_comes_first(self, build_index, question, answer):
         notes = {
@@ -209,7 +208,7 @@ class TestDefinitions:
 class TestTheSyntaxOfSearch:
     QUESTION = "How long do we keep backups?"
 
-    @pytest.mark.parametrize("question", ["How long do we keep {}?", "{}?"])
+    @rows("question", "How long do we keep {}?", "{}?")
     def test_a_misspelt_question_is_answered_as_the_spelt_one_is(self, run, question):
         misspelt, spelt = (run(question.format(word)) for word in ("bakcups", "backups"))
         assert misspelt.corrections == {"bakcups": "backups"}

@@ -5,6 +5,7 @@ import pytest
 from rag.context.memory import MemoryManager
 from rag.exceptions import NotFoundError, StorageError, UsageError
 from rag.qa.sessions import FACTS_FILE, forget, open_memory, remember
+from tables import rows
 
 FACTS = ("I am a nurse", "I work nights", "夜勤が多い")
 
@@ -36,19 +37,17 @@ def test_one_is_forgotten_by_its_number_or_words_of_it(memory, which, forgotten)
     assert known(memory) == [f for f in FACTS if f != FACTS[forgotten]]
 
 
-@pytest.mark.parametrize(
-    ("which", "error", "said"),
-    [
-        ("", UsageError, "which fact"),
-        ("0", NotFoundError, "no fact 0: there are 3"),
-        ("4", NotFoundError, "no fact 4: there are 3"),
-        ("9" * 9, NotFoundError, "there are 3"),
-        ("9" * 4301, NotFoundError, "no fact holds '9{39}…'$"),
-        ("tea", NotFoundError, "no fact holds 'tea'"),
-        ("I", UsageError, "2 facts hold 'I'"),
-        ("-1", NotFoundError, "no fact holds"),
-        ("1.5", NotFoundError, "no fact holds"),
-    ],
+@rows(
+    "which, error, said",
+    ("", UsageError, "which fact"),
+    ("0", NotFoundError, "no fact 0: there are 3"),
+    ("4", NotFoundError, "no fact 4: there are 3"),
+    ("9" * 9, NotFoundError, "there are 3"),
+    ("9" * 4301, NotFoundError, "no fact holds '9{39}…'$"),
+    ("tea", NotFoundError, "no fact holds 'tea'"),
+    ("I", UsageError, "2 facts hold 'I'"),
+    ("-1", NotFoundError, "no fact holds"),
+    ("1.5", NotFoundError, "no fact holds"),
 )
 def test_what_is_none_or_several_is_not_forgotten(memory, which, error, said):
     with pytest.raises(error, match=said) as caught:

@@ -106,7 +106,7 @@ class TestCounts:
         assert found.notes.count == 4
         assert found.text == '4 notes hold "Tanaka" (2026-11-01 –)'
 
-    @rows("asked", ["did I edit", "did we change", "were edited"])
+    @rows("asked", "did I edit", "did we change", "were edited")
     def test_notes_that_were_edited_are_chosen_by_when(self, answer, asked):
         found = answer(f"how many notes {asked} in March 2020")
         assert found.text == "no note fits (modified 2020-03-01 – 2020-03-31)"
@@ -121,12 +121,10 @@ class TestCounts:
 
     @rows(
         "question",
-        [
-            "how many notes mention Tanaka but not Sato?",
-            "how many notes mention 'Tanaka' but not Sato?",
-            "how many notes mention Tanaka, not Sato",
-            "how many notes mention Tanaka and do not mention Sato",
-        ],
+        "how many notes mention Tanaka but not Sato?",
+        "how many notes mention 'Tanaka' but not Sato?",
+        "how many notes mention Tanaka, not Sato",
+        "how many notes mention Tanaka and do not mention Sato",
     )
     def test_notes_that_hold_what_is_not_wanted_do_not_count(self, answer, question):
         assert answer("how many notes mention Tanaka").notes.count == 4
@@ -136,39 +134,37 @@ class TestCounts:
 
     @rows(
         "question, count, text",
-        [
-            ("how many notes about Sato or the garden?", 2, '2 notes hold "Sato" or "garden"'),
-            (
-                "how many notes mention roses, Sato or backups",
-                4,
-                '4 notes hold "roses" or "Sato" or "backups"',
-            ),
-            (
-                'how many notes mention "early ferry" or "the tree"',
-                2,
-                '2 notes hold "early ferry" or "the tree"',
-            ),
-            (
-                "how many notes mention Tanaka or Sato -lunch",
-                3,
-                '3 notes hold "Tanaka" or "Sato" (-lunch)',
-            ),
-            (
-                "how many notes from November 2026 mention lunch or the early ferry",
-                2,
-                '2 notes hold "lunch" or "early" and "ferry" (2026-11-01 – 2026-11-30)',
-            ),
-            (
-                "フィルターかフェリーのノートはいくつ",
-                2,
-                "「フィルター」または「フェリー」を含むノートは2件です",
-            ),
-            (
-                "フィルターまたはフェリーについてのノートはいくつ",
-                2,
-                "「フィルター」または「フェリー」を含むノートは2件です",
-            ),
-        ],
+        ("how many notes about Sato or the garden?", 2, '2 notes hold "Sato" or "garden"'),
+        (
+            "how many notes mention roses, Sato or backups",
+            4,
+            '4 notes hold "roses" or "Sato" or "backups"',
+        ),
+        (
+            'how many notes mention "early ferry" or "the tree"',
+            2,
+            '2 notes hold "early ferry" or "the tree"',
+        ),
+        (
+            "how many notes mention Tanaka or Sato -lunch",
+            3,
+            '3 notes hold "Tanaka" or "Sato" (-lunch)',
+        ),
+        (
+            "how many notes from November 2026 mention lunch or the early ferry",
+            2,
+            '2 notes hold "lunch" or "early" and "ferry" (2026-11-01 – 2026-11-30)',
+        ),
+        (
+            "フィルターかフェリーのノートはいくつ",
+            2,
+            "「フィルター」または「フェリー」を含むノートは2件です",
+        ),
+        (
+            "フィルターまたはフェリーについてのノートはいくつ",
+            2,
+            "「フィルター」または「フェリー」を含むノートは2件です",
+        ),
     )
     def test_of_alternatives_one_is_enough(self, answer, question, count, text):
         found = answer(question)
