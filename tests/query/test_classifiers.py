@@ -30,21 +30,19 @@ def ask(text: str, vector: list[float] | None = None) -> QueryBundle:
 class TestKeywords:
     @rows(
         "query, label",
-        [
-            ("how to DEPLOY it", "ops"),
-            ("a classical def", "code"),  # a keyword may be part of a word
-            ("class", "code"),  # the first rule wins, in the order of insertion
-            ("deploy a class", "code"),  # … of the rules, not of the words in the query
-            ("証明書の更新", "ja"),
-            ("tls", "ja"),  # width does not count either
-            ("nothing of it", "other"),
-            ("", "other"),
-        ],
+        ("how to DEPLOY it", "ops"),
+        ("a classical def", "code"),  # a keyword may be part of a word
+        ("class", "code"),  # the first rule wins, in the order of insertion
+        ("deploy a class", "code"),  # … of the rules, not of the words in the query
+        ("証明書の更新", "ja"),
+        ("tls", "ja"),  # width does not count either
+        ("nothing of it", "other"),
+        ("", "other"),
     )
     def test_the_first_rule_with_a_keyword_in_the_query_wins(self, query, label):
         assert KeywordClassifier(RULES, default="other").classify(ask(query)) == label
 
-    @rows("query, label", [("Class", "code"), ("class", "ops"), ("CLASS", "other")])
+    @rows("query, label", ("Class", "code"), ("class", "ops"), ("CLASS", "other"))
     def test_case_counts_if_wished(self, query, label):
         classifier = KeywordClassifier(RULES, "other", case_sensitive=True)
         assert classifier.classify(ask(query)) == label

@@ -26,12 +26,10 @@ def test_a_turn_has_no_count_a_moment_and_no_metadata_by_default():
 
 @rows(
     "wrong",
-    [
-        {"role": "robot", "content": "x"},
-        {"role": "user", "content": "x", "token_count": -1},
-        {"role": "user", "content": "x", "timestamp": datetime(2026, 1, 1)},
-        {"role": "user"},
-    ],
+    {"role": "robot", "content": "x"},
+    {"role": "user", "content": "x", "token_count": -1},
+    {"role": "user", "content": "x", "timestamp": datetime(2026, 1, 1)},
+    {"role": "user"},
 )
 def test_a_turn_refuses_what_it_cannot_be(wrong):
     with pytest.raises(ValidationError):

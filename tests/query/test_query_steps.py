@@ -82,7 +82,7 @@ class TestClassifiedRetrieverStep:
         classifier = CallbackClassifier(lambda query: label)
         return classified_retriever_step("route", classifier, RETRIEVERS, **given)
 
-    @rows("label, found", [("code", ["c"]), ("prose", ["p1", "p2"])])
+    @rows("label, found", ("code", ["c"]), ("prose", ["p1", "p2"]))
     def test_the_label_chooses_the_retriever(self, label, found):
         step = self.step(label)
         assert (step.name, step.is_async, step.on_error) == ("route", False, "raise")
@@ -91,7 +91,7 @@ class TestClassifiedRetrieverStep:
     def test_the_default_stands_in_for_labels_without_a_retriever(self):
         assert names(self.step("maths", default="code").execute([], QUERY)) == ["c"]
 
-    @rows("default", [None, "physics"])
+    @rows("default", None, "physics")
     def test_no_retriever_is_a_retriever_error(self, default):
         step = self.step("maths", default=default)
         with pytest.raises(RetrieverError, match="'maths'") as caught:
@@ -99,7 +99,7 @@ class TestClassifiedRetrieverStep:
         assert isinstance(caught.value, RAGError)
 
 
-@rows("top_k", [0, -1])
+@rows("top_k", 0, -1)
 def test_a_top_k_below_one_is_a_value_error(top_k):
     with pytest.raises(ValueError, match="top_k"):
         query_transform_step("x", MultiQueryTransformer(variations), Notes(), top_k=top_k)

@@ -32,15 +32,13 @@ class Mine:
 
 @rows(
     "written, name",
-    [
-        *((name, name) for name in BUILT_IN),
-        ("multi_query", "multi-query"),
-        ("multiquery", "multi-query"),
-        ("decomposition", "decompose"),
-        ("stepback", "step-back"),
-        ("step_back", "step-back"),
-        ("HyDE", "hyde"),
-    ],
+    *((name, name) for name in BUILT_IN),
+    ("multi_query", "multi-query"),
+    ("multiquery", "multi-query"),
+    ("decomposition", "decompose"),
+    ("stepback", "step-back"),
+    ("step_back", "step-back"),
+    ("HyDE", "hyde"),
 )
 def test_names_are_taken_in_any_spelling(written, name):
     assert transformer_name(written) == name
@@ -50,12 +48,10 @@ def test_names_are_taken_in_any_spelling(written, name):
 
 @rows(
     "name, reply, queries",
-    [
-        ("hyde", {"document": "Pods are small."}, ["Pods are small."]),
-        ("multi-query", {"queries": ["pod", "unit"]}, ["What is a Pod?", "pod", "unit"]),
-        ("decompose", {"questions": ["one", "two"]}, ["one", "two"]),
-        ("step-back", {"question": "Kubernetes"}, ["What is a Pod?", "Kubernetes"]),
-    ],
+    ("hyde", {"document": "Pods are small."}, ["Pods are small."]),
+    ("multi-query", {"queries": ["pod", "unit"]}, ["What is a Pod?", "pod", "unit"]),
+    ("decompose", {"questions": ["one", "two"]}, ["one", "two"]),
+    ("step-back", {"question": "Kubernetes"}, ["What is a Pod?", "Kubernetes"]),
 )
 def test_a_built_in_one_asks_the_generator(name, reply, queries):
     made = create_transformer(name, MockChatGenerator(json.dumps(reply)))

@@ -9,16 +9,14 @@ from tables import rows
 
 @rows(
     "subject, found",
-    [
-        ("Sarah or Tom", ["Sarah", "Tom"]),
-        ("either Sarah or Tom", ["Sarah", "Tom"]),
-        ("flour, butter, or milk", ["flour", "butter", "milk"]),
-        ('"trick or treat" or pumpkins', ['"trick or treat"', "pumpkins"]),
-        ("Sarah or Tom -Ann", ["Sarah -Ann", "Tom -Ann"]),
-        ("フェリーかバス", ["フェリー", "バス"]),
-        ("田中さんまたは佐藤さん", ["田中さん", "佐藤さん"]),
-        ("小麦粉、バター、もしくは牛乳", ["小麦粉", "バター", "牛乳"]),
-    ],
+    ("Sarah or Tom", ["Sarah", "Tom"]),
+    ("either Sarah or Tom", ["Sarah", "Tom"]),
+    ("flour, butter, or milk", ["flour", "butter", "milk"]),
+    ('"trick or treat" or pumpkins', ['"trick or treat"', "pumpkins"]),
+    ("Sarah or Tom -Ann", ["Sarah -Ann", "Tom -Ann"]),
+    ("フェリーかバス", ["フェリー", "バス"]),
+    ("田中さんまたは佐藤さん", ["田中さん", "佐藤さん"]),
+    ("小麦粉、バター、もしくは牛乳", ["小麦粉", "バター", "牛乳"]),
 )
 def test_they_stand_beside_an_or(subject, found):
     assert alternatives(subject) == found
@@ -26,15 +24,13 @@ def test_they_stand_beside_an_or(subject, found):
 
 @rows(
     "subject",
-    [
-        "the ferry",
-        "flour, butter",
-        '"trick or treat"',
-        "orchids",
-        "3か月の計画",
-        "静か",
-        "tag:a OR tag:b",
-    ],
+    "the ferry",
+    "flour, butter",
+    '"trick or treat"',
+    "orchids",
+    "3か月の計画",
+    "静か",
+    "tag:a OR tag:b",
 )
 def test_there_are_none_without_one(subject):
     assert alternatives(subject) == []

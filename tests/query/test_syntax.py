@@ -26,82 +26,80 @@ TAG = FieldTerm("tag", "work")
 
 @rows(
     "typed, expected",
-    [
-        # Phrases, and what is ranked by them
-        ('"error budget"', query("error budget", phrases=("error budget",))),
-        ('deploy "error budget" now', query("deploy error budget now", phrases=("error budget",))),
-        ('"a b" "c d"', query("a b c d", phrases=("a b", "c d"))),
-        ('"エラー 予算"', query("エラー 予算", phrases=("エラー 予算",))),
-        ('"a b"c', query("a b c", phrases=("a b",))),
-        ('"two\nlines"', query("two\nlines", phrases=("two\nlines",))),
-        ('"-draft kube* tag:work"', query(p := "-draft kube* tag:work", phrases=(p,))),
-        ('" error  budget " x', query("error  budget x", phrases=("error  budget",))),
-        # Exclusions
-        ("-draft", query(excluded=("draft",))),
-        ("deploy -draft plan", query("deploy plan", excluded=("draft",))),
-        ('-"first draft" plan', query("plan", excluded=("first draft",))),
-        ("-下書き", query(excluded=("下書き",))),
-        ("-c++", query(excluded=("c++",))),
-        ("-kk*", query(excluded_prefixes=("kk",))),
-        ('-"2024 plan"', query(excluded=("2024 plan",))),
-        ('"first draft"-plan', query("first draft -plan", phrases=("first draft",))),
-        ("python -snake", query("python", excluded=("snake",))),
-        ('git -"rebase -i"', query("git", excluded=("rebase -i",))),
-        # Beginnings of words
-        ("kube*", query("kube", prefixes=("kube",))),
-        ("deploy* now", query("deploy now", prefixes=("deploy",))),
-        ("サーバ*", query("サーバ", prefixes=("サーバ",))),
-        ("kube＊　会議", query("kube 会議", prefixes=("kube",))),
-        ("e-mail*", query("e-mail", prefixes=("mail",))),
-        ("c++/kube*", query("c++/kube", prefixes=("kube",))),
-        ("-kube*", query(excluded_prefixes=("kube",))),
-        ("deploy －kube＊", query("deploy", excluded_prefixes=("kube",))),
-        ("kube* -kubectl*", query("kube", prefixes=("kube",), excluded_prefixes=("kubectl",))),
-        # Fields
-        ("tag:work", query(fields=(TAG,))),
-        ("vault:home", query(fields=(FieldTerm("vault", "home"),))),
-        ("path:2024/*.md", query(fields=(FieldTerm("path", "2024/*.md"),))),
-        ("title:Daily", query("Daily", fields=(FieldTerm("title", "Daily"),))),
-        ('title:"Daily note" x', query("Daily note x", fields=(FieldTerm("title", "Daily note"),))),
-        ("TAG:work Title:x", query("x", fields=(TAG, FieldTerm("title", "x")))),
-        ("tag:#work", query(fields=(FieldTerm("tag", "#work"),))),
-        ("tag:work/home", query(fields=(FieldTerm("tag", "work/home"),))),
-        ("title:http://x", query("http://x", fields=(FieldTerm("title", "http://x"),))),
-        ('path:"my notes/"', query(fields=(FieldTerm("path", "my notes/"),))),
-        ('tag:" work "', query(fields=(TAG,))),
-        ("tag:-x", query(fields=(FieldTerm("tag", "-x"),))),
-        ("tag:c*", query(fields=(FieldTerm("tag", "c*"),))),
-        # Fields denied; a title that is not wanted is no word to rank by
-        ("-tag:work", query(fields=(FieldTerm("tag", "work", True),))),
-        ("-path:2024", query(fields=(FieldTerm("path", "2024", True),))),
-        ("-title:Daily plan", query("plan", fields=(FieldTerm("title", "Daily", True),))),
-        ('-title:"Daily note"', query(fields=(FieldTerm("title", "Daily note", True),))),
-        # As Japanese and typographers' keyboards write them
-        ("“error budget”", query("error budget", phrases=("error budget",))),
-        ("＂エラー　予算＂", query("エラー　予算", phrases=("エラー　予算",))),
-        ("„error budget“", query("error budget", phrases=("error budget",))),
-        ("”error budget”", query("error budget", phrases=("error budget",))),
-        ("-”first draft” plan", query("plan", excluded=("first draft",))),
-        ("会議　－下書き", query("会議", excluded=("下書き",))),
-        ("－“古い 予算”", query(excluded=("古い 予算",))),
-        ("tag：仕事　会議", query("会議", fields=(FieldTerm("tag", "仕事"),))),
-        ("－tag：仕事", query(fields=(FieldTerm("tag", "仕事", True),))),
-        ("title：“日報 四月”", query("日報 四月", fields=(FieldTerm("title", "日報 四月"),))),
-        # A field without a value asks for nothing
-        ('tag:"" plan', query("plan")),
-        ('-title:" " plan', query("plan")),
-        # All together
-        (
-            'deploy* "error budget" -draft tag:runbook',
-            query(
-                "deploy error budget",
-                phrases=("error budget",),
-                excluded=("draft",),
-                prefixes=("deploy",),
-                fields=(FieldTerm("tag", "runbook"),),
-            ),
+    # Phrases, and what is ranked by them
+    ('"error budget"', query("error budget", phrases=("error budget",))),
+    ('deploy "error budget" now', query("deploy error budget now", phrases=("error budget",))),
+    ('"a b" "c d"', query("a b c d", phrases=("a b", "c d"))),
+    ('"エラー 予算"', query("エラー 予算", phrases=("エラー 予算",))),
+    ('"a b"c', query("a b c", phrases=("a b",))),
+    ('"two\nlines"', query("two\nlines", phrases=("two\nlines",))),
+    ('"-draft kube* tag:work"', query(p := "-draft kube* tag:work", phrases=(p,))),
+    ('" error  budget " x', query("error  budget x", phrases=("error  budget",))),
+    # Exclusions
+    ("-draft", query(excluded=("draft",))),
+    ("deploy -draft plan", query("deploy plan", excluded=("draft",))),
+    ('-"first draft" plan', query("plan", excluded=("first draft",))),
+    ("-下書き", query(excluded=("下書き",))),
+    ("-c++", query(excluded=("c++",))),
+    ("-kk*", query(excluded_prefixes=("kk",))),
+    ('-"2024 plan"', query(excluded=("2024 plan",))),
+    ('"first draft"-plan', query("first draft -plan", phrases=("first draft",))),
+    ("python -snake", query("python", excluded=("snake",))),
+    ('git -"rebase -i"', query("git", excluded=("rebase -i",))),
+    # Beginnings of words
+    ("kube*", query("kube", prefixes=("kube",))),
+    ("deploy* now", query("deploy now", prefixes=("deploy",))),
+    ("サーバ*", query("サーバ", prefixes=("サーバ",))),
+    ("kube＊　会議", query("kube 会議", prefixes=("kube",))),
+    ("e-mail*", query("e-mail", prefixes=("mail",))),
+    ("c++/kube*", query("c++/kube", prefixes=("kube",))),
+    ("-kube*", query(excluded_prefixes=("kube",))),
+    ("deploy －kube＊", query("deploy", excluded_prefixes=("kube",))),
+    ("kube* -kubectl*", query("kube", prefixes=("kube",), excluded_prefixes=("kubectl",))),
+    # Fields
+    ("tag:work", query(fields=(TAG,))),
+    ("vault:home", query(fields=(FieldTerm("vault", "home"),))),
+    ("path:2024/*.md", query(fields=(FieldTerm("path", "2024/*.md"),))),
+    ("title:Daily", query("Daily", fields=(FieldTerm("title", "Daily"),))),
+    ('title:"Daily note" x', query("Daily note x", fields=(FieldTerm("title", "Daily note"),))),
+    ("TAG:work Title:x", query("x", fields=(TAG, FieldTerm("title", "x")))),
+    ("tag:#work", query(fields=(FieldTerm("tag", "#work"),))),
+    ("tag:work/home", query(fields=(FieldTerm("tag", "work/home"),))),
+    ("title:http://x", query("http://x", fields=(FieldTerm("title", "http://x"),))),
+    ('path:"my notes/"', query(fields=(FieldTerm("path", "my notes/"),))),
+    ('tag:" work "', query(fields=(TAG,))),
+    ("tag:-x", query(fields=(FieldTerm("tag", "-x"),))),
+    ("tag:c*", query(fields=(FieldTerm("tag", "c*"),))),
+    # Fields denied; a title that is not wanted is no word to rank by
+    ("-tag:work", query(fields=(FieldTerm("tag", "work", True),))),
+    ("-path:2024", query(fields=(FieldTerm("path", "2024", True),))),
+    ("-title:Daily plan", query("plan", fields=(FieldTerm("title", "Daily", True),))),
+    ('-title:"Daily note"', query(fields=(FieldTerm("title", "Daily note", True),))),
+    # As Japanese and typographers' keyboards write them
+    ("“error budget”", query("error budget", phrases=("error budget",))),
+    ("＂エラー　予算＂", query("エラー　予算", phrases=("エラー　予算",))),
+    ("„error budget“", query("error budget", phrases=("error budget",))),
+    ("”error budget”", query("error budget", phrases=("error budget",))),
+    ("-”first draft” plan", query("plan", excluded=("first draft",))),
+    ("会議　－下書き", query("会議", excluded=("下書き",))),
+    ("－“古い 予算”", query(excluded=("古い 予算",))),
+    ("tag：仕事　会議", query("会議", fields=(FieldTerm("tag", "仕事"),))),
+    ("－tag：仕事", query(fields=(FieldTerm("tag", "仕事", True),))),
+    ("title：“日報 四月”", query("日報 四月", fields=(FieldTerm("title", "日報 四月"),))),
+    # A field without a value asks for nothing
+    ('tag:"" plan', query("plan")),
+    ('-title:" " plan', query("plan")),
+    # All together
+    (
+        'deploy* "error budget" -draft tag:runbook',
+        query(
+            "deploy error budget",
+            phrases=("error budget",),
+            excluded=("draft",),
+            prefixes=("deploy",),
+            fields=(FieldTerm("tag", "runbook"),),
         ),
-    ],
+    ),
 )
 def test_what_is_typed_is_read_as(typed, expected):
     assert parse_query(typed) == expected
@@ -138,37 +136,35 @@ def test_white_space_of_any_kind_parts_words():
     assert parse_query(" a\tb\u3000\u3000c\n-dd\u00a0e ") == query("a b c e", excluded=("dd",))
 
 
-@rows("typed", ['""', '-""', '"。"', '-"。"', "-。", "->", '"__*"'])
+@rows("typed", '""', '-""', '"。"', '-"。"', "-。", "->", '"__*"')
 def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed):
     parsed = parse_query(typed)
     assert (parsed.phrases, parsed.excluded, parsed.prefixes, parsed.fields) == ((), (), (), ())
 
 
-@rows("typed", ["tıtle:x", "TİTLE:x", 'tıtle:"a b"'])
+@rows("typed", "tıtle:x", "TİTLE:x", 'tıtle:"a b"')
 def test_a_field_is_not_spelt_with_a_turkish_letter(typed):
     assert parse_query(typed) == query(typed)
 
 
 @rows(
     "typed, prefix",
-    [
-        ("snake_case*", "case"),
-        ("किताब*", "किताब"),
-        ("हिन्दी*", "हिन्दी"),
-        ("cafe\u0301*", "caf\u00e9"),
-        ("KUBE*", "kube"),
-    ],
+    ("snake_case*", "case"),
+    ("किताब*", "किताब"),
+    ("हिन्दी*", "हिन्दी"),
+    ("cafe\u0301*", "caf\u00e9"),
+    ("KUBE*", "kube"),
 )
 def test_a_prefix_is_the_last_word_as_the_index_parts_words(typed, prefix):
     assert parse_query(typed).prefixes == (prefix,)
 
 
-@rows("typed, text", [("plan \ud800", "plan ?"), ("pl\udcffan", "pl?an"), ("\ud83d\ude00", "??")])
+@rows("typed, text", ("plan \ud800", "plan ?"), ("pl\udcffan", "pl?an"), ("\ud83d\ude00", "??"))
 def test_half_a_character_is_read_as_a_question_mark(typed, text):
     assert parse_query(typed) == query(text)
 
 
-@rows("typed", ["", " \n\u3000", '""', '" "', '"。"', "“”", 'tag:""', 'title:" "', '-tag:""'])
+@rows("typed", "", " \n\u3000", '""', '" "', '"。"', "“”", 'tag:""', 'title:" "', '-tag:""')
 def test_a_query_that_says_nothing_is_false(typed):
     assert parse_query(typed) == query()
     assert not parse_query(typed)

@@ -10,7 +10,7 @@ class TestOr:
         assert parsed.either == ((FieldTerm("tag", "a"), FieldTerm("tag", "b")),)
         assert (parsed.fields, parsed.text) == ((), "budget")
 
-    @rows("mark", ["OR", "|", "||", "｜"])
+    @rows("mark", "OR", "|", "||", "｜")
     def test_between_phrases_too_however_it_is_written(self, mark):
         parsed = parse_query(f'"one two" {mark} "three four"')
         assert parsed.either == ((FieldTerm(PHRASE, "one two"), FieldTerm(PHRASE, "three four")),)
@@ -28,7 +28,7 @@ class TestOr:
         parsed = parse_query('budget OR "burn rate"')
         assert (parsed.phrases, parsed.either, parsed.text) == ((), (), "budget burn rate")
 
-    @rows("query", ["OR tag:a", "tag:a OR", "or tag:a"])
+    @rows("query", "OR tag:a", "tag:a OR", "or tag:a")
     def test_at_an_end_it_is_a_word(self, query):
         parsed = parse_query(query)
         assert (parsed.fields, parsed.either) == ((FieldTerm("tag", "a"),), ())

@@ -15,15 +15,13 @@ AB = ["alpha", "beta"]
 
 @rows(
     "reply",
-    [
-        '{"queries": ["alpha", "beta"]}',
-        '["alpha", "beta"]',
-        '{"sub_questions": ["alpha", "beta"], "reason": "because"}',
-        '{"reasoning": "because", "anything": ["alpha", "beta"]}',
-        '[{"question": "alpha", "why": "x"}, {"question": "beta", "why": "y"}]',
-        '[{"a": "alpha", "b": "gamma"}, {"a": "beta", "b": "gamma"}]',
-        '{"queries": [1, null, "alpha", true, "beta"]}',
-    ],
+    '{"queries": ["alpha", "beta"]}',
+    '["alpha", "beta"]',
+    '{"sub_questions": ["alpha", "beta"], "reason": "because"}',
+    '{"reasoning": "because", "anything": ["alpha", "beta"]}',
+    '[{"question": "alpha", "why": "x"}, {"question": "beta", "why": "y"}]',
+    '[{"a": "alpha", "b": "gamma"}, {"a": "beta", "b": "gamma"}]',
+    '{"queries": [1, null, "alpha", true, "beta"]}',
 )
 def test_json_of_any_shape(reply):
     assert texts_in(reply, 5) == AB
@@ -31,15 +29,13 @@ def test_json_of_any_shape(reply):
 
 @rows(
     "reply",
-    [
-        '```json\n["alpha", "beta"]\n```',
-        '```json\n["alpha", "beta"]',
-        'Sure! Here they are:\n\n{"queries": ["alpha", "beta"]}\n\nI hope that helps.',
-        'As [1] says: {"queries": ["alpha", "beta"]}',
-        '<think>Maybe ["gamma"]?</think>{"queries": ["alpha", "beta"]}',
-        '<think>\n["gamma"]\n</think>\n\n1. alpha\n2. beta',
-        'they want ["gamma"] …</think>["alpha", "beta"]',
-    ],
+    '```json\n["alpha", "beta"]\n```',
+    '```json\n["alpha", "beta"]',
+    'Sure! Here they are:\n\n{"queries": ["alpha", "beta"]}\n\nI hope that helps.',
+    'As [1] says: {"queries": ["alpha", "beta"]}',
+    '<think>Maybe ["gamma"]?</think>{"queries": ["alpha", "beta"]}',
+    '<think>\n["gamma"]\n</think>\n\n1. alpha\n2. beta',
+    'they want ["gamma"] …</think>["alpha", "beta"]',
 )
 def test_what_stands_around_it_is_left_out(reply):
     assert texts_in(reply, 5) == AB
@@ -47,11 +43,9 @@ def test_what_stands_around_it_is_left_out(reply):
 
 @rows(
     "reply",
-    [
-        '{"queries": ["alpha", "beta", "gam',
-        '{"queries": ["alpha", "beta"',
-        '```json\n{"queries": ["alpha", "beta",',
-    ],
+    '{"queries": ["alpha", "beta", "gam',
+    '{"queries": ["alpha", "beta"',
+    '```json\n{"queries": ["alpha", "beta",',
 )
 def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply):
     assert texts_in(reply, 5) == AB
@@ -59,16 +53,14 @@ def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply):
 
 @rows(
     "reply",
-    [
-        "1. alpha\n2. beta",
-        "- alpha\n- beta",
-        "alpha\nbeta",
-        "Here are two:\nalpha\nbeta",
-        "Here you go:\n1. alpha\n2. beta\nThese differ in one word.",
-        '"alpha"\n"beta"',
-        "1. **alpha**\n2. **beta**",
-        "```\nalpha\nbeta\n```",
-    ],
+    "1. alpha\n2. beta",
+    "- alpha\n- beta",
+    "alpha\nbeta",
+    "Here are two:\nalpha\nbeta",
+    "Here you go:\n1. alpha\n2. beta\nThese differ in one word.",
+    '"alpha"\n"beta"',
+    "1. **alpha**\n2. **beta**",
+    "```\nalpha\nbeta\n```",
 )
 def test_lists_and_lines(reply):
     assert texts_in(reply, 5) == AB
@@ -76,12 +68,10 @@ def test_lists_and_lines(reply):
 
 @rows(
     "reply",
-    [
-        '{"queries": ["証明書の更新", "TLSの期限"]}',
-        "1. 証明書の更新\n2. TLSの期限",
-        "・証明書の更新\n・TLSの期限",
-        "以下の通りです：\n・「証明書の更新」\n・「TLSの期限」",
-    ],
+    '{"queries": ["証明書の更新", "TLSの期限"]}',
+    "1. 証明書の更新\n2. TLSの期限",
+    "・証明書の更新\n・TLSの期限",
+    "以下の通りです：\n・「証明書の更新」\n・「TLSの期限」",
 )
 def test_japanese_replies(reply):
     assert texts_in(reply, 5) == ["証明書の更新", "TLSの期限"]
@@ -89,30 +79,15 @@ def test_japanese_replies(reply):
 
 @rows(
     "reply",
-    [
-        *(
-            "",
-            "   \n",
-            "{}",
-            "[]",
-            "null",
-            "None",
-            '""',
-            '{"queries": []}',
-            '[""]',
-            "…",
-            "- ",
-            "```",
-        ),
-        "<think>they want alpha, beta",
-        '<think>\n{"queries": ["alpha"]}',
-        "I'm sorry, I cannot help with that.",
-        "I can't do that.",
-        "申し訳ありませんが、お答えできません。",
-        '{"type": "object", "properties": {"queries": {"type": "array"}}}',
-        "[" * 10_000,
-        '{"a":' * 10_000,
-    ],
+    *("", "   \n", "{}", "[]", "null", "None", '""', '{"queries": []}', '[""]', "…", "- ", "```"),
+    "<think>they want alpha, beta",
+    '<think>\n{"queries": ["alpha"]}',
+    "I'm sorry, I cannot help with that.",
+    "I can't do that.",
+    "申し訳ありませんが、お答えできません。",
+    '{"type": "object", "properties": {"queries": {"type": "array"}}}',
+    "[" * 10_000,
+    '{"a":' * 10_000,
 )
 def test_nothing_usable(reply):
     assert texts_in(reply, 5) == []
@@ -130,15 +105,13 @@ class TestItems:
 
     @rows(
         "text",
-        [
-            "I can't reach the VPN",
-            "-draft rollback",
-            "3.5 tons",
-            "tag:x lamps",
-            '"exact words" and more',
-            "C++ and C#",
-            "*.md",
-        ],
+        "I can't reach the VPN",
+        "-draft rollback",
+        "3.5 tons",
+        "tag:x lamps",
+        '"exact words" and more',
+        "C++ and C#",
+        "*.md",
     )
     def test_what_is_part_of_a_query_stays(self, text):
         assert texts_in(json.dumps([text, "other"]), 5)[0] == text
@@ -147,18 +120,16 @@ class TestItems:
 class TestDocuments:
     @rows(
         "reply",
-        [
-            '{"document": "Holds expire. They do."}',
-            '```json\n{"document": "Holds expire. They do."}\n```',
-            '{"document": ["Holds expire.", "They do."]}',
-            'Here it is: {"document": "Holds expire. They do."}',
-            "Holds expire.\n\nThey do.",
-            "Here is the passage:\n\nHolds expire. They do.",
-            "```\nHolds expire.\nThey do.\n```",
-            '"Holds expire. They do."',
-            "<think>Hm.</think>\nHolds expire. They do.",
-            '{"document": "Holds expire. They do.',
-        ],
+        '{"document": "Holds expire. They do."}',
+        '```json\n{"document": "Holds expire. They do."}\n```',
+        '{"document": ["Holds expire.", "They do."]}',
+        'Here it is: {"document": "Holds expire. They do."}',
+        "Holds expire.\n\nThey do.",
+        "Here is the passage:\n\nHolds expire. They do.",
+        "```\nHolds expire.\nThey do.\n```",
+        '"Holds expire. They do."',
+        "<think>Hm.</think>\nHolds expire. They do.",
+        '{"document": "Holds expire. They do.',
     )
     def test_a_document_in_any_form(self, reply):
         assert document_in(reply) == "Holds expire. They do."
@@ -171,7 +142,7 @@ class TestDocuments:
         assert document_in("words without an end " * 900) == ""
 
 
-@rows("junk", ["0", "12 345", "a" * 30_000, "ha " * 10_000, "語" * 30_000, "*"])
+@rows("junk", "0", "12 345", "a" * 30_000, "ha " * 10_000, "語" * 30_000, "*")
 def test_junk_is_no_text(junk):
     assert texts_in(junk, 3) == texts_in(json.dumps({"queries": [junk]}), 3) == []
     assert document_in(junk) == document_in(json.dumps({"document": junk})) == ""

@@ -50,13 +50,11 @@ LISTS = StaticCatalogue(
 
 @rows(
     "query, known, unknown",
-    [
-        ("notes tagged both ops and zyx", ["ops"], ["zyx"]),
-        ("notes tagged either ops or zyx", ["ops"], ["zyx"]),
-        ("tagged ops/backup", ["ops/backup"], []),
-        ("仕事と幻の保管庫の予算", ["仕事"], ["幻"]),
-        ("旅行と幻のタグが付いたノート", ["旅行"], ["幻"]),
-    ],
+    ("notes tagged both ops and zyx", ["ops"], ["zyx"]),
+    ("notes tagged either ops or zyx", ["ops"], ["zyx"]),
+    ("tagged ops/backup", ["ops/backup"], []),
+    ("仕事と幻の保管庫の予算", ["仕事"], ["幻"]),
+    ("旅行と幻のタグが付いたノート", ["旅行"], ["幻"]),
 )
 def test_of_a_list_the_unknown_is_named_and_the_rest_kept(query, known, unknown):
     got = extract(query, LISTS, today=TODAY)
@@ -118,14 +116,12 @@ class TestLists:
 
     @rows(
         "query, tags, excluded, vaults, missing",
-        [
-            ("notes tagged docker but not bitcoin", ["docker"], [], [], ["bitcoin"]),
-            ("notes not tagged bitcoin or rust", [], ["rust"], [], ["bitcoin"]),
-            ("#docker ビットコインタグを除くノート", ["docker"], [], [], ["ビットコイン"]),
-            ("#bitcoin and #docker", ["docker"], [], [], ["bitcoin"]),
-            ("「ノープ」保管庫と「仕事」保管庫", [], [], ["仕事"], ["ノープ"]),
-            ("notes tagged python except those tagged rust", ["python"], ["rust"], [], []),
-        ],
+        ("notes tagged docker but not bitcoin", ["docker"], [], [], ["bitcoin"]),
+        ("notes not tagged bitcoin or rust", [], ["rust"], [], ["bitcoin"]),
+        ("#docker ビットコインタグを除くノート", ["docker"], [], [], ["ビットコイン"]),
+        ("#bitcoin and #docker", ["docker"], [], [], ["bitcoin"]),
+        ("「ノープ」保管庫と「仕事」保管庫", [], [], ["仕事"], ["ノープ"]),
+        ("notes tagged python except those tagged rust", ["python"], ["rust"], [], []),
     )
     def test_what_is_not_there_is_reported(self, query, tags, excluded, vaults, missing):
         got = read(query)
@@ -137,16 +133,14 @@ class TestLists:
 class TestSlots:
     @rows(
         "query, kind, words",
-        [
-            ("notes tagged quantum physics from last week", "tag", "quantum physics"),
-            ("先週の #量子 のメモ", "tag", "量子"),
-            ("タグ量子のノート", "tag", "量子"),
-            ("tagged docker and blockchain", "tag", "blockchain"),
-            ("budget in my finance vault", "vault", "finance"),
-            ("財務保管庫の予算", "vault", "財務"),
-            ('the note called "Quarterly goals"', "title", "Quarterly goals"),
-            ("「秘密計画」というノート", "title", "秘密計画"),
-        ],
+        ("notes tagged quantum physics from last week", "tag", "quantum physics"),
+        ("先週の #量子 のメモ", "tag", "量子"),
+        ("タグ量子のノート", "tag", "量子"),
+        ("tagged docker and blockchain", "tag", "blockchain"),
+        ("budget in my finance vault", "vault", "finance"),
+        ("財務保管庫の予算", "vault", "財務"),
+        ('the note called "Quarterly goals"', "title", "Quarterly goals"),
+        ("「秘密計画」というノート", "title", "秘密計画"),
     )
     def test_what_the_index_does_not_have_stays_open_and_in_the_text(self, query, kind, words):
         got = read(query)
@@ -174,11 +168,9 @@ class TestSlots:
 
     @rows(
         "query, words",
-        [
-            ("notes from around Christmas", "Christmas"),
-            ("正月に書いたメモ", "正月"),
-            ("what I wrote the other day", "the other day"),
-        ],
+        ("notes from around Christmas", "Christmas"),
+        ("正月に書いたメモ", "正月"),
+        ("what I wrote the other day", "the other day"),
     )
     def test_a_time_that_no_rule_can_tell_is_a_slot_of_its_own(self, query, words):
         assert (read(query).time_slot, read(query).text) == (words, query)
@@ -190,19 +182,17 @@ class TestSlots:
 class TestTheRest:
     @rows(
         "query, text",
-        [
-            ("#docker release notes", "release notes"),
-            ("deploy　#docker　rollback", "deploy　rollback"),
-            ("デプロイの#docker手順", "デプロイ手順"),
-            ("The Hobbit #book", "The Hobbit"),
-            ("#book The Hobbit", "The Hobbit"),
-            ("show me the #docker notes that mention the cache, please", "the cache"),
-            ("私が先週書いた料理のメモを探してください", "料理"),
-            ("昨日のメモについて教えて", ""),
-            ("昨日のメモに関して教えて", ""),
-            ("昨日のメモに料理", "料理"),
-            ("what did I write about tea last week?", "tea"),
-        ],
+        ("#docker release notes", "release notes"),
+        ("deploy　#docker　rollback", "deploy　rollback"),
+        ("デプロイの#docker手順", "デプロイ手順"),
+        ("The Hobbit #book", "The Hobbit"),
+        ("#book The Hobbit", "The Hobbit"),
+        ("show me the #docker notes that mention the cache, please", "the cache"),
+        ("私が先週書いた料理のメモを探してください", "料理"),
+        ("昨日のメモについて教えて", ""),
+        ("昨日のメモに関して教えて", ""),
+        ("昨日のメモに料理", "料理"),
+        ("what did I write about tea last week?", "tea"),
     )
     def test_words_that_only_lead_to_others_go_and_nothing_else(self, query, text):
         assert read(query).text == text
@@ -215,7 +205,7 @@ class TestTheRest:
 
 class TestTheSyntax:
     @rows(
-        "kept", ["tag:docker", "-tag:docker", 'title:"Daily note"', "-helm", "kube*", '"last week"']
+        "kept", "tag:docker", "-tag:docker", 'title:"Daily note"', "-helm", "kube*", '"last week"'
     )
     def test_its_conditions_are_left_to_it(self, kept):
         got = read(f"{kept} rollback #rust")
@@ -286,17 +276,15 @@ def test_a_hundred_kilobytes_are_read_too(piece):
 
 @rows(
     "make",
-    [
-        lambda n: "#x" * n,
-        lambda n: "tagged kubernets " * n,
-        lambda n: "「" * n,
-        lambda n: "last " * n,
-        lambda n: "notes about " * n + "x",
-        lambda n: "のノート" * n + "x #docker",
-        lambda n: "the " * n + "#docker",
-        lambda n: " " * n + "#docker",
-        lambda n: "between march and " * n,
-    ],
+    lambda n: "#x" * n,
+    lambda n: "tagged kubernets " * n,
+    lambda n: "「" * n,
+    lambda n: "last " * n,
+    lambda n: "notes about " * n + "x",
+    lambda n: "のノート" * n + "x #docker",
+    lambda n: "the " * n + "#docker",
+    lambda n: " " * n + "#docker",
+    lambda n: "between march and " * n,
 )
 def test_repetition_costs_no_more_than_its_length(make):
     check(make(2_000))

@@ -114,18 +114,16 @@ class TestAllowlist:
 class TestDefaultTimeWindow:
     @rows(
         "given",
-        [
-            *(None, "", "null", "SOON", 0, 3.5, [], {}, {"name": None}, {"first": ""}),
-            {"first": "2026-10-31", "last": "2026-10-01"},
-            {"first": "2026-02-30"},
-            {"first": "last week", "last": "2026-10-01"},
-            {"first": 1790000000, "last": "2026-10-01"},
-            {"first": ["2026-10-01"]},
-            {"first": "2026-10-01", "field": "mood"},
-            {"name": "DATES"},
-            TimeWindow(),
-            "ALL_TIME",
-        ],
+        *(None, "", "null", "SOON", 0, 3.5, [], {}, {"name": None}, {"first": ""}),
+        {"first": "2026-10-31", "last": "2026-10-01"},
+        {"first": "2026-02-30"},
+        {"first": "last week", "last": "2026-10-01"},
+        {"first": 1790000000, "last": "2026-10-01"},
+        {"first": ["2026-10-01"]},
+        {"first": "2026-10-01", "field": "mood"},
+        {"name": "DATES"},
+        TimeWindow(),
+        "ALL_TIME",
     )
     def test_what_is_no_window_is_none(self, given):
         assert window_of(given, TODAY) is None
@@ -157,7 +155,7 @@ class TestTagExplosionCap:
 
 
 class TestEmptyHyDE:
-    @rows("empty", ["", "  \n", "…"])
+    @rows("empty", "", "  \n", "…")
     def test_query_and_metadata_make_a_paragraph(self, empty):
         made = plan(
             "notes tagged k8s about rollbacks",
@@ -182,23 +180,21 @@ class TestRerankOverride:
         expand = lambda tags: [f"near {tags[0]}"] if tags else []  # noqa: E731
         return with_rerank_query(made, failed, expand).hyde.rerank_query
 
-    @rows("long", ["undo a release", "デプロイ 障害 対応手順", "障害対応とデプロイと手順書"])
+    @rows("long", "undo a release", "デプロイ 障害 対応手順", "障害対応とデプロイと手順書")
     def test_three_words_are_enough(self, long):
         assert self.over(long) == long
 
-    @rows("short", ["", "roll back", "a - …", "障害対応", "障害の対応について"])
+    @rows("short", "", "roll back", "a - …", "障害対応", "障害の対応について")
     def test_a_short_one_is_made_of_all_that_is_known(self, short):
         assert self.over(short) == "rollbacks outage helm project alpha near helm"
 
     @rows(
         "query, rerank",
-        [
-            ("helm", "notes about helm"),
-            ("", "notes in all vaults"),
-            ("?!", "notes in all vaults"),
-            ("障害", "障害 ノート 記録 メモ"),
-            ("tag:x", "notes about tag:x"),
-        ],
+        ("helm", "notes about helm"),
+        ("", "notes in all vaults"),
+        ("?!", "notes in all vaults"),
+        ("障害", "障害 ノート 記録 メモ"),
+        ("tag:x", "notes about tag:x"),
     )
     def test_with_nothing_else_known_it_is_filled_up(self, query, rerank):
         assert self.over("", plan(query)) == rerank

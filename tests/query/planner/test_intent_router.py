@@ -26,27 +26,25 @@ def says(reply: str) -> IntentRouter:
 class TestByRules:
     @rows(
         "query, text, tags, expected",
-        [
-            ("rolling back", "rolling back", [], HYBRID),
-            ("tagged helm", "", ["helm"], META),
-            ("tagged helm?", " ?", ["helm"], META),
-            ("rollbacks tagged helm", "rollbacks", ["helm"], HYBRID),
-            ("", "", [], HYBRID),
-            ("?!", "?!", [], HYBRID),
-            ("tag:helm", "tag:helm", [], META),
-            ("tag:helm rollback", "tag:helm rollback", [], HYBRID),
-            ("-draft", "-draft", [], META),
-            ('"roll back"', '"roll back"', ["helm"], HYBRID),
-            ("something like a diary", "something like a diary", [], VECTOR),
-            ("notes SIMILAR  to my essay", "notes SIMILAR  to my essay", [], VECTOR),
-            ("what reminds me of Kyoto", "what reminds me of Kyoto", [], VECTOR),
-            ("京都の話に似たノート", "京都の話に似たノート", [], VECTOR),
-            ("日記のような文章", "日記のような文章", [], VECTOR),
-            ("something like a diary", "something like a diary", ["helm"], HYBRID),
-            ("something like tag:x", "something like tag:x", [], HYBRID),
-            ('something like "a diary"', 'something like "a diary"', [], HYBRID),
-            ("I would like a list", "I would like a list", [], HYBRID),
-        ],
+        ("rolling back", "rolling back", [], HYBRID),
+        ("tagged helm", "", ["helm"], META),
+        ("tagged helm?", " ?", ["helm"], META),
+        ("rollbacks tagged helm", "rollbacks", ["helm"], HYBRID),
+        ("", "", [], HYBRID),
+        ("?!", "?!", [], HYBRID),
+        ("tag:helm", "tag:helm", [], META),
+        ("tag:helm rollback", "tag:helm rollback", [], HYBRID),
+        ("-draft", "-draft", [], META),
+        ('"roll back"', '"roll back"', ["helm"], HYBRID),
+        ("something like a diary", "something like a diary", [], VECTOR),
+        ("notes SIMILAR  to my essay", "notes SIMILAR  to my essay", [], VECTOR),
+        ("what reminds me of Kyoto", "what reminds me of Kyoto", [], VECTOR),
+        ("京都の話に似たノート", "京都の話に似たノート", [], VECTOR),
+        ("日記のような文章", "日記のような文章", [], VECTOR),
+        ("something like a diary", "something like a diary", ["helm"], HYBRID),
+        ("something like tag:x", "something like tag:x", [], HYBRID),
+        ('something like "a diary"', 'something like "a diary"', [], HYBRID),
+        ("I would like a list", "I would like a list", [], HYBRID),
     )
     def test_words_and_filters_say_where(self, query, text, tags, expected):
         intent = route(IntentRouter(), query, text, tags=tags)
@@ -57,17 +55,15 @@ class TestByRules:
 class TestByModel:
     @rows(
         "reply",
-        [
-            '{"primary_route": "vector_only", "reason": "like"}',
-            '<think>hm</think>```json\n{"primary_route": "VECTOR-ONLY"}\n```',
-            "vector_only",
-        ],
+        '{"primary_route": "vector_only", "reason": "like"}',
+        '<think>hm</think>```json\n{"primary_route": "VECTOR-ONLY"}\n```',
+        "vector_only",
     )
     def test_it_is_understood_however_it_is_written(self, reply):
         intent = route(says(reply), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "model")
 
-    @rows("reply", ["", "{}", "sure", '{"primary_route": 3}', '["vector"]', "[]"])
+    @rows("reply", "", "{}", "sure", '{"primary_route": 3}', '["vector"]', "[]")
     def test_what_is_no_route_is_in_doubt(self, reply):
         intent = route(says(reply), "rolling back")
         assert (intent.primary_route, intent.by) == (HYBRID, "default")
@@ -77,8 +73,8 @@ class TestByModel:
         intent = route(IntentRouter("model"), "rolling back")
         assert (intent.primary_route, intent.reason) == (HYBRID, "there is no model")
 
-    @rows("tags", [[], ["helm"]])
-    @rows("name", ["metadata_only", "sql_only"])
+    @rows("tags", [], ["helm"])
+    @rows("name", "metadata_only", "sql_only")
     def test_words_that_are_left_are_ranked_by_whatever_it_says(self, tags, name):
         intent = route(says(f'{{"primary_route": "{name}"}}'), "rolling back", tags=tags)
         assert intent.primary_route == HYBRID
@@ -94,18 +90,16 @@ class TestByClassifier:
 
         return IntentRouter("mine", classifier=Says())
 
-    @rows("label", ["vector_only", " Vector-Only "])
+    @rows("label", "vector_only", " Vector-Only ")
     def test_its_label_is_the_route(self, label):
         intent = route(self.by(label), "rolling back")
         assert (intent.primary_route, intent.by) == (VECTOR, "mine")
 
     @rows(
         "label, reason",
-        [
-            ("recipes", "mine said 'recipes', which is no route"),
-            (None, "mine said None, which is no route"),
-            (OSError("no disk"), "mine failed: no disk"),
-        ],
+        ("recipes", "mine said 'recipes', which is no route"),
+        (None, "mine said None, which is no route"),
+        (OSError("no disk"), "mine failed: no disk"),
     )
     def test_another_label_or_a_failure_is_in_doubt(self, label, reason):
         intent = route(self.by(label), "rolling back")

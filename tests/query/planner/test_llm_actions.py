@@ -21,29 +21,25 @@ def read(reply: Any) -> dict[str, Any]:
 class TestActions:
     @rows(
         "reply",
-        [
-            {"action": "tool", "tool": "weather", "arguments": {"query": "x"}},
-            {"tool": "weather", "arguments": {"query": "x"}},
-            {"action": "weather", "arguments": {"query": "x"}},
-            {"name": "weather", "parameters": '{"query": "x"}'},
-            [{"action": "tool", "tool": "weather", "arguments": {"query": "x"}}],
-        ],
+        {"action": "tool", "tool": "weather", "arguments": {"query": "x"}},
+        {"tool": "weather", "arguments": {"query": "x"}},
+        {"action": "weather", "arguments": {"query": "x"}},
+        {"name": "weather", "parameters": '{"query": "x"}'},
+        [{"action": "tool", "tool": "weather", "arguments": {"query": "x"}}],
     )
     def test_a_tool_is_asked_for_in_many_ways(self, reply):
         assert tool_use(read(reply), TOOLS) == ToolUse("weather", {"query": "x"})
 
     @rows(
         "reply",
-        [
-            {"action": "final", **ANSWER},
-            ANSWER,
-            {"action": "final", "answer": ANSWER},
-            {"final": ANSWER},
-            {"action": "done", **ANSWER},
-            f"<think>{{}}</think> Here it is:\n```json\n{json.dumps(ANSWER)}\n``` Bye.",
-            json.dumps(ANSWER)[:-1],
-            f'{{"type": "object", "properties": {{"query": {{}}}}}}\n{json.dumps(ANSWER)}',
-        ],
+        {"action": "final", **ANSWER},
+        ANSWER,
+        {"action": "final", "answer": ANSWER},
+        {"final": ANSWER},
+        {"action": "done", **ANSWER},
+        f"<think>{{}}</think> Here it is:\n```json\n{json.dumps(ANSWER)}\n``` Bye.",
+        json.dumps(ANSWER)[:-1],
+        f'{{"type": "object", "properties": {{"query": {{}}}}}}\n{json.dumps(ANSWER)}',
     )
     def test_an_answer_is_given_in_many_ways(self, reply):
         assert tool_use(read(reply), TOOLS) is None
@@ -54,21 +50,17 @@ class TestActions:
 class TestConfidence:
     @rows(
         "said, meant",
-        [
-            *((0.85, 0.85), (85, 0.85), ("0.85", 0.85), ("85", 0.85), ("85%", 0.85)),
-            *(("85 ％", 0.85), (1, 1.0), (0, 0.0), (100, 1.0), ("1%", 0.01), ("100%", 1.0)),
-            *((".5", 0.5), ("0.5 ", 0.5)),
-        ],
+        *((0.85, 0.85), (85, 0.85), ("0.85", 0.85), ("85", 0.85), ("85%", 0.85)),
+        *(("85 ％", 0.85), (1, 1.0), (0, 0.0), (100, 1.0), ("1%", 0.01), ("100%", 1.0)),
+        *((".5", 0.5), ("0.5 ", 0.5)),
     )
     def test_it_is_understood_as_number_or_percentage(self, said, meant):
         assert confidence_of(said) == meant
 
     @rows(
         "said",
-        [
-            *(None, True, False, "", "very", "1e9", "-1", -0.5, 101, 1 << 2000, [], {}),
-            *(float("nan"), float("inf"), "nan"),
-        ],
+        *(None, True, False, "", "very", "1e9", "-1", -0.5, 101, 1 << 2000, [], {}),
+        *(float("nan"), float("inf"), "nan"),
     )
     def test_anything_else_is_none_at_all(self, said):
         assert confidence_of(said) == 0.0

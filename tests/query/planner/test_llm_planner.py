@@ -102,11 +102,9 @@ class TestAnswers:
 
     @rows(
         "mode, confidence, counts",
-        [
-            *(("default", 0.7, True), ("default", 0.69, False)),
-            *(("conservative", 0.9, True), ("conservative", 0.89, False)),
-            *(("aggressive", 0.5, True), ("aggressive", 0.49, False)),
-        ],
+        *(("default", 0.7, True), ("default", 0.69, False)),
+        *(("conservative", 0.9, True), ("conservative", 0.89, False)),
+        *(("aggressive", 0.5, True), ("aggressive", 0.49, False)),
     )
     def test_a_mode_says_how_sure_is_sure(self, mode, confidence, counts):
         made = planned({**FINAL, "confidence": confidence}, mode=mode)
@@ -120,7 +118,7 @@ class TestAnswers:
 
 
 class TestLoop:
-    @rows("mode, uses", [("default", 2), ("conservative", 1), ("aggressive", 3)])
+    @rows("mode, uses", ("default", 2), ("conservative", 1), ("aggressive", 3))
     def test_tools_are_used_so_often_and_no_more(self, mode, uses):
         generator, prompts = model(TOOL)
         made = QueryTransformer(generator, mode).transform(QUERY, CATALOGUE)
@@ -206,17 +204,15 @@ class TestPrompt:
 class TestFactory:
     @rows(
         "config, expected",
-        [
-            (None, ("default", 0.7, 2, 8)),
-            (PlannerConfig(mode="conservative"), ("conservative", 0.9, 1, 8)),
-            ({"confidence_threshold": 0.0}, ("default", 0.0, 2, 8)),
-            ({"mode": "aggressive", "confidence_threshold": -1}, ("aggressive", 0.5, 3, 8)),
-            ({"mode": None, "max_candidates": 3}, ("default", 0.7, 2, 3)),
-            (
-                PlannerConfig(confidence_threshold=0.4, max_tool_iterations=5, max_candidates=2),
-                ("default", 0.4, 5, 2),
-            ),
-        ],
+        (None, ("default", 0.7, 2, 8)),
+        (PlannerConfig(mode="conservative"), ("conservative", 0.9, 1, 8)),
+        ({"confidence_threshold": 0.0}, ("default", 0.0, 2, 8)),
+        ({"mode": "aggressive", "confidence_threshold": -1}, ("aggressive", 0.5, 3, 8)),
+        ({"mode": None, "max_candidates": 3}, ("default", 0.7, 2, 3)),
+        (
+            PlannerConfig(confidence_threshold=0.4, max_tool_iterations=5, max_candidates=2),
+            ("default", 0.4, 5, 2),
+        ),
     )
     def test_settings_of_any_form(self, config, expected):
         made = QueryTransformerFactory.create_from_config(config)

@@ -17,7 +17,7 @@ INDEX = StaticCatalogue(
 RESOLVER = Resolver(INDEX, {"会社": "仕事", "K8": "kubernetes", "boat": "Ship"})
 
 
-@rows("words", ["", "#", "/", "sqlite", "bu", "kube", "k9s", "boat", "cooking", "会社", "\ud800"])
+@rows("words", "", "#", "/", "sqlite", "bu", "kube", "k9s", "boat", "cooking", "会社", "\ud800")
 def test_words_that_leave_a_doubt_name_no_tag(words):
     assert RESOLVER.tag(words) == ""
 

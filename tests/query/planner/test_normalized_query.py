@@ -7,7 +7,7 @@ from rag.query.planner.query_text import NormalizedQuery
 from tables import rows
 
 
-@rows("word", ["ﾃﾞﾌﾟﾛｲ", "Ｋ８ｓ", "İstanbul", "é", "キ㌔"])
+@rows("word", "ﾃﾞﾌﾟﾛｲ", "Ｋ８ｓ", "İstanbul", "é", "キ㌔")
 def test_positions_lead_back_to_what_was_typed(word):
     normalized = NormalizedQuery(f"Ⅻ {word} end")
     start = normalized.plain.index(" ") + 1

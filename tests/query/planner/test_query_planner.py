@@ -109,26 +109,24 @@ class TestByRules:
 
     @rows(
         "query, keyword, reasoning",
-        [
-            (
-                "notes tagged k8s from last month about rolling back a release slowly",
-                "rolling back release",
-                "“k8s” names the tag kubernetes; “from last month” is 2026-10-01 to 2026-10-31",
-            ),
-            (
-                "先月の#k8s のロールバック、タグ未知のノート",
-                "ロールバック タグ 未知",
-                "「k8s」はタグ kubernetes、「先月の」は 2026-10-01 から 2026-10-31 まで、"
-                "「未知」という名前はない",
-            ),
-            (
-                "status: draft since yesterday, not tagged rust",
-                "",
-                "“rust” names the tag rust, which is not wanted; status is “draft”;"
-                " “since yesterday” begins on 2026-11-20",
-            ),
-            ("rollbacks", "rollbacks", "no words filter"),
-        ],
+        (
+            "notes tagged k8s from last month about rolling back a release slowly",
+            "rolling back release",
+            "“k8s” names the tag kubernetes; “from last month” is 2026-10-01 to 2026-10-31",
+        ),
+        (
+            "先月の#k8s のロールバック、タグ未知のノート",
+            "ロールバック タグ 未知",
+            "「k8s」はタグ kubernetes、「先月の」は 2026-10-01 から 2026-10-31 まで、"
+            "「未知」という名前はない",
+        ),
+        (
+            "status: draft since yesterday, not tagged rust",
+            "",
+            "“rust” names the tag rust, which is not wanted; status is “draft”;"
+            " “since yesterday” begins on 2026-11-20",
+        ),
+        ("rollbacks", "rollbacks", "no words filter"),
     )
     def test_the_rules_say_what_it_is_about_and_why(self, query, keyword, reasoning):
         read = plan(query, full=False).metadata
@@ -143,7 +141,7 @@ class TestFlags:
         assert made.metadata.tags == flags["tags"]
         assert made.dropped == ["kubernetes"]
 
-    @rows("query", ["", "?!"])
+    @rows("query", "", "?!")
     def test_flags_alone_can_make_it_a_list(self, query):
         made = plan(query, flags={"tags": ["helm"]}, full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
@@ -159,17 +157,15 @@ class TestOpenSlots:
 
     @rows(
         "reply",
-        [
-            match("blockchain", "no-such-tag"),
-            match("blockchain", "databas"),
-            match("ledgers", "database"),
-            match("blockchain", "work", "vault"),
-            match("blockchain", "rust", "vault"),
-            match("blockchain about ledgers", "database"),
-            {**match("blockchain", "database"), "confidence": 0.69},
-            answer(tags=["database"], vaults=["work"]),
-            answer(time_window={"first": "2026-10-01"}),
-        ],
+        match("blockchain", "no-such-tag"),
+        match("blockchain", "databas"),
+        match("ledgers", "database"),
+        match("blockchain", "work", "vault"),
+        match("blockchain", "rust", "vault"),
+        match("blockchain about ledgers", "database"),
+        {**match("blockchain", "database"), "confidence": 0.69},
+        answer(tags=["database"], vaults=["work"]),
+        answer(time_window={"first": "2026-10-01"}),
     )
     def test_nothing_else_filters(self, reply):
         made = plan(OPEN, asker(reply))
@@ -179,18 +175,16 @@ class TestOpenSlots:
 
     @rows(
         "query, words, text",
-        [
-            ("notes from the holidays", "the holidays", ""),
-            ("年末年始のメモ", "年末年始", ""),
-            ("notes from around Christmas", "Christmas", ""),
-            (
-                'notes tag:"the holidays" from the holidays about rust',
-                "the holidays",
-                'tag:"the holidays" rust',
-            ),
-            ('notes "happy christmas" from christmas', "christmas", '"happy christmas"'),
-            ("先月末のメモ", "先月末", ""),
-        ],
+        ("notes from the holidays", "the holidays", ""),
+        ("年末年始のメモ", "年末年始", ""),
+        ("notes from around Christmas", "Christmas", ""),
+        (
+            'notes tag:"the holidays" from the holidays about rust',
+            "the holidays",
+            'tag:"the holidays" rust',
+        ),
+        ('notes "happy christmas" from christmas', "christmas", '"happy christmas"'),
+        ("先月末のメモ", "先月末", ""),
     )
     def test_an_open_time(self, query, words, text):
         reply = answer(time_window={"first": "2026-05-01", "last": "2026-05-03"})
@@ -206,17 +200,15 @@ class TestOpenSlots:
 class TestEffort:
     @rows(
         "query, full, extractor, asked",
-        [
-            ("rollbacks #helm", False, "auto", []),
-            (OPEN, False, "auto", []),
-            (OPEN, True, "auto", ["metadata", "hyde"]),
-            ("rollbacks #helm", True, "auto", ["metadata", "hyde"]),
-            ("rollbacks #helm", False, "model", ["metadata"]),
-            ("#helm", True, "auto", ["metadata"]),
-            ("rollbacks #helm", True, "model", ["metadata", "hyde"]),
-            (OPEN, True, "rules", []),
-            ("?!", True, "model", []),
-        ],
+        ("rollbacks #helm", False, "auto", []),
+        (OPEN, False, "auto", []),
+        (OPEN, True, "auto", ["metadata", "hyde"]),
+        ("rollbacks #helm", True, "auto", ["metadata", "hyde"]),
+        ("rollbacks #helm", False, "model", ["metadata"]),
+        ("#helm", True, "auto", ["metadata"]),
+        ("rollbacks #helm", True, "model", ["metadata", "hyde"]),
+        (OPEN, True, "rules", []),
+        ("?!", True, "model", []),
     )
     def test_who_is_asked(self, query, full, extractor, asked):
         models = asker(FINAL, HYDE, "vector_only")
@@ -246,10 +238,8 @@ class TestWords:
 
     @rows(
         "reply",
-        [
-            *("", "{}", "Rollbacks?", '{"hyde_paragraph": ""}', '{"hyde_paragraph": ["x"]}'),
-            *("I'm sorry, I can't help with that.", '{"hyde_paragraph": "rollbacks"}'),
-        ],
+        *("", "{}", "Rollbacks?", '{"hyde_paragraph": ""}', '{"hyde_paragraph": ["x"]}'),
+        *("I'm sorry, I can't help with that.", '{"hyde_paragraph": "rollbacks"}'),
     )
     def test_a_useless_one_is_replaced(self, reply):
         made = plan("rollbacks", asker(FINAL, reply))
@@ -296,9 +286,7 @@ def test_a_plan_replays_from_its_trace():
     assert replayed.trace == live.trace
 
 
-@rows(
-    "query", ["\ud800 tagged helm", "\x00\x1b[31m", "x" * 100_000, "🎉" * 50, "「" * 99, "#" * 999]
-)
+@rows("query", "\ud800 tagged helm", "\x00\x1b[31m", "x" * 100_000, "🎉" * 50, "「" * 99, "#" * 999)
 def test_any_query_at_all_gives_a_plan(query):
     made = plan(query, asker(FINAL, HYDE))
     assert made.hyde.hyde_paragraph and not is_short(made.hyde.rerank_query)

@@ -39,20 +39,18 @@ def test_expansions_are_bounded():
 
 @rows(
     "query, fields",
-    [
-        ("what is the STATUS of it", ["status"]),
-        ("statuses", []),
-        ("overdue", []),
-        ("deadline of the report", ["due"]),
-        ("締め切りが近いもの", ["due"]),
-        ("誰が著者か", ["Author"]),
-        ("written by Sato, due soon", ["due", "Author"]),
-        ("which category", ["種類"]),
-        ("種類ごと", ["種類"]),
-        ("プロトタイプ", []),
-        ("rating of films", []),
-        ("", []),
-    ],
+    ("what is the STATUS of it", ["status"]),
+    ("statuses", []),
+    ("overdue", []),
+    ("deadline of the report", ["due"]),
+    ("締め切りが近いもの", ["due"]),
+    ("誰が著者か", ["Author"]),
+    ("written by Sato, due soon", ["due", "Author"]),
+    ("which category", ["種類"]),
+    ("種類ごと", ["種類"]),
+    ("プロトタイプ", []),
+    ("rating of films", []),
+    ("", []),
 )
 def test_words_mean_fields_of_the_index_only(query, fields):
     assert mentioned_fields(RESOLVER, query) == fields

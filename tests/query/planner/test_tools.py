@@ -34,13 +34,11 @@ def box(function: Callable[..., Any] | None = None) -> ToolBox:
 class TestSimilarity:
     @rows(
         "query, value, kind",
-        [
-            ("kuberntes", "kubernetes", "tag"),
-            ("WORK", "work", "vault"),
-            ("deploy chek list", "Deploy checklist", "title"),
-            ("releaze list", "Release list", "title"),
-            ("state status", "status", "field"),
-        ],
+        ("kuberntes", "kubernetes", "tag"),
+        ("WORK", "work", "vault"),
+        ("deploy chek list", "Deploy checklist", "title"),
+        ("releaze list", "Release list", "title"),
+        ("state status", "status", "field"),
     )
     def test_without_choices_it_looks_through_the_index(self, query, value, kind):
         made = found(query=query)
@@ -49,7 +47,7 @@ class TestSimilarity:
         assert (best["value"], best["kind"]) == (value, kind)
         assert 0 < best["score"] <= 100
 
-    @rows("limit", [None, 8, 99, 0, -3, "many", float("inf"), [1]])
+    @rows("limit", None, 8, 99, 0, -3, "many", float("inf"), [1])
     def test_never_more_than_the_candidates_there_may_be(self, limit):
         assert len(found(query="tag", limit=limit)["matches"]) == 8
 
@@ -76,7 +74,7 @@ class TestUse:
         }
         assert "SECRET" not in call.model_dump_json()
 
-    @rows("arguments", [None, 3, "SECRET", ["SECRET"], {}, {"SECRET": 1}, {"query": None}])
+    @rows("arguments", None, 3, "SECRET", ["SECRET"], {}, {"SECRET": 1}, {"query": None})
     def test_bad_arguments_are_told(self, arguments):
         outcome = box().use("rapidfuzz_similarity", arguments)
         assert '"error": "' in outcome.told
@@ -106,7 +104,7 @@ class TestUse:
         assert (outcome.call.failure, outcome.call.matches) == ("OSError", 0)
         assert "SECRET" not in outcome.call.model_dump_json()
 
-    @rows("result", [None, object(), "x" * 10**6, {"matches": 3}, {"a": {1: {2}}}, "\ud800", [1]])
+    @rows("result", None, object(), "x" * 10**6, {"matches": 3}, {"a": {1: {2}}}, "\ud800", [1])
     def test_any_result_is_told_in_so_many_characters(self, result):
         outcome = box(lambda query: result).use("mine", {"query": "x"})
         assert len(outcome.told.encode()) < 5000

@@ -146,7 +146,7 @@ class TestComponent:
         assert texts(made["queries"]["queries"]) == ["q!?!", "q0!?!"]
 
 
-@rows("make", [lambda x: QueryTransformPipeline([x]), ContextualQueryTransformer])
+@rows("make", lambda x: QueryTransformPipeline([x]), ContextualQueryTransformer)
 def test_what_is_no_transformer_is_a_type_error(make):
     with pytest.raises(TypeError, match="object is no query transformer"):
         make(object())

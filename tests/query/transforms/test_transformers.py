@@ -109,7 +109,7 @@ def test_queries_in_order_with_what_they_were_made_from(name):
 
 
 class TestMultiQuery:
-    @rows("count", [1, 2, 7])
+    @rows("count", 1, 2, 7)
     def test_the_callback_is_told_how_many(self, count):
         asked: list[tuple[str, int]] = []
 
@@ -125,7 +125,7 @@ class TestMultiQuery:
         made = MultiQueryTransformer(lambda query, count: ["a", "b", "c"], 2).transform(QUERY)
         assert texts(made)[1:] == ["a", "b"]
 
-    @rows("count", [0, -1])
+    @rows("count", 0, -1)
     def test_fewer_than_one_is_a_value_error(self, count):
         with pytest.raises(ValueError, match="num_queries must be at least 1"):
             MultiQueryTransformer(variations, num_queries=count)
@@ -181,7 +181,7 @@ class TestFallbacks:
 
     WHY = "llama3.2 does not answer"
 
-    @rows("kind", [HyDETransformer, StepBackTransformer])
+    @rows("kind", HyDETransformer, StepBackTransformer)
     def test_of_a_text(self, kind):
         made = kind(lambda query: GeneratedText("x", self.WHY)).transform(QUERY)[-1]
         assert made.metadata["fallback"] == self.WHY
@@ -237,10 +237,8 @@ def test_all_that_was_set_is_in_the_yaml():
 
 @rows(
     "callback, why",
-    [
-        (lambda query: query, "lambda"),
-        (functools.partial(document), "partial cannot be serialised"),
-    ],
+    (lambda query: query, "lambda"),
+    (functools.partial(document), "partial cannot be serialised"),
 )
 def test_callbacks_without_a_name_work_but_are_refused_in_yaml(callback, why):
     transformer = HyDETransformer(callback)
