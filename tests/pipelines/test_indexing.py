@@ -233,7 +233,7 @@ class TestVectors:
         assert titles(config) == {"a"}
 
 
-@rows("make", [create_indexing_pipeline, create_search_pipeline, create_qa_pipeline])
+@rows("make", create_indexing_pipeline, create_search_pipeline, create_qa_pipeline)
 def test_a_store_of_another_package_is_refused_with_the_function_that_makes_ours(make):
     with pytest.raises(UsageError, match="QdrantDocumentStore") as raised:
         make(QdrantDocumentStore(":memory:"))
