@@ -81,7 +81,9 @@ def scored(score: float, right: bool) -> Outcome:
 
 @rows(
     "right, wrong, area",
-    [([0.9, 0.8], [0.1, 0.7], 1.0), ([0.5], [0.5], 0.5), ([0.9, 0.2], [0.5], 0.5)],
+    ([0.9, 0.8], [0.1, 0.7], 1.0),
+    ([0.5], [0.5], 0.5),
+    ([0.9, 0.2], [0.5], 0.5),
 )
 def test_the_score_is_judged_by_right_and_wrong_first_results(right, wrong, area):
     outcomes = [scored(s, True) for s in right] + [scored(s, False) for s in wrong]

@@ -46,21 +46,19 @@ def test_a_byte_order_mark_crlf_and_blank_lines_do_no_harm():
 
 @rows(
     "line, cause",
-    [
-        ("no JSON", "line 1 column 2"),
-        ("[" * 100_000, "recursion"),
-        ("[]", "not a JSON object"),
-        (b"\x8f\xd8", "line 1"),
-        ({"relevant": ["a.md"]}, "query: Field required"),
-        ({"query": None, "relevant": ["a.md"]}, "query: Field required"),
-        ({"query": 1.5, "relevant": "a.md"}, "relevant: Input should be a valid tuple"),
-        ({"query": " ", "relevant": ["a.md"]}, "query: String should have at least 1 character"),
-        ('{"query": "\\ud800", "relevant": ["a.md"]}', "hex escape"),
-        ({"query": "x", "relevant": [[]]}, "relevant.0: Input should be a valid string"),
-        ({"query": "x", "relevant": [], "partial": []}, "'relevant' and 'partial' name no note"),
-        ({"id": True, "query": "x", "relevant": ["a.md"]}, "id: Input should be a valid string"),
-        ({"id": "first", "query": "x", "relevant": ["a.md"]}, "'first' is that of an earlier line"),
-    ],
+    ("no JSON", "line 1 column 2"),
+    ("[" * 100_000, "recursion"),
+    ("[]", "not a JSON object"),
+    (b"\x8f\xd8", "line 1"),
+    ({"relevant": ["a.md"]}, "query: Field required"),
+    ({"query": None, "relevant": ["a.md"]}, "query: Field required"),
+    ({"query": 1.5, "relevant": "a.md"}, "relevant: Input should be a valid tuple"),
+    ({"query": " ", "relevant": ["a.md"]}, "query: String should have at least 1 character"),
+    ('{"query": "\\ud800", "relevant": ["a.md"]}', "hex escape"),
+    ({"query": "x", "relevant": [[]]}, "relevant.0: Input should be a valid string"),
+    ({"query": "x", "relevant": [], "partial": []}, "'relevant' and 'partial' name no note"),
+    ({"id": True, "query": "x", "relevant": ["a.md"]}, "id: Input should be a valid string"),
+    ({"id": "first", "query": "x", "relevant": ["a.md"]}, "'first' is that of an earlier line"),
 )
 def test_a_mistake_is_named_with_file_line_and_cause(line, cause):
     first = b'{"id": "first", "query": "x", "relevant": ["a.md"]}'
