@@ -19,6 +19,7 @@ from rag.config import (
 from rag.config.sections import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import ConfigError
 from settings_files import write
+from tables import rows
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -177,16 +178,14 @@ def test_the_environment_gives_numbers_booleans_lists_and_tables_as_text(project
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "says"),
-    [
-        ("RAG_SEARCH__TOP_K", "many", "a whole number within 1 and 10,000, not 'many'"),
-        ("RAG_SEARCH__TOP_K", "0", "a whole number within 1 and 10,000, not 0"),
-        ("RAG_SEARCH__FRESHNESS", "perhaps", "true or false, not 'perhaps'"),
-        ("RAG_INDEX__ONLY", "{", "a table"),
-        ("RAG_INDEX__IGNORE", "[1]", "a list of texts"),
-        ("RAG_DATA_DIR", "a\0", "the path of a folder"),
-    ],
+@rows(
+    "name, value, says",
+    ("RAG_SEARCH__TOP_K", "many", "a whole number within 1 and 10,000, not 'many'"),
+    ("RAG_SEARCH__TOP_K", "0", "a whole number within 1 and 10,000, not 0"),
+    ("RAG_SEARCH__FRESHNESS", "perhaps", "true or false, not 'perhaps'"),
+    ("RAG_INDEX__ONLY", "{", "a table"),
+    ("RAG_INDEX__IGNORE", "[1]", "a list of texts"),
+    ("RAG_DATA_DIR", "a\0", "the path of a folder"),
 )
 def test_text_that_is_no_such_value_is_refused(project, name, value, says):
     setting = name.removeprefix("RAG_").replace("__", ".").lower()

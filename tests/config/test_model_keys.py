@@ -8,6 +8,7 @@ from rag.config import keys_in_use, load_config, user_file, values
 from rag.config.servers import KEYS, KeySetting
 from rag.exceptions import ConfigError
 from settings_files import write
+from tables import rows
 
 HOST = "models.example"
 URL = f"https://{HOST}/v1"
@@ -106,13 +107,11 @@ def test_a_project_has_no_secret_of_its_choice_sent_to_its_server(project, key):
     assert values(load_config(file, {}, project))[key.variable] == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
-    [
-        "url = ['https://qdrant.example:6333', 'https://evil.example']",
-        "url = 'https://qdrant.example:6333,https://evil.example'",
-        "url = ' https://EVIL.example , https://qdrant.example:6333'",
-    ],
+    "url = ['https://qdrant.example:6333', 'https://evil.example']",
+    "url = 'https://qdrant.example:6333,https://evil.example'",
+    "url = ' https://EVIL.example , https://qdrant.example:6333'",
 )
 def test_one_host_among_several_that_the_user_does_not_name_is_enough_for_no_key(project, line):
     write(user_file(), "[store]\nurl = 'https://qdrant.example:6333'\n")

@@ -14,6 +14,7 @@ from rag.config.files import MOST_BYTES, read_settings
 from rag.config.trust import trust_file
 from rag.exceptions import ConfigError
 from settings_files import write
+from tables import rows
 
 _HUGE = b"0x" + b"f" * 20_000
 _MANY_PARTS = b"".join(b"x%d." % i + b"a." * 198 + b"a=1\n" for i in range(600))
@@ -35,7 +36,7 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("kind", CONTENTS)
+@rows("kind", CONTENTS)
 def test_a_file_that_nobody_means_is_refused_in_few_words(project, kind):
     (project / "rag.toml").write_bytes(CONTENTS[kind])
     with pytest.raises(ConfigError) as caught:
