@@ -142,16 +142,6 @@ class TestTheModel:
         assert whole.digest.startswith(brief.digest + "~") and len(whole.digest) > 100
         assert (whole.dimension, whole.limit) == (384, 512)
 
-    def test_leaves_no_process_behind(self, embeddings, children):
-        before = children()  # of what other tests share
-        embeddings.embed_query(["bread"])
-        batches = embeddings.embed_documents(["bread"] * 100, count_tokens)
-        next(batches)
-        assert children() > before
-        batches.close()
-        embeddings.close()
-        assert children() <= before
-
 
 class TestAFaultOfTheEngine:
     def test_costs_the_text_that_ends_it(self, stand_in):
@@ -211,6 +201,17 @@ class TestAFaultOfTheEngine:
             os.kill(process, signal.SIGKILL)
         found += batches
         assert sorted(at for batch in found for at, _ in batch.vectors) == [*range(50)]
+
+
+def test_no_process_is_left_behind(stand_in, children):
+    before = children()  # of what other tests share
+    stand_in.embed_query(["bread"])
+    batches = stand_in.embed_documents(["bread"] * 100, count_tokens)
+    next(batches)
+    assert children() > before
+    batches.close()
+    stand_in.close()
+    assert children() <= before
 
 
 def test_a_file_of_the_model_that_is_damaged_and_still_loads_is_refused(
