@@ -51,6 +51,7 @@ def name_of(file: Path) -> str:
 
 
 NAMES = {name_of(file) for file in MODULES}
+LAZY = NAMES - {"rag"}
 
 
 def package_of(module: str) -> str:
@@ -84,7 +85,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 below = f"{node.module}.{alias.name}"
                 yield node.lineno, below if below in NAMES else node.module or ""
-        elif isinstance(node, ast.Constant) and node.value in NAMES - {"rag"}:
+        elif isinstance(node, ast.Constant) and node.value in LAZY:
             # Names that load lazily: `import_module(_HOMES[name])`.
             yield node.lineno, str(node.value)
 

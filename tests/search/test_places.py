@@ -62,9 +62,15 @@ def test_a_pattern_means_what_it_does_in_gitignore(places, globs):
 
 
 ENDLESS = """
-import sys
-sys.path[:0] = [{tests!r}, {tests!r} + "/../support"]
-from test_places import Manifest, Places, QueryError, row
+from rag.exceptions import QueryError
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.search.understanding.query_conditions import Places
+
+def row(path):
+    chunk = ChunkKey("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11", bytes(16))
+    return NoteRow("v", path, path, 1, 1, False, b"", chunks=[chunk], id=path, title=path)
+
 with Manifest.empty() as manifest:
     manifest.commit_write([row("a" * 100 + ".md"), row("a/" * 50 + "a.md")])
     for pattern in ("*?" * 25 + "b", "*a" * 1900 + "b", "*/**/" * 25 + "b", "**/*a*/" * 25 + "b"):
@@ -77,7 +83,7 @@ with Manifest.empty() as manifest:
 
 def test_a_pattern_that_takes_too_long_is_refused():
     ran = subprocess.run(
-        [sys.executable, "-c", ENDLESS.format(tests=__file__.rpartition("/")[0])],
+        [sys.executable, "-c", ENDLESS],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),
         capture_output=True,
         text=True,
