@@ -51,25 +51,23 @@ def first(response: SearchResponse) -> str:
 
 @rows(
     "query, note",
-    [
-        ("geared", "wheel.md"),
-        ("gear", "gear.md"),
-        ("plant", "tree.md"),
-        ("footnotes", "view.md"),
-        ("2.3.1", "new.md"),
-        ("2.3.10", "old.md"),
-        ("OOM", "pods.md"),
-        ("BackOff", "pods.md"),
-        ("🦊", "fox.md"),
-        ("grosse", "hund.md"),
-        ("елка", "елка.md"),
-        ("кислая капуста", "щи.md"),
-        ("Fossa Industries", "maren.md"),
-        ("cuisine: French", "maren.md"),
-        ("example.com", "links.md"),
-        ("zed@tundra.org", "links.md"),
-        ("walrus", "links.md"),
-    ],
+    ("geared", "wheel.md"),
+    ("gear", "gear.md"),
+    ("plant", "tree.md"),
+    ("footnotes", "view.md"),
+    ("2.3.1", "new.md"),
+    ("2.3.10", "old.md"),
+    ("OOM", "pods.md"),
+    ("BackOff", "pods.md"),
+    ("🦊", "fox.md"),
+    ("grosse", "hund.md"),
+    ("елка", "елка.md"),
+    ("кислая капуста", "щи.md"),
+    ("Fossa Industries", "maren.md"),
+    ("cuisine: French", "maren.md"),
+    ("example.com", "links.md"),
+    ("zed@tundra.org", "links.md"),
+    ("walrus", "links.md"),
 )
 def test_the_note_that_holds_it_comes_first(find, query, note):
     assert first(find(query)) == note
@@ -90,7 +88,7 @@ def test_the_very_word_counts_once_for_a_note_with_many_sections(find):
     assert len(exact) == 1
 
 
-@rows("phrase", ['"Fossa Industries"', '"company: Fossa"', '"French"'])
+@rows("phrase", '"Fossa Industries"', '"company: Fossa"', '"French"')
 def test_a_phrase_may_stand_in_the_front_matter(find, phrase):
     assert first(find(phrase)) == "maren.md"
 
@@ -105,7 +103,7 @@ def test_the_line_of_an_address_is_named(find):
     assert "example.com" in hit.content.split("\n")[hit.line - hit.line_start]
 
 
-@rows("query", ["%%", "![[", "---", "=="])
+@rows("query", "%%", "![[", "---", "==")
 def test_marks_alone_find_nothing(find, query):
     assert not find(query).results
 
@@ -132,14 +130,14 @@ class TestExplanations:
 
 
 class TestWhatIsNotThere:
-    @rows("query", ["相撲", "コアラの飼育", "三味線", "gearbox numbat", "熊猫", "Wheelbarrow"])
+    @rows("query", "相撲", "コアラの飼育", "三味線", "gearbox numbat", "熊猫", "Wheelbarrow")
     def test_pieces_of_words_and_equal_beginnings_are_not_found(self, find, query):
         assert not find(query).results
 
     def test_another_form_of_a_word_is_found(self, find):
         assert first(find("plantings")) == "beds.md"
 
-    @rows("word", ["abc999", "qqq123zzz", "48550"])
+    @rows("word", "abc999", "qqq123zzz", "48550")
     def test_words_with_digits_are_missing_and_never_corrected(self, find, word):
         response = find(f"geared {word}")
         assert response.missing == {word: None}

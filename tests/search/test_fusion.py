@@ -66,7 +66,7 @@ def test_meaning_counts_up_to_elevenfold_where_no_text_holds_much_of_the_query()
     assert gains == pytest.approx([gains[0], gains[0], 3.5 * gains[0], 11 * gains[0]])
 
 
-@rows("sample", [[], [0.7], [0.7] * 9])
+@rows("sample", [], [0.7], [0.7] * 9)
 def test_where_nothing_tells_chunks_apart_the_order_is_that_of_the_words(sample):
     nearness = Nearness(sample, 10.0)
     scores = fused({"a": 3.0, "b": 2.0, "c": 0.0}, {"a": 0.7, "c": 0.7}, nearness)

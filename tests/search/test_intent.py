@@ -96,7 +96,7 @@ class TestFilters:
     def test_a_vault_and_a_time_in_japanese(self, found):
         assert found("仕事の保管庫の先週の証明書") == ["会議.md"]
 
-    @rows("tag", ["#kubernetes", "tagged Kubernetes", "tagged k8s"])
+    @rows("tag", "#kubernetes", "tagged Kubernetes", "tagged k8s")
     def test_a_tag(self, found, tag):
         assert found(f"rollback {tag}") == ["deploy.md", "pods.md"]
 
@@ -111,16 +111,14 @@ class TestFilters:
         assert found("rollback #kubernetes -tag:draft") == ["deploy.md"]
         assert found('#kubernetes "rollback of pods"') == ["pods.md"]
 
-    @pytest.mark.parametrize(
-        ("meant", "selected"),
-        [
-            ({"excluded_tags": ["draft"]}, ["backup.md", "deploy.md"]),
-            ({"tags": ["draft", "ops/backup"], "tag_match": "any"}, ["backup.md", "pods.md"]),
-            ({"tags": ["kubernetes", "ops"], "tag_match": "all"}, ["deploy.md"]),
-            ({"titles": ["Backups", "pods"]}, ["backup.md", "pods.md"]),
-            ({"values": {"status": "open"}}, ["deploy.md"]),
-            ({"values": {"status": "nothing"}, "titles": ["Pods"]}, []),
-        ],
+    @rows(
+        "meant, selected",
+        ({"excluded_tags": ["draft"]}, ["backup.md", "deploy.md"]),
+        ({"tags": ["draft", "ops/backup"], "tag_match": "any"}, ["backup.md", "pods.md"]),
+        ({"tags": ["kubernetes", "ops"], "tag_match": "all"}, ["deploy.md"]),
+        ({"titles": ["Backups", "pods"]}, ["backup.md", "pods.md"]),
+        ({"values": {"status": "open"}}, ["deploy.md"]),
+        ({"values": {"status": "nothing"}, "titles": ["Pods"]}, []),
     )
     def test_each_filter_that_a_plan_may_hold(self, planned, meant, selected):
         assert planned(**meant) == selected
@@ -174,9 +172,7 @@ class TestFlags:
 
 
 class TestTimes:
-    @pytest.mark.parametrize(
-        "query", ["what happened last month", "先月何があった", "先月の出来事"]
-    )
+    @rows("query", "what happened last month", "先月何があった", "先月の出来事")
     def test_whoever_asks_what_happened_is_shown_all_of_it(self, plan, run, query):
         intent = plan(query)
         assert intent.lists
@@ -192,15 +188,13 @@ class TestTimes:
 
     @rows(
         "query, shown",
-        [
-            ("beatles yesterday", ["song.md"]),
-            ("Paul McCartney yesterday", ["song.md"]),
-            ("memory usage last month", ["memory.md"]),
-            ("昨日 ビートルズ", ["歌.md"]),
-            ("beatles last week", ["standup.md"]),
-            ("walrus yesterday", ["standup.md"]),
-            ("昨日 予算", ["standup.md"]),
-        ],
+        ("beatles yesterday", ["song.md"]),
+        ("Paul McCartney yesterday", ["song.md"]),
+        ("memory usage last month", ["memory.md"]),
+        ("昨日 ビートルズ", ["歌.md"]),
+        ("beatles last week", ["standup.md"]),
+        ("walrus yesterday", ["standup.md"]),
+        ("昨日 予算", ["standup.md"]),
     )
     def test_a_note_that_holds_all_words_and_the_time_goes_before_that_list(
         self, build_index, query, shown
@@ -250,14 +244,12 @@ class TestNothingFits:
         assert paths(response) == ["会議.md"] and response.relaxed
         assert run(plan("定例 notes from 2019")).searched.split()[1:] == ["notes", "from", "2019"]
 
-    @pytest.mark.parametrize(
-        ("query", "flags", "listed"),
-        [
-            ("#kubernetes from last month", {"tags": ["会議"]}, ["会議.md"]),
-            ("tag:会議 notes from 2019", {}, ["会議.md"]),
-            ("notes in my work vault", {"tags": ["会議"]}, ["会議.md"]),
-            ("notes from 1999", {}, ["会議.md", "backup.md", "deploy.md", "pods.md"]),
-        ],
+    @rows(
+        "query, flags, listed",
+        ("#kubernetes from last month", {"tags": ["会議"]}, ["会議.md"]),
+        ("tag:会議 notes from 2019", {}, ["会議.md"]),
+        ("notes in my work vault", {"tags": ["会議"]}, ["会議.md"]),
+        ("notes from 1999", {}, ["会議.md", "backup.md", "deploy.md", "pods.md"]),
     )
     def test_without_words_what_the_user_typed_as_filters_lists(
         self, plan, run, query, flags, listed
@@ -266,9 +258,10 @@ class TestNothingFits:
         assert paths(response) == listed and response.relaxed
         assert "the newest notes without those filters" in response.notices[0]
 
-    @pytest.mark.parametrize(
-        ("query", "flags"),
-        [("証明書 #kubernetes", {"vaults": ["work"]}), ("証明書 #kubernetes vault:work", {})],
+    @rows(
+        "query, flags",
+        ("証明書 #kubernetes", {"vaults": ["work"]}),
+        ("証明書 #kubernetes vault:work", {}),
     )
     def test_what_the_user_typed_as_a_filter_is_never_let_go(self, plan, run, query, flags):
         response = run(plan(query, **flags))
@@ -318,19 +311,17 @@ ALIKE = [
 class TestWhetherToPlan:
     @rows(
         "setting, query, wanted, planned",
-        [
-            ("auto", "rollback tagged k8s", None, True),
-            ("auto", "先週のメモ", None, True),
-            ("auto", "kubernetes rollback", None, False),
-            ("auto", "kubernetes rollback", True, True),
-            ("auto", "rollback tagged k8s", False, False),
-            ("always", "kubernetes rollback", None, True),
-            ("always", "kubernetes rollback", False, False),
-            ("never", "rollback tagged k8s", None, False),
-            ("never", "rollback tagged k8s", True, True),
-            ("always", " ", True, False),
-            ("always", "x" * 4001, True, False),
-        ],
+        ("auto", "rollback tagged k8s", None, True),
+        ("auto", "先週のメモ", None, True),
+        ("auto", "kubernetes rollback", None, False),
+        ("auto", "kubernetes rollback", True, True),
+        ("auto", "rollback tagged k8s", False, False),
+        ("always", "kubernetes rollback", None, True),
+        ("always", "kubernetes rollback", False, False),
+        ("never", "rollback tagged k8s", None, False),
+        ("never", "rollback tagged k8s", True, True),
+        ("always", " ", True, False),
+        ("always", "x" * 4001, True, False),
     )
     def test_it_is_said_or_set_or_seen(self, pipeline, setting, query, wanted, planned):
         config = RAGConfig(planner=PlannerConfig(plan=setting))
@@ -346,7 +337,7 @@ class TestWhetherToPlan:
 
 
 class TestFailures:
-    @pytest.mark.parametrize("error", [RuntimeError("boom"), KeyError("x"), QueryError("no")])
+    @rows("error", RuntimeError("boom"), KeyError("x"), QueryError("no"))
     def test_whatever_goes_wrong_the_query_is_searched_as_typed(
         self, pipeline, config, monkeypatch, error
     ):

@@ -38,7 +38,7 @@ def test_a_note_that_holds_all_words_is_not(find):
     assert (best.file_path, best.score > 0.6) == ("all.md", True)
 
 
-@rows("title", ["Journey", "On harbours", "Note 7"])
+@rows("title", "Journey", "On harbours", "Note 7")
 def test_a_note_that_is_called_so_is_sure(find, title):
     assert find(title).results[0].score > 0.8
 

@@ -47,7 +47,7 @@ def store_of(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
 
 
 class TestErrors:
-    @rows("query", ["", "  \n", "\u3000"])
+    @rows("query", "", "  \n", "\u3000")
     def test_an_empty_query_is_an_error(self, pipeline, query):
         with pytest.raises(QueryError, match="empty"):
             search(pipeline, query)
@@ -87,12 +87,13 @@ class TestRanking:
 
     @rows(
         "query, path",
-        [("内部リンクの作り方", "ja/リンク.md"), ("証明書はいつ更新する？", "ja/証明書.md")],
+        ("内部リンクの作り方", "ja/リンク.md"),
+        ("証明書はいつ更新する？", "ja/証明書.md"),
     )
     def test_japanese_queries_find_japanese_notes(self, pipeline, query, path):
         assert paths(search(pipeline, query))[0] == path
 
-    @rows("query", ["pdf", "PDF", "ＰＤＦ"])
+    @rows("query", "pdf", "PDF", "ＰＤＦ")
     def test_case_and_width_do_not_matter(self, pipeline, query):
         assert paths(search(pipeline, query)) == ["pdf.md"]
 
@@ -124,10 +125,8 @@ class TestRanking:
 
 @rows(
     "query, wanted",
-    [
-        ("what is the tape server", "Tape and server in the lager."),
-        ("was ist ein Tape Server", "Tape und Server auf dem Lager."),
-    ],
+    ("what is the tape server", "Tape and server in the lager."),
+    ("was ist ein Tape Server", "Tape und Server auf dem Lager."),
 )
 def test_of_notes_that_score_the_same_one_in_the_language_of_the_query_goes_first(
     build_index, query, wanted

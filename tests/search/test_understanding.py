@@ -48,41 +48,37 @@ def paths(response) -> list[str]:
 class TestCorrections:
     @rows(
         "typed, meant",
-        [
-            ("bakcup", "backup"),  # two neighbours swapped
-            ("backp", "backup"),  # a letter left out
-            ("backuup", "backup"),  # one too many
-            ("vackup", "backup"),  # another one
-            ("Bakcup", "backup"),
-            ("ｂａｋｃｕｐ", "backup"),
-            ("nigt", "night"),  # four letters
-            ("kubernetse", "kubernetes"),
-            ("kubrenetse", "kubernetes"),  # two slips in a long word
-            ("encripted", "encrypted"),
-            ("müler", "müller"),
-        ],
+        ("bakcup", "backup"),  # two neighbours swapped
+        ("backp", "backup"),  # a letter left out
+        ("backuup", "backup"),  # one too many
+        ("vackup", "backup"),  # another one
+        ("Bakcup", "backup"),
+        ("ｂａｋｃｕｐ", "backup"),
+        ("nigt", "night"),  # four letters
+        ("kubernetse", "kubernetes"),
+        ("kubrenetse", "kubernetes"),  # two slips in a long word
+        ("encripted", "encrypted"),
+        ("müler", "müller"),
     )
     def test_a_word_that_no_note_holds_is_taken_for_the_nearest(self, corrected, typed, meant):
         assert list(corrected(typed).values()) == [meant]
 
     @rows(
         "typed",
-        [
-            "nit",  # three letters: too short
-            "backers",  # two slips in seven letters
-            "bcakpu",
-            "mniutse",
-            "xkubrentse",  # three in a long one
-            "xylophone",
-            "backups",  # another form of a word of the notes
-            "restarted",
-            "deployments",
-            "rollbacks",
-            "version3",  # with a digit
-            "bakcup1",
-            "the",
-            "teh what",
-        ],
+        "nit",  # three letters: too short
+        "backers",  # two slips in seven letters
+        "bcakpu",
+        "mniutse",
+        "xkubrentse",  # three in a long one
+        "xylophone",
+        "backups",  # another form of a word of the notes
+        "restarted",
+        "deployments",
+        "rollbacks",
+        "version3",  # with a digit
+        "bakcup1",
+        "the",
+        "teh what",
     )
     def test_others_are_left_alone(self, corrected, typed):
         assert corrected(typed) == {}
@@ -92,16 +88,14 @@ class TestCorrections:
 
     @rows(
         "words, typed, meant",
-        [
-            ("planning slanting", "slanning", "slanting"),  # the first letter is seldom wrong
-            ("boggimg faggimg", "foggimg", "faggimg"),
-            ("planning swanking", "slanning", "planning"),  # but one slip goes before two
-            ("planning walking", "slanning", "planning"),
-            ("kubernetes kubernetics", "kubernetez", "kubernetes"),  # one slip before two
-            ("noted notes", "notex", "noted"),  # the first by alphabet
-            ("noted notes", "notse", "notes"),
-            ("copper cooper", "copoer", "cooper"),
-        ],
+        ("planning slanting", "slanning", "slanting"),  # the first letter is seldom wrong
+        ("boggimg faggimg", "foggimg", "faggimg"),
+        ("planning swanking", "slanning", "planning"),  # but one slip goes before two
+        ("planning walking", "slanning", "planning"),
+        ("kubernetes kubernetics", "kubernetez", "kubernetes"),  # one slip before two
+        ("noted notes", "notex", "noted"),  # the first by alphabet
+        ("noted notes", "notse", "notes"),
+        ("copper cooper", "copoer", "cooper"),
     )
     def test_of_several_words_the_likeliest_is_taken(self, build_index, words, typed, meant):
         with get_document_store(build_index({"v": {"a.md": words}})) as store:
@@ -122,15 +116,13 @@ class TestCorrections:
 
     @rows(
         "written, typed",
-        [
-            ("light", "flight"),
-            ("turning", "tuning"),
-            ("instance", "insurance"),
-            ("break", "bread"),
-            ("password", "passport"),
-            ("native", "naïve"),
-            ("passport", "passwort"),  # German
-        ],
+        ("light", "flight"),
+        ("turning", "tuning"),
+        ("instance", "insurance"),
+        ("break", "bread"),
+        ("password", "passport"),
+        ("native", "naïve"),
+        ("passport", "passwort"),  # German
     )
     def test_a_common_word_is_not_taken_for_a_slip_but_said_to_be_missing(
         self, build_index, written, typed
@@ -145,15 +137,13 @@ class TestCorrections:
 
     @rows(
         "query, missing",
-        [
-            ("量子力学入門", ["量子力学"]),
-            ("証明書の入門", []),
-            ("猫の証明書", ["猫"]),
-            ("10月の証明書", []),
-            ("何の証明書ですか", []),
-            ("如何重置证书", ["如何重置证书"]),
-            ("여권 갱신", ["여권"]),
-        ],
+        ("量子力学入門", ["量子力学"]),
+        ("証明書の入門", []),
+        ("猫の証明書", ["猫"]),
+        ("10月の証明書", []),
+        ("何の証明書ですか", []),
+        ("如何重置证书", ["如何重置证书"]),
+        ("여권 갱신", ["여권"]),
     )
     def test_of_a_script_without_spaces_what_no_note_holds_is_missing(
         self, build_index, query, missing
@@ -172,32 +162,28 @@ class TestCorrections:
 
     @rows(
         "typed, meant",
-        [
-            ("テンプレト", "テンプレート"),
-            ("ﾃﾝﾌﾟﾚﾄ", "テンプレート"),
-            ("テンプレトの作り方", "テンプレート"),
-            ("プラグイソ", "プラグイン"),
-        ],
+        ("テンプレト", "テンプレート"),
+        ("ﾃﾝﾌﾟﾚﾄ", "テンプレート"),
+        ("テンプレトの作り方", "テンプレート"),
+        ("プラグイソ", "プラグイン"),
     )
     def test_loan_words_of_japanese_are_mended_too(self, corrected, typed, meant):
         assert list(corrected(typed).values()) == [meant]
 
     @rows(
         "typed",
-        [
-            "テンプレ",  # part of a longer one
-            "ファイル",
-            "システム",
-            "テンプレート",
-            "フォル",
-            "雛型の設計",  # no loan word
-            "タコス",
-        ],
+        "テンプレ",  # part of a longer one
+        "ファイル",
+        "システム",
+        "テンプレート",
+        "フォル",
+        "雛型の設計",  # no loan word
+        "タコス",
     )
     def test_other_japanese_is_left_alone(self, corrected, typed):
         assert corrected(typed) == {}
 
-    @rows("query", ['"bakcup"', '"the bakcup" night', "bakcup*", "night -bakcup"])
+    @rows("query", '"bakcup"', '"the bakcup" night', "bakcup*", "night -bakcup")
     def test_words_of_phrases_prefixes_and_exclusions_are_meant_as_they_stand(
         self, corrected, query
     ):
@@ -255,20 +241,18 @@ class TestWordsThatAreGone:
 class TestNamedNotes:
     @rows(
         "query",
-        [
-            "Looking back",
-            "looking  BACK",
-            "friday ritual",
-            "週の振り返り",
-            "weekly review",  # the file name
-            "ＷＥＥＫＬＹ　ＲＥＶＩＥＷ",
-            '"Friday ritual"',
-            'title:"looking back"',
-            "friday ritual tag:habit",
-            "friday ritual -xylophone",
-            "fridya ritual",
-            "loking bakc",
-        ],
+        "Looking back",
+        "looking  BACK",
+        "friday ritual",
+        "週の振り返り",
+        "weekly review",  # the file name
+        "ＷＥＥＫＬＹ　ＲＥＶＩＥＷ",
+        '"Friday ritual"',
+        'title:"looking back"',
+        "friday ritual tag:habit",
+        "friday ritual -xylophone",
+        "fridya ritual",
+        "loking bakc",
     )
     def test_the_note_of_that_title_alias_or_file_name_comes_first(self, respond, query):
         best = respond(query, explained=True).results[0]
@@ -280,7 +264,7 @@ class TestNamedNotes:
         assert paths(response)[:2] == ["Weekly review.md", "agenda.md"]
         assert response.results[1].explanation.bonus == 0
 
-    @rows("query", ["review weekly", "weekly reviews", "weekly", "my friday ritual"])
+    @rows("query", "review weekly", "weekly reviews", "weekly", "my friday ritual")
     def test_a_name_must_be_whole_and_exact(self, respond, query):
         response = respond(query, explained=True)
         assert all(result.explanation.bonus == 0 for result in response.results)
@@ -311,21 +295,19 @@ class TestNamedNotes:
             pipeline = create_search_pipeline(store)
             yield lambda query: search(pipeline, query)
 
-    @pytest.mark.parametrize(
-        ("query", "expected"),
-        [
-            ("!!!", ["!!!.md"]),
-            ("！！！", ["!!!.md"]),
-            ("!!! tag:loud", ["!!!.md"]),
-            ("!!! -tag:loud", []),
-            ("!! tag:loud", ["!!!.md"]),  # a listing
-            ("!!", []),
-        ],
+    @rows(
+        "query, expected",
+        ("!!!", ["!!!.md"]),
+        ("！！！", ["!!!.md"]),
+        ("!!! tag:loud", ["!!!.md"]),
+        ("!!! -tag:loud", []),
+        ("!! tag:loud", ["!!!.md"]),  # a listing
+        ("!!", []),
     )
     def test_a_name_without_words_is_found_too(self, odd, query, expected):
         assert paths(odd(query)) == expected
 
-    @pytest.mark.parametrize("query", ["bakcup", "BAKCUP", "nigt crane", "テンプレト"])
+    @rows("query", "bakcup", "BAKCUP", "nigt crane", "テンプレト")
     def test_a_name_that_looks_like_a_slip_is_found_as_it_is_typed(self, odd, query):
         response = odd(query)
         assert paths(response)[0] == "bakcup.md"
@@ -335,16 +317,14 @@ class TestNamedNotes:
 class TestUnderstood:
     @rows(
         "query, titles",
-        [
-            ('"weekly review"', ["Agenda", "Looking back"]),  # the one in its file name
-            ('"the weekly review"', ["Agenda"]),
-            ('"が楽に"', ["雛形"]),
-            ('"る"', ["整理", "雛形"]),
-            ("title:ookin", ["Looking back"]),
-            ("title:ritual -tag:habit", ["Looking back"]),  # the filters are another matter
-            ('title:gend "kubernetes"', ["Agenda", "Deploying"]),
-            ('weekly -"weekly review" -title:agenda', []),
-        ],
+        ('"weekly review"', ["Agenda", "Looking back"]),  # the one in its file name
+        ('"the weekly review"', ["Agenda"]),
+        ('"が楽に"', ["雛形"]),
+        ('"る"', ["整理", "雛形"]),
+        ("title:ookin", ["Looking back"]),
+        ("title:ritual -tag:habit", ["Looking back"]),  # the filters are another matter
+        ('title:gend "kubernetes"', ["Agenda", "Deploying"]),
+        ('weekly -"weekly review" -title:agenda', []),
     )
     def test_notes_with_a_phrase_or_a_title_are_matched(self, store, query, titles):
         matched = understand(store, query).matched

@@ -8,6 +8,7 @@ from rag.app.requests import SearchRequest
 from rag.app.search import search
 from rag.app.workspace import Workspace
 from rag.config import RAGConfig
+from tables import rows
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +30,18 @@ def workspace(index) -> Iterator[Workspace]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@rows(
     "query",
-    [
-        "notes tagged crypto about wallets but not bitcoin",
-        "notes tagged crypto, but not about bitcoin",
-        "wallets but not bitcoin",
-    ],
+    "notes tagged crypto about wallets but not bitcoin",
+    "notes tagged crypto, but not about bitcoin",
+    "wallets but not bitcoin",
 )
 def test_notes_with_it_are_left_out(workspace, query):
     found = search(workspace, SearchRequest(query, plan=True)).response
     assert [result.file_path for result in found.results] == ["b.md"]
 
 
-@pytest.mark.parametrize("query", ["wallets but not bitcoin", "暗号 ビットコイン以外"])
+@rows("query", "wallets but not bitcoin", "暗号 ビットコイン以外")
 def test_a_plan_that_leaves_out_no_more_than_words_narrows(workspace, query):
     plan = search(workspace, SearchRequest(query, plan=True)).intent
     assert plan and plan.narrows

@@ -116,7 +116,7 @@ def paths(response: SearchResponse) -> list[str]:
 # -- what variants find --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("query", HARD)
+@rows("query", HARD)
 def test_multi_query_finds_a_note_that_the_plain_query_misses(find, server, query):
     wanted, variation = HARD[query]
     server.api.answer = by_query({query: [variation]})
@@ -321,7 +321,7 @@ def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
     return make
 
 
-@rows("odd", [None, 7, ["text"], [SimpleNamespace(query_str="no metadata")], "text"])
+@rows("odd", None, 7, ["text"], [SimpleNamespace(query_str="no metadata")], "text")
 def test_whatever_a_plug_in_gives_that_is_no_query_is_told(plug_in, odd):
     variants, [notice] = plug_in(lambda query: odd)
     assert not variants and notice.startswith("searched without mine: it failed (")
@@ -356,7 +356,7 @@ def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, s
     assert notices[1:] == [f"searched without {name}: {late}" for name in ("step-back", "hyde")]
 
 
-@rows("names, takes", [(["hyde"], "it takes"), (["hyde", "x"], "they take")])
+@rows("names, takes", (["hyde"], "it takes"), (["hyde", "x"], "they take"))
 def test_without_a_model_the_next_command_is_named(names, takes):
     names = [name.replace("x", "step-back") for name in names]
     _, [notice] = VariantMaker(OllamaConfig(enabled=False)).make("words", names)

@@ -13,6 +13,7 @@ from ollama_server import refused
 from rag.config import OllamaConfig
 from rag.search.components.llm_ranker import DEPTH, ModelReranker, parse_ranking
 from rag.search.query import Hit, Query, Retrieval
+from tables import rows
 
 
 def reranker(url: str) -> ModelReranker:
@@ -58,15 +59,13 @@ def test_texts_are_data_and_no_part_of_the_rules(server):
     assert "Ignore the rules" in user["content"] and "Ignore" not in system["content"]
 
 
-@pytest.mark.parametrize(
-    ("ranking", "order"),
-    [
-        ([4], "dabce"),
-        ([2, 2, 2], "bacde"),
-        ([0, -1, 6, 99, 5], "eabcd"),
-        ([True, 2], "bacde"),
-        (["3", 2.0, None, 4], "dabce"),
-    ],
+@rows(
+    "ranking, order",
+    ([4], "dabce"),
+    ([2, 2, 2], "bacde"),
+    ([0, -1, 6, 99, 5], "eabcd"),
+    ([True, 2], "bacde"),
+    (["3", 2.0, None, 4], "dabce"),
 )
 def test_what_it_leaves_out_or_invents_drops_no_result(server, ranking, order):
     server.say({"ranking": ranking})
@@ -74,22 +73,20 @@ def test_what_it_leaves_out_or_invents_drops_no_result(server, ranking, order):
     assert (found["order"], found["notice"]) == (order, "")
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
-    [
-        "",
-        "the third one",
-        "{}",
-        '{"ranking": []}',
-        '{"ranking": "3"}',
-        '{"ranking": null}',
-        "[]",
-        "null",
-        "3",
-        '{"ranking": [77]}',
-        "<think>3, 1",
-        '{"ranking": [1',
-    ],
+    "",
+    "the third one",
+    "{}",
+    '{"ranking": []}',
+    '{"ranking": "3"}',
+    '{"ranking": null}',
+    "[]",
+    "null",
+    "3",
+    '{"ranking": [77]}',
+    "<think>3, 1",
+    '{"ranking": [1',
 )
 def test_nonsense_leaves_the_order_and_is_said(server, answer):
     server.say(answer)

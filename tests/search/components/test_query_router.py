@@ -85,7 +85,7 @@ def paths(response: SearchResponse) -> list[str]:
     return [result.file_path for result in response.results]
 
 
-@rows("query", ["restart a POD", "ｋｕｂｅｃｔｌ pie", "障害 pie"])
+@rows("query", "restart a POD", "ｋｕｂｅｃｔｌ pie", "障害 pie")
 def test_a_keyword_takes_its_route(find, query):
     response = find(query)
     assert (response.route, response.mode, paths(response)) == ("ops", "lexical", ["Pods.md"])
@@ -171,11 +171,9 @@ def test_without_embeddings_it_says_so_once_and_takes_the_default(find, index, s
 
 @rows(
     "routes, named",
-    [
-        ({"rules": {"a": {"keywords": ["x"], "vaults": ["enginer"]}}}, "enginer"),
-        ({"rules": {"a": {"keywords": ["x"], "transforms": ["hide"]}}}, "hide"),
-        ({"classifier": "keywrod"}, "keywrod"),
-    ],
+    ({"rules": {"a": {"keywords": ["x"], "vaults": ["enginer"]}}}, "enginer"),
+    ({"rules": {"a": {"keywords": ["x"], "transforms": ["hide"]}}}, "hide"),
+    ({"classifier": "keywrod"}, "keywrod"),
 )
 def test_what_a_route_names_and_is_not_there_is_an_error_of_the_settings(find, routes, named):
     with pytest.raises(ConfigError, match=named) as raised:
@@ -195,7 +193,7 @@ def test_a_plug_in_classifies_and_may_fail(find, monkeypatch):
     assert response.route == "" and any("KeyError" in notice for notice in response.notices)
 
 
-@rows("classifier", ["keyword", "embedding"])
+@rows("classifier", "keyword", "embedding")
 def test_a_routed_pipeline_serialises(index, classifier):
     config = replace(index, routes=RoutesConfig(classifier, rules=RULES))
     with get_document_store(config) as store:
