@@ -45,7 +45,7 @@ def test_chunks_of_a_note_give_its_lines_once_each(content, size, data):
     assert [line for line in found if line != ["#", "Heading"]] == kept
 
 
-@rows("block", [TABLE, FENCE])
+@rows("block", TABLE, FENCE)
 def test_parts_of_a_long_block_are_the_block_again(block):
     assert merged(f"# All\n\nBefore.\n\n{block}\n\nBehind.", 150, 20) == (
         f"# All\n\nBefore.\n\n{block}\n\nBehind."
@@ -54,16 +54,14 @@ def test_parts_of_a_long_block_are_the_block_again(block):
 
 @rows(
     "known, more, line",
-    [
-        ("", "One.", "One."),
-        ("One. Two.", "Two. Three.", "One. Two. Three."),
-        ("One. Two.", "Three.", "One. Two. Three."),
-        ("One. Two. Three.", "Two.", "One. Two. Three."),
-        ("One.", "One. Two.", "One. Two."),
-        ("一つ。二つ。", "二つ。三つ。", "一つ。二つ。三つ。"),
-        ("一つ。", "二つ。", "一つ。二つ。"),
-        ("as it is", "so it goes", "as it is so it goes"),
-    ],
+    ("", "One.", "One."),
+    ("One. Two.", "Two. Three.", "One. Two. Three."),
+    ("One. Two.", "Three.", "One. Two. Three."),
+    ("One. Two. Three.", "Two.", "One. Two. Three."),
+    ("One.", "One. Two.", "One. Two."),
+    ("一つ。二つ。", "二つ。三つ。", "一つ。二つ。三つ。"),
+    ("一つ。", "二つ。", "一つ。二つ。"),
+    ("as it is", "so it goes", "as it is so it goes"),
 )
 def test_parts_of_a_line_are_joined_where_they_overlap(known, more, line):
     assert joined_line(known, more) == line

@@ -67,7 +67,7 @@ def test_a_heading_with_nothing_but_headings_below_makes_no_chunk_of_its_own():
     assert texts("# 親\n\n## 子\ntext") == ["## 子\ntext"]
 
 
-@rows("source", ["", "\n\n", "---\ntags: [空]\n---\n", "\u3000\n\u00a0\n"])
+@rows("source", "", "\n\n", "---\ntags: [空]\n---\n", "\u3000\n\u00a0\n")
 def test_a_note_without_text_gives_one_empty_chunk(source):
     (chunk,) = chunks(source)
     assert (chunk.heading, chunk.text) == ((), "")
@@ -93,11 +93,9 @@ def test_a_long_section_is_cut_between_paragraphs():
 
 @rows(
     "paragraph, size, expected",
-    [
-        ("One two. Three four. Five six.", 21, ["One two. Three four.", "Five six."]),
-        ("一つ目の文。二つ目の文！三つ目の文？", 12, ["一つ目の文。二つ目の文！", "三つ目の文？"]),
-        ("- 項目一\n- item two\n- 三", 17, ["- 項目一\n- item two", "- 三"]),
-    ],
+    ("One two. Three four. Five six.", 21, ["One two. Three four.", "Five six."]),
+    ("一つ目の文。二つ目の文！三つ目の文？", 12, ["一つ目の文。二つ目の文！", "三つ目の文？"]),
+    ("- 項目一\n- item two\n- 三", 17, ["- 項目一\n- item two", "- 三"]),
 )
 def test_a_long_paragraph_is_cut_between_lines_and_sentences(paragraph, size, expected):
     assert texts(paragraph, size) == expected
@@ -107,7 +105,7 @@ FENCE = "```py\n" + "".join(f"x{n} = {n}\n\n" for n in range(20)) + "```"
 TABLE = "| 名前 | 値 |\n|---|---|\n" + "".join(f"| a{n} | {n} |\n" for n in range(20)).rstrip()
 
 
-@rows("block", [FENCE, TABLE])
+@rows("block", FENCE, TABLE)
 def test_a_fence_or_table_that_fits_a_chunk_is_not_cut(block):
     found = texts(f"前の文。\n\n{block}\n\nafter", size=len(block))
     assert found == ["前の文。", block, "after"]
@@ -146,7 +144,7 @@ def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before():
     ]
 
 
-@rows("size, overlap", [(0, 0), (-1, 0), (10, 10), (10, -1)])
+@rows("size, overlap", (0, 0), (-1, 0), (10, 10), (10, -1))
 def test_sizes_that_make_no_sense_are_refused(size, overlap):
     with pytest.raises(ValueError, match="chunk size"):
         chunks("a", size, overlap)
@@ -292,16 +290,14 @@ def test_every_row_of_a_table_is_in_one_chunk_and_in_order(rows, sizes, measure)
 
 @rows(
     "part",
-    [
-        "## 見出し Heading\n\nText with a [[link|x]]. 日本語の文。二つ目の文。\n\n- 項目\n\n",
-        "一つの段落が終わらない。改行もない。",
-        "no end of words ",
-        "あ",
-        "a\n",
-        "```\n# code\n```\n",
-        "| a | b |\n|---|---|\n" + "| row | 語 |\n" * 600,
-        "```py\n" + "code = 1\n" * 880 + "```\n",
-    ],
+    "## 見出し Heading\n\nText with a [[link|x]]. 日本語の文。二つ目の文。\n\n- 項目\n\n",
+    "一つの段落が終わらない。改行もない。",
+    "no end of words ",
+    "あ",
+    "a\n",
+    "```\n# code\n```\n",
+    "| a | b |\n|---|---|\n" + "| row | 語 |\n" * 600,
+    "```py\n" + "code = 1\n" * 880 + "```\n",
 )
 def test_what_is_measured_grows_in_proportion_to_the_note(part):
     def measured(characters: int) -> int:

@@ -48,7 +48,7 @@ WESTERN = [
 ]
 
 
-@rows("encoding", ["cp932", "euc_jp"])
+@rows("encoding", "cp932", "euc_jp")
 @rows("text", JAPANESE)
 def test_japanese_of_any_length_is_read_as_it_was_written(text, encoding):
     found = decode_other(text.encode(encoding))
@@ -61,12 +61,12 @@ def test_western_text_of_any_length_is_read_as_it_was_written(text):
     assert decode_other(text.encode("cp1252")) == (text, "Windows-1252")
 
 
-@rows("raw", [b"\xff", b"a\xff\n", b"\xfe\n\xff", "日記の、".encode()[:-1]])
+@rows("raw", b"\xff", b"a\xff\n", b"\xfe\n\xff", "日記の、".encode()[:-1])
 def test_bytes_that_nothing_tells_apart_are_not_guessed_at(raw):
     assert decode_other(raw) is None
 
 
-@rows("text", ["今日は良い天気でした。", "Größe und Übermut"])
+@rows("text", "今日は良い天気でした。", "Größe und Übermut")
 def test_utf_8_with_a_wrong_byte_stays_utf_8(text):
     note = read_note(text.encode() + b" \xff end", "v", "a.md", 0.0)
     assert note.lines == [f"{text} \ufffd end"]
@@ -75,23 +75,18 @@ def test_utf_8_with_a_wrong_byte_stays_utf_8(text):
 
 @rows(
     "text, encoding",
-    [
-        ("Die Straße ist gesperrt.\n", "cp1252"),
-        ("会議の記録を田中さんに渡した。\n", "cp932"),
-        ("会議の記録を田中さんに渡した。\n", "euc_jp"),
-        (
-            "会議の記録を田中さんに渡した。" * 9_000,
-            "cp932",
-        ),  # in one line, longer than is looked at
-    ],
+    ("Die Straße ist gesperrt.\n", "cp1252"),
+    ("会議の記録を田中さんに渡した。\n", "cp932"),
+    ("会議の記録を田中さんに渡した。\n", "euc_jp"),
+    ("会議の記録を田中さんに渡した。" * 9_000, "cp932"),  # in one line, longer than is looked at
 )
-@rows("before", ["A line of ASCII.\n" * 7_000, "ASCII " * 20_000])
+@rows("before", "A line of ASCII.\n" * 7_000, "ASCII " * 20_000)
 def test_text_is_known_by_its_bytes_above_ascii_wherever_they_are(before, text, encoding):
     found = decode_other((before + text).encode(encoding))
     assert found is not None and found[0] == before + text
 
 
-@rows("text", ["# 会議\n\n議事録 #運用 を書く。\n", "a ｱｲｳ"])
+@rows("text", "# 会議\n\n議事録 #運用 を書く。\n", "a ｱｲｳ")
 def test_iso_2022_jp_is_known_by_its_escapes(text):
     raw = f"{text}終".encode("iso2022_jp_ext")
     note = read_note(raw, "v", "a.md", 0.0)
@@ -99,7 +94,7 @@ def test_iso_2022_jp_is_known_by_its_escapes(text):
     assert note.problems == ["not UTF-8: read as ISO-2022-JP"]
 
 
-@rows("text", ["\x1b$B alone", "price: \x1b$5", "会議 \x1b$B0\x1b(B"])
+@rows("text", "\x1b$B alone", "price: \x1b$5", "会議 \x1b$B0\x1b(B")
 def test_what_only_looks_like_an_escape_stays_utf_8(text):
     note = read_note(text.encode(), "v", "a.md", 0.0)
     assert (note.lines, note.problems) == ([text], [])

@@ -23,7 +23,7 @@ def test_only_the_first_lines_are_read():
     assert note.problems == ["more than 300,000 lines: only the first 300,000 are kept"]
 
 
-@rows("text", [words(1200, "#"), f"---\ntags: [{words(1200)}]\n---\n"])
+@rows("text", words(1200, "#"), f"---\ntags: [{words(1200)}]\n---\n")
 def test_tags_are_kept_up_to_their_number(text):
     note = read(text.replace(" ", ", ") if text.startswith("---") else text)
     if text.startswith("---"):
@@ -34,12 +34,10 @@ def test_tags_are_kept_up_to_their_number(text):
 
 @rows(
     "tag, problem",
-    [
-        ("a" * 201, "a tag is longer than 200 characters: it is left out"),
-        ("a/" * 32 + "a", "a tag has more than 32 levels: it is left out"),
-    ],
+    ("a" * 201, "a tag is longer than 200 characters: it is left out"),
+    ("a/" * 32 + "a", "a tag has more than 32 levels: it is left out"),
 )
-@rows("note", ["#{} #kept", "---\ntags: [{}, kept]\n---\n"])
+@rows("note", "#{} #kept", "---\ntags: [{}, kept]\n---\n")
 def test_a_tag_too_long_or_too_deep_is_left_out(tag, problem, note):
     found = read(note.format(tag))
     assert found.tags == ["kept"]
@@ -56,7 +54,7 @@ def test_aliases_are_kept_up_to_their_number_and_length():
     ]
 
 
-@rows("link", ["[[w{}]]", "[a](w{}.md)"])
+@rows("link", "[[w{}]]", "[a](w{}.md)")
 def test_links_are_kept_up_to_their_number(link):
     note = read("\n".join(link.format(number) for number in range(limits.MOST_LINKS + 9)))
     assert len(note.links) == limits.MOST_LINKS
@@ -83,10 +81,8 @@ def test_of_long_front_matter_the_beginning_is_read():
 
 @rows(
     "block, problem",
-    [
-        ("a: " + "[" * 40 + "]" * 40, "front matter: nested deeper than 32 levels"),
-        ("a: &a [*a]", "front matter: aliases are not read"),
-    ],
+    ("a: " + "[" * 40 + "]" * 40, "front matter: nested deeper than 32 levels"),
+    ("a: &a [*a]", "front matter: aliases are not read"),
 )
 def test_what_front_matter_holds_besides_what_is_refused_is_kept(block, problem):
     note = read(f"---\ntitle: Kept\n{block}\ntags: [x]\n---\n")

@@ -34,19 +34,17 @@ def links(text: str) -> list[str]:
 
 @rows(
     "line, level, text",
-    [
-        ("# One", 1, "One"),
-        ("###### 六", 6, "六"),
-        ("   ## Indented", 2, "Indented"),
-        ("## Closed ##", 2, "Closed"),
-        ("## C#", 2, "C#"),
-        ("#　全角の空白", 1, "全角の空白"),
-        ("#\ttab", 1, "tab"),
-        ("##", 2, ""),
-        ("# #", 1, ""),
-        ("# A **bold** [[Note|名前]]", 1, "A bold 名前"),
-        ("# 予定 ^block-id", 1, "予定"),
-    ],
+    ("# One", 1, "One"),
+    ("###### 六", 6, "六"),
+    ("   ## Indented", 2, "Indented"),
+    ("## Closed ##", 2, "Closed"),
+    ("## C#", 2, "C#"),
+    ("#　全角の空白", 1, "全角の空白"),
+    ("#\ttab", 1, "tab"),
+    ("##", 2, ""),
+    ("# #", 1, ""),
+    ("# A **bold** [[Note|名前]]", 1, "A bold 名前"),
+    ("# 予定 ^block-id", 1, "予定"),
 )
 def test_atx_headings(line, level, text):
     assert headings(line) == [(level, text)]
@@ -54,13 +52,19 @@ def test_atx_headings(line, level, text):
 
 @rows(
     "line",
-    ["#tag", "####### seven", "    # code", "\\# escaped", "> # quoted", "#\u00a0NBSP", "a # b"],
+    "#tag",
+    "####### seven",
+    "    # code",
+    "\\# escaped",
+    "> # quoted",
+    "#\u00a0NBSP",
+    "a # b",
 )
 def test_lines_with_a_hash_that_are_no_headings(line):
     assert headings(line) == []
 
 
-@rows("underline, level", [("===", 1), ("---", 2), ("=", 1), ("  ----  ", 2)])
+@rows("underline, level", ("===", 1), ("---", 2), ("=", 1), ("  ----  ", 2))
 def test_setext_headings_span_the_title_and_its_underline(underline, level):
     found = read(f"intro\n\n題名 Title\n{underline}\ntext")
     (heading,) = found.headings
@@ -71,18 +75,16 @@ def test_setext_headings_span_the_title_and_its_underline(underline, level):
 
 @rows(
     "text",
-    [
-        "para\n\n---",
-        "- item\n---",
-        "1. 項目\n---",
-        "> quote\n---",
-        "two\nlines\n---",
-        "    code\n---",
-        "%% comment %%\n---",
-        "<!-- コメント -->\n---",
-        "```\ncode\n```\n---",
-        "| a |\n|---|\n---",
-    ],
+    "para\n\n---",
+    "- item\n---",
+    "1. 項目\n---",
+    "> quote\n---",
+    "two\nlines\n---",
+    "    code\n---",
+    "%% comment %%\n---",
+    "<!-- コメント -->\n---",
+    "```\ncode\n```\n---",
+    "| a |\n|---|\n---",
 )
 def test_rules_that_underline_no_paragraph_are_no_headings(text):
     assert headings(text) == []
@@ -93,17 +95,15 @@ def test_rules_that_underline_no_paragraph_are_no_headings(text):
 
 @rows(
     "fence, closing",
-    [
-        ("```", "```"),
-        ("~~~", "~~~"),
-        ("````", "````"),
-        ("  ```", "  ```"),
-        ("```python", "```"),
-        ("``` {.sh}", "````"),
-        ("~~~ `x`", "~~~"),
-        ("- ```", "  ```"),
-        ("1. ```js", "   ```"),
-    ],
+    ("```", "```"),
+    ("~~~", "~~~"),
+    ("````", "````"),
+    ("  ```", "  ```"),
+    ("```python", "```"),
+    ("``` {.sh}", "````"),
+    ("~~~ `x`", "~~~"),
+    ("- ```", "  ```"),
+    ("1. ```js", "   ```"),
 )
 def test_a_hash_in_a_fence_is_neither_heading_nor_tag(fence, closing):
     found = read(f"{fence}\n# comment\n #tag [[link]]\n{closing}\n# Real")
@@ -120,7 +120,7 @@ def test_a_fence_that_is_never_closed_does_not_swallow_the_note():
     assert not found.fences
 
 
-@rows("inner", ["```js", "~~~", "- ```", "> ```", "``"])
+@rows("inner", "```js", "~~~", "- ```", "> ```", "``")
 def test_only_a_mark_like_the_opening_one_closes_a_fence(inner):
     assert read(f"```\n{inner}\n# no\n```").fences == {0: 3}
 
@@ -151,17 +151,15 @@ def test_a_table_is_its_header_its_rule_and_its_rows():
 
 @rows(
     "text, expected",
-    [
-        ("#one and #二", ["one", "二"]),
-        ("(#a) [#b] 「#c」、#d。#e", ["a", "b", "c", "d", "e"]),
-        ("#親/子/孫", ["親/子/孫"]),
-        ("#a-b_c", ["a-b_c"]),
-        ("#2024 #2024年 #y2024 #1/2", ["2024年", "y2024"]),
-        ("NBSP\u00a0#tag", ["tag"]),
-        ("#か\u3099いど", ["がいど"]),
-        ("- [ ] task #todo", ["todo"]),
-        ("# Title #in-heading", ["in-heading"]),
-    ],
+    ("#one and #二", ["one", "二"]),
+    ("(#a) [#b] 「#c」、#d。#e", ["a", "b", "c", "d", "e"]),
+    ("#親/子/孫", ["親/子/孫"]),
+    ("#a-b_c", ["a-b_c"]),
+    ("#2024 #2024年 #y2024 #1/2", ["2024年", "y2024"]),
+    ("NBSP\u00a0#tag", ["tag"]),
+    ("#か\u3099いど", ["がいど"]),
+    ("- [ ] task #todo", ["todo"]),
+    ("# Title #in-heading", ["in-heading"]),
 )
 def test_inline_tags(text, expected):
     assert tags(text) == expected
@@ -169,17 +167,15 @@ def test_inline_tags(text, expected):
 
 @rows(
     "text",
-    [
-        "C# F#x",
-        "https://example.org/#part",
-        "`#code` and ``#`more``",
-        "[[Note#見出し]] [[#見出し]]",
-        "[contents](#first-part)",
-        "[目次](<#最初の 節>)",
-        "\\#escaped",
-        "## ",
-        "#-",
-    ],
+    "C# F#x",
+    "https://example.org/#part",
+    "`#code` and ``#`more``",
+    "[[Note#見出し]] [[#見出し]]",
+    "[contents](#first-part)",
+    "[目次](<#最初の 節>)",
+    "\\#escaped",
+    "## ",
+    "#-",
 )
 def test_hashes_that_are_no_tags(text):
     assert tags(text) == []
@@ -190,24 +186,22 @@ def test_hashes_that_are_no_tags(text):
 
 @rows(
     "text, expected",
-    [
-        ("[[Note]]", ["Note"]),
-        ("[[ノート|別名]]", ["ノート"]),
-        ("[[Note#Heading|alias]]", ["Note"]),
-        ("[[ノート#見出し#小見出し]]", ["ノート"]),
-        ("[[Note#^block]]", ["Note"]),
-        ("[[folder/Note.md]]", ["folder/Note.md"]),
-        ("![[Embedded]] ![[図.svg|100]]", ["Embedded", "図.svg"]),
-        ("[[#Only a heading]] [[#^block]]", []),
-        ("[[か\u3099いど]]", ["がいど"]),
-        ("[[A]] [[B]] [[A]]", ["A", "B"]),
-        ("[[not\nclosed]]", []),
-        ("`[[code]]`", []),
-        ('[text](Note.md) [x](a/b.md#part "title")', ["Note.md", "a/b.md"]),
-        ("[t](My%20note.md) [t](%E6%97%A5%E8%A8%98.md)", ["My note.md", "日記.md"]),
-        ("[t](<My note.md>)", ["My note.md"]),
-        ("[t](https://example.org/a.md) [t](image.png)", []),
-    ],
+    ("[[Note]]", ["Note"]),
+    ("[[ノート|別名]]", ["ノート"]),
+    ("[[Note#Heading|alias]]", ["Note"]),
+    ("[[ノート#見出し#小見出し]]", ["ノート"]),
+    ("[[Note#^block]]", ["Note"]),
+    ("[[folder/Note.md]]", ["folder/Note.md"]),
+    ("![[Embedded]] ![[図.svg|100]]", ["Embedded", "図.svg"]),
+    ("[[#Only a heading]] [[#^block]]", []),
+    ("[[か\u3099いど]]", ["がいど"]),
+    ("[[A]] [[B]] [[A]]", ["A", "B"]),
+    ("[[not\nclosed]]", []),
+    ("`[[code]]`", []),
+    ('[text](Note.md) [x](a/b.md#part "title")', ["Note.md", "a/b.md"]),
+    ("[t](My%20note.md) [t](%E6%97%A5%E8%A8%98.md)", ["My note.md", "日記.md"]),
+    ("[t](<My note.md>)", ["My note.md"]),
+    ("[t](https://example.org/a.md) [t](image.png)", []),
 )
 def test_links_name_the_notes_they_lead_to(text, expected):
     assert links(text) == expected
@@ -273,16 +267,14 @@ def test_no_text_makes_the_outline_fail(text):
 
 @rows(
     "line",
-    [
-        "[](" + "%20a" * 20_000 + "(",
-        "# a" + " " * 50_000 + "b",
-        "[" + "`" * 50_000 + "a" * 50_000,
-        "%%a%%" * 20_000,
-        "# ^ a" + " " * 50_000 + "b",
-        "[[" * 50_000,
-        "a|b\n-" + " " * 50_000 + "|x",
-        "a <!-- b\n" * 50_000,
-    ],
+    "[](" + "%20a" * 20_000 + "(",
+    "# a" + " " * 50_000 + "b",
+    "[" + "`" * 50_000 + "a" * 50_000,
+    "%%a%%" * 20_000,
+    "# ^ a" + " " * 50_000 + "b",
+    "[[" * 50_000,
+    "a|b\n-" + " " * 50_000 + "|x",
+    "a <!-- b\n" * 50_000,
 )
 def test_lines_made_to_backtrack_are_read_at_once(line):
     # Each took minutes, or for ever, where a pattern was quadratic; there is no clock here.
@@ -294,20 +286,18 @@ def test_lines_made_to_backtrack_are_read_at_once(line):
 
 @rows(
     "text, expected",
-    [
-        ("[[Note]] and [[ノート|別名]]", "Note and 別名"),
-        ("[[Note\\|in a table]]", "in a table"),
-        ("[[Note#見出し]]", "Note 見出し"),
-        ("![[図.svg]]", "図.svg"),
-        ("[text](https://example.org) ![画像](a.png)", "text 画像"),
-        ("**bold** __太字__ ~~gone~~ ==marked==", "bold 太字 gone marked"),
-        ("2 ** 3 ** 4", "2 ** 3 ** 4"),
-        ("結論 ^abc-1", "結論"),
-        ("![[#^abc-1]]", ""),
-        ("x^2 y", "x^2 y"),
-        ("a %%b%% c", "a b c"),
-        ("**Use `ls`** or [`cd`](shell.md)", "Use `ls` or `cd`"),
-    ],
+    ("[[Note]] and [[ノート|別名]]", "Note and 別名"),
+    ("[[Note\\|in a table]]", "in a table"),
+    ("[[Note#見出し]]", "Note 見出し"),
+    ("![[図.svg]]", "図.svg"),
+    ("[text](https://example.org) ![画像](a.png)", "text 画像"),
+    ("**bold** __太字__ ~~gone~~ ==marked==", "bold 太字 gone marked"),
+    ("2 ** 3 ** 4", "2 ** 3 ** 4"),
+    ("結論 ^abc-1", "結論"),
+    ("![[#^abc-1]]", ""),
+    ("x^2 y", "x^2 y"),
+    ("a %%b%% c", "a b c"),
+    ("**Use `ls`** or [`cd`](shell.md)", "Use `ls` or `cd`"),
 )
 def test_plain_text_is_what_a_reader_sees(text, expected):
     assert plain(text) == expected
@@ -315,14 +305,12 @@ def test_plain_text_is_what_a_reader_sees(text, expected):
 
 @rows(
     "code",
-    [
-        "`==marked==`",
-        "`[[Note|alias]]` and `#[[tag]]`",
-        "``a ` %%hidden%%``",
-        "```md\n![a tweet](https://example.org/1)\n\n**bold** ^id\n```",
-        "> ~~~\n> ![[image.png|100x145]]\n> ~~~",
-        "- ```\n  __init__\n  ```\n\ntext `a[0](b)`",
-    ],
+    "`==marked==`",
+    "`[[Note|alias]]` and `#[[tag]]`",
+    "``a ` %%hidden%%``",
+    "```md\n![a tweet](https://example.org/1)\n\n**bold** ^id\n```",
+    "> ~~~\n> ![[image.png|100x145]]\n> ~~~",
+    "- ```\n  __init__\n  ```\n\ntext `a[0](b)`",
 )
 def test_code_is_what_it_is_in_plain_text_too(code):
     assert plain(f"**bold** [[link|text]]\n\n{code}") == f"bold text\n\n{code}"

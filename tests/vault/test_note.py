@@ -32,7 +32,7 @@ def test_a_byte_order_mark_does_not_hide_the_front_matter():
     assert marked.lines[0] == "---"
 
 
-@rows("encoding", ["utf-16-le", "utf-16-be"])
+@rows("encoding", "utf-16-le", "utf-16-be")
 def test_utf_16_is_known_by_its_byte_order_mark(encoding):
     wide = note("\ufeff---\ntitle: 題名\n---\n本文 text\n".encode(encoding))
     assert (wide.title, wide.lines[-1], wide.problems) == ("題名", "本文 text", [])
@@ -44,7 +44,7 @@ def test_a_nul_becomes_a_space_and_is_reported():
     assert binary.problems == ["holds NUL characters; is it a text file?"]
 
 
-@rows("end", ["\n", "\r\n", "\r"])
+@rows("end", "\n", "\r\n", "\r")
 def test_all_line_ends_count_alike(end):
     windows = note(end.join(["---", "title: 題名", "---", "# 見出し", "", "#tag"]) + end)
     assert (windows.title, windows.tags, windows.body_line) == ("題名", ["tag"], 3)
@@ -61,21 +61,19 @@ def test_text_is_kept_as_it_is_written():
 
 @rows(
     "source, title",
-    [
-        ("---\ntitle: From front matter\n---\n# H1", "From front matter"),
-        ("---\ntitle: '  題\t名 '\n---\n", "題 名"),
-        ("---\nTitle: Case\n---\n", "Case"),
-        ("---\ntitle: 2024\n---\n", "2024"),
-        ("---\ntitle: 2024-05-31\n---\n", "2024-05-31"),
-        ("---\ntitle:\n---\n# 見出し", "見出し"),
-        ("---\ntitle: [a]\n---\n# 見出し", "見出し"),
-        ("---\ntitle: 0x" + "f" * 5000 + "\n---\n# 見出し", "見出し"),
-        ("## Two\n# **One**\n# Other", "One"),
-        ("題名\n===\n", "題名"),
-        ("#\n\ntext", "My note"),
-        ("## Only two", "My note"),
-        ("見出しなし", "My note"),
-    ],
+    ("---\ntitle: From front matter\n---\n# H1", "From front matter"),
+    ("---\ntitle: '  題\t名 '\n---\n", "題 名"),
+    ("---\nTitle: Case\n---\n", "Case"),
+    ("---\ntitle: 2024\n---\n", "2024"),
+    ("---\ntitle: 2024-05-31\n---\n", "2024-05-31"),
+    ("---\ntitle:\n---\n# 見出し", "見出し"),
+    ("---\ntitle: [a]\n---\n# 見出し", "見出し"),
+    ("---\ntitle: 0x" + "f" * 5000 + "\n---\n# 見出し", "見出し"),
+    ("## Two\n# **One**\n# Other", "One"),
+    ("題名\n===\n", "題名"),
+    ("#\n\ntext", "My note"),
+    ("## Only two", "My note"),
+    ("見出しなし", "My note"),
 )
 def test_the_title_is_front_matter_else_first_h1_else_file_name(source, title):
     assert note(source).title == title
@@ -86,16 +84,14 @@ def test_the_title_is_front_matter_else_first_h1_else_file_name(source, title):
 
 @rows(
     "field, aliases",
-    [
-        ("aliases:", []),
-        ("aliases: []", []),
-        ("aliases: 別名", ["別名"]),
-        ("aliases: one, 二、three", ["one", "二", "three"]),
-        ("aliases: [a, null, 3, 2024-01-02, 別]", ["a", "3", "2024-01-02", "別"]),
-        ("aliases:\n  - A B\n  - 別名", ["A B", "別名"]),
-        ("alias: x", ["x"]),
-        ("aliases: {a: b}", []),
-    ],
+    ("aliases:", []),
+    ("aliases: []", []),
+    ("aliases: 別名", ["別名"]),
+    ("aliases: one, 二、three", ["one", "二", "three"]),
+    ("aliases: [a, null, 3, 2024-01-02, 別]", ["a", "3", "2024-01-02", "別"]),
+    ("aliases:\n  - A B\n  - 別名", ["A B", "別名"]),
+    ("alias: x", ["x"]),
+    ("aliases: {a: b}", []),
 )
 def test_aliases_may_be_null_scalar_or_mixed(field, aliases):
     assert note(f"---\n{field}\n---\n").aliases == aliases
@@ -103,15 +99,13 @@ def test_aliases_may_be_null_scalar_or_mixed(field, aliases):
 
 @rows(
     "field, tags",
-    [
-        ("tags:", []),
-        ("tags: 日記", ["日記"]),
-        ("tags: one two, 三、#four", ["one", "two", "三", "four"]),
-        ("tags: [A, null, 2024, '#b', ＰＤＦ]", ["a", "2024", "b", "pdf"]),
-        ("tags:\n- 料理\n- Cooking", ["料理", "cooking"]),
-        ("tag: x", ["x"]),
-        ("tags: {a: b}", []),
-    ],
+    ("tags:", []),
+    ("tags: 日記", ["日記"]),
+    ("tags: one two, 三、#four", ["one", "two", "三", "four"]),
+    ("tags: [A, null, 2024, '#b', ＰＤＦ]", ["a", "2024", "b", "pdf"]),
+    ("tags:\n- 料理\n- Cooking", ["料理", "cooking"]),
+    ("tag: x", ["x"]),
+    ("tags: {a: b}", []),
 )
 def test_tags_may_be_null_scalar_or_mixed(field, tags):
     assert note(f"---\n{field}\n---\n").tags == tags
@@ -123,14 +117,12 @@ def test_tags_of_front_matter_and_text_are_joined():
 
 @rows(
     "tags, expected",
-    [
-        (["a/b/c"], ["a/b/c", "a/b", "a"]),
-        (["仕事/会議", "仕事/報告"], ["仕事/会議", "仕事", "仕事/報告"]),
-        (["/a//b/"], ["a//b", "a"]),
-        (["#X", "x"], ["x"]),
-        (["ﾀｸﾞ", "か\u3099"], ["タグ", "が"]),
-        (["", "#", "/"], []),
-    ],
+    (["a/b/c"], ["a/b/c", "a/b", "a"]),
+    (["仕事/会議", "仕事/報告"], ["仕事/会議", "仕事", "仕事/報告"]),
+    (["/a//b/"], ["a//b", "a"]),
+    (["#X", "x"], ["x"]),
+    (["ﾀｸﾞ", "か\u3099"], ["タグ", "が"]),
+    (["", "#", "/"], []),
 )
 def test_nested_tags_count_for_their_parents(tags, expected):
     assert normalize_tags(tags) == expected
@@ -149,18 +141,16 @@ def test_normalised_tags_stay_as_they_are(tags):
 
 @rows(
     "field, created",
-    [
-        ("created: 2024-01-02", "2024-01-02"),
-        ("created: 02.01.2024", "2024-01-02"),
-        ("created: 2.1.2024 10:30", "2024-01-02T10:30:00"),
-        ("date: 2024-01-02 03:04:05", "2024-01-02T03:04:05"),
-        ("date: 2024-01-02T03:04:05+09:00", "2024-01-02T03:04:05"),
-        ("date: '2024/01/02'", "2024-01-02"),
-        ("作成日: 2024-01-02", "2024-01-02"),
-        ("date: 2023-01-01\ncreated: 2024-01-02", "2024-01-02"),
-        ("created:\ndate: 2024-01-02", "2024-01-02"),
-        ("title: x", "2024-05-31T12:00:00"),
-    ],
+    ("created: 2024-01-02", "2024-01-02"),
+    ("created: 02.01.2024", "2024-01-02"),
+    ("created: 2.1.2024 10:30", "2024-01-02T10:30:00"),
+    ("date: 2024-01-02 03:04:05", "2024-01-02T03:04:05"),
+    ("date: 2024-01-02T03:04:05+09:00", "2024-01-02T03:04:05"),
+    ("date: '2024/01/02'", "2024-01-02"),
+    ("作成日: 2024-01-02", "2024-01-02"),
+    ("date: 2023-01-01\ncreated: 2024-01-02", "2024-01-02"),
+    ("created:\ndate: 2024-01-02", "2024-01-02"),
+    ("title: x", "2024-05-31T12:00:00"),
 )
 def test_created_is_front_matter_else_the_files_date(field, created):
     found = note(f"---\n{field}\n---\n")
@@ -172,7 +162,7 @@ def test_the_files_birth_counts_before_its_last_change():
     assert (found.created, found.modified) == ("2024-05-31T11:59:00", "2024-05-31T12:00:00")
 
 
-@rows("written", ["2024-02-30", "明日", "[2024-01-01]", "{{date}}"])
+@rows("written", "2024-02-30", "明日", "[2024-01-01]", "{{date}}")
 def test_an_impossible_date_is_reported_and_the_files_is_taken(written):
     found = note(f"---\ntitle: T\ndate: {written}\n---\n")
     assert (found.title, found.created) == ("T", "2024-05-31T12:00:00")

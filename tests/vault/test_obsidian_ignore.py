@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rag.vault import Scan, discovery, scan_folder
+from tables import rows
 
 
 @pytest.fixture
@@ -53,13 +54,11 @@ def test_filters_are_those_of_the_folder_that_obsidian_opens(vault):
     assert left(scan_folder(str(vault))) == EVERYTHING[:4]
 
 
-@pytest.mark.parametrize(
-    ("name", "held"),
-    [
-        ("templates.json", {"folder": "Templates"}),
-        ("templates.json", {"folder": "/Templates/"}),
-        ("plugins/templater-obsidian/data.json", {"templates_folder": "Templates"}),
-    ],
+@rows(
+    "name, held",
+    ("templates.json", {"folder": "Templates"}),
+    ("templates.json", {"folder": "/Templates/"}),
+    ("plugins/templater-obsidian/data.json", {"templates_folder": "Templates"}),
 )
 def test_the_folder_of_templates_is_left_out(vault, name, held):
     settle(vault, held, name)
@@ -76,20 +75,18 @@ def test_it_counts_for_nothing_when_that_is_wanted(vault):
     assert left(scan_folder(str(vault), respect_obsidian=False)) == EVERYTHING
 
 
-@pytest.mark.parametrize(
-    ("held", "why"),
-    [
-        ("{broken", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("[]", "not a table of settings"),
-        ({"userIgnoreFilters": "Private/"}, "userIgnoreFilters: not a list"),
-        ({"userIgnoreFilters": [7]}, "userIgnoreFilters: not a text: 7"),
-        ({"userIgnoreFilters": ["/(/"]}, "userIgnoreFilters: not a pattern: ("),
-        ({"userIgnoreFilters": ["/" + "x" * 501 + "/"]}, "userIgnoreFilters: too large"),
-        ({"userIgnoreFilters": ["/((a{99}){99}){99}/"]}, "userIgnoreFilters: too large"),
-        ({"userIgnoreFilters": [f"/{n}/" for n in range(40)]}, "only 30 patterns count"),
-        ({"a": "x" * 1_000_000}, "larger than 1 MB: not read"),
-    ],
+@rows(
+    "held, why",
+    ("{broken", "not JSON"),
+    ("[" * 100_000, "not JSON"),
+    ("[]", "not a table of settings"),
+    ({"userIgnoreFilters": "Private/"}, "userIgnoreFilters: not a list"),
+    ({"userIgnoreFilters": [7]}, "userIgnoreFilters: not a text: 7"),
+    ({"userIgnoreFilters": ["/(/"]}, "userIgnoreFilters: not a pattern: ("),
+    ({"userIgnoreFilters": ["/" + "x" * 501 + "/"]}, "userIgnoreFilters: too large"),
+    ({"userIgnoreFilters": ["/((a{99}){99}){99}/"]}, "userIgnoreFilters: too large"),
+    ({"userIgnoreFilters": [f"/{n}/" for n in range(40)]}, "only 30 patterns count"),
+    ({"a": "x" * 1_000_000}, "larger than 1 MB: not read"),
 )
 def test_what_makes_no_sense_hides_nothing_and_is_told(vault, held, why):
     settle(vault, held)

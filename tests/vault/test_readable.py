@@ -15,30 +15,28 @@ def read(text: str) -> list[tuple[int, str]]:
 
 @rows(
     "text, expected",
-    [
-        ("- [ ] call **Ana**", "call Ana"),
-        ("  * [x] done", "done"),
-        ("1. [ ] first", "1. first"),
-        ("> quoted", "quoted"),
-        ("> > - deeper", "deeper"),
-        ("> [!warning]- Mind the gap", "Mind the gap"),
-        ("## 見出し ##", "見出し"),
-        ("See [[Note|the note]] and [x](y.md).", "See the note and x."),
-        ("`**code**` stays", "`**code**` stays"),
-        ("look *before* you _leap_, **now**", "look before you leap, now"),
-        ("snake_case_name and 2*3*4 and `a *b* c`", "snake_case_name and 2*3*4 and `a *b* c`"),
-        ("* * star", "* star"),
-        ("shown <!-- hidden --> text", "shown  text"),
-        ("one<br>two", "one two"),
-        ("a - b > c | d", "a - b > c | d"),
-        ("-5 degrees", "-5 degrees"),
-    ],
+    ("- [ ] call **Ana**", "call Ana"),
+    ("  * [x] done", "done"),
+    ("1. [ ] first", "1. first"),
+    ("> quoted", "quoted"),
+    ("> > - deeper", "deeper"),
+    ("> [!warning]- Mind the gap", "Mind the gap"),
+    ("## 見出し ##", "見出し"),
+    ("See [[Note|the note]] and [x](y.md).", "See the note and x."),
+    ("`**code**` stays", "`**code**` stays"),
+    ("look *before* you _leap_, **now**", "look before you leap, now"),
+    ("snake_case_name and 2*3*4 and `a *b* c`", "snake_case_name and 2*3*4 and `a *b* c`"),
+    ("* * star", "* star"),
+    ("shown <!-- hidden --> text", "shown  text"),
+    ("one<br>two", "one two"),
+    ("a - b > c | d", "a - b > c | d"),
+    ("-5 degrees", "-5 degrees"),
 )
 def test_the_marks_of_a_line_go(text, expected):
     assert read(text) == [(0, expected)]
 
 
-@rows("text", ["", "---", "* * *", "<!-- a\nb\n-->", "%%\nhidden\n%%", "```", "> ", "- "])
+@rows("text", "", "---", "* * *", "<!-- a\nb\n-->", "%%\nhidden\n%%", "```", "> ", "- ")
 def test_what_lays_out_and_says_nothing_is_no_line(text):
     assert read(text) == []
 

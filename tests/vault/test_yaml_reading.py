@@ -15,7 +15,7 @@ from rag.vault.limits import MOST_NESTED
 from tables import rows
 
 
-@rows("block", ["[" * 100_000, "- " * 100_000, "? " * 50_000, "{a: " * 50_000])
+@rows("block", "[" * 100_000, "- " * 100_000, "? " * 50_000, "{a: " * 50_000)
 def test_what_is_nested_too_deep_does_not_end_the_process(block):
     # The parser itself would: it is tried in a process of its own.
     code = (
@@ -30,11 +30,9 @@ def test_what_is_nested_too_deep_does_not_end_the_process(block):
 
 @rows(
     "block",
-    [
-        "[" * MOST_NESTED + "]" * MOST_NESTED,
-        "- " * MOST_NESTED + "a",
-        "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED)) + " 1",
-    ],
+    "[" * MOST_NESTED + "]" * MOST_NESTED,
+    "- " * MOST_NESTED + "a",
+    "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED)) + " 1",
 )
 def test_as_many_levels_as_are_allowed_are_read(block):
     load_yaml(block)
@@ -42,10 +40,8 @@ def test_as_many_levels_as_are_allowed_are_read(block):
 
 @rows(
     "block",
-    [
-        "- " * (MOST_NESTED + 1) + "a",
-        "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED + 1)) + " 1",
-    ],
+    "- " * (MOST_NESTED + 1) + "a",
+    "\n".join(" " * depth + "a:" for depth in range(MOST_NESTED + 1)) + " 1",
 )
 def test_one_level_more_is_refused(block):
     with pytest.raises(ValueError, match="nested deeper than 32 levels"):
@@ -54,14 +50,12 @@ def test_one_level_more_is_refused(block):
 
 @rows(
     "block",
-    [
-        heads.merge_keys(12),
-        heads.laughs(12),
-        "a: &a\n  <<: *a",
-        "a: &a [*a]",
-        "&a {*a : b}",
-        "base: &base {x: 1}\nagain: *base",
-    ],
+    heads.merge_keys(12),
+    heads.laughs(12),
+    "a: &a\n  <<: *a",
+    "a: &a [*a]",
+    "&a {*a : b}",
+    "base: &base {x: 1}\nagain: *base",
 )
 def test_aliases_are_refused(block):
     with pytest.raises(ValueError, match="aliases are not read"):
@@ -78,7 +72,7 @@ def test_any_block_is_read_or_refused(block):
     repr(loaded)
 
 
-@rows("number", ["9" * 400, "1" + ":1" * 200])
+@rows("number", "9" * 400, "1" + ":1" * 200)
 def test_a_number_that_nobody_writes_is_text_and_told(number):
     note = read_note(f"---\ntitle: A\nkey: {number}\n---\nbody\n".encode(), "v", "a.md", 0.0)
     assert note.fields == {"title": "A", "key": number}

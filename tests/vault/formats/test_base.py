@@ -44,13 +44,11 @@ def test_a_base_holds_the_names_of_views_properties_and_formulas():
 
 @rows(
     "source, problem",
-    [
-        ("views: [", "not a base: "),
-        ("- a\n- b", "not a base: a list"),
-        ("a: &a [*a]", "not a base: aliases are not read"),
-        ("[" * 5000, "not a base: nested deeper than 32 levels"),
-        ("# " + "x" * 60_000, "not a base: longer than 50,000 characters"),
-    ],
+    ("views: [", "not a base: "),
+    ("- a\n- b", "not a base: a list"),
+    ("a: &a [*a]", "not a base: aliases are not read"),
+    ("[" * 5000, "not a base: nested deeper than 32 levels"),
+    ("# " + "x" * 60_000, "not a base: longer than 50,000 characters"),
 )
 def test_what_is_no_base_is_a_note_without_text_and_a_problem(source, problem):
     note = read(source)
@@ -58,7 +56,7 @@ def test_what_is_no_base_is_a_note_without_text_and_a_problem(source, problem):
     assert note.problems[0].startswith(problem)
 
 
-@rows("source", ["", "views: 5\nproperties: [a]\nformulas: x", "views: [1, {}]"])
+@rows("source", "", "views: 5\nproperties: [a]\nformulas: x", "views: [1, {}]")
 def test_parts_of_wrong_types_are_left_out(source):
     assert (read(source).lines, read(source).problems) == ([], [])
 

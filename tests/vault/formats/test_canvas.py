@@ -48,13 +48,11 @@ def test_a_canvas_is_called_as_its_file_is():
 
 @rows(
     "raw, problem",
-    [
-        (b"{", "not a canvas: Expecting property name"),
-        (b"[]", "not a canvas: no table"),
-        (b"null", "not a canvas: no table"),
-        (b"[" * 100_000, "not a canvas: maximum recursion"),
-        (b"1" * 5_000, "not a canvas: no table"),
-    ],
+    (b"{", "not a canvas: Expecting property name"),
+    (b"[]", "not a canvas: no table"),
+    (b"null", "not a canvas: no table"),
+    (b"[" * 100_000, "not a canvas: maximum recursion"),
+    (b"1" * 5_000, "not a canvas: no table"),
 )
 def test_what_is_no_canvas_is_a_note_without_text_and_a_problem(raw, problem):
     note = read(raw)

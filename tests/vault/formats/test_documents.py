@@ -76,7 +76,7 @@ def test_a_word_that_goes_on_in_the_next_line_loses_its_hyphen(read_raw):
     assert "and the radiators were bled once more before the frost, which came early." in paragraph
 
 
-@rows("program", ["reportlab", "fpdf"])
+@rows("program", "reportlab", "fpdf")
 def test_bookmarks_of_a_pdf_are_its_headings(read_raw, program):
     document = read_raw("a.pdf", MADE_BY[program]("House", HOUSE))
     assert [line for line in document.lines if line.startswith("#")] == ["# Boiler", "# Roof"]
@@ -118,7 +118,7 @@ def test_a_pdf_without_text_is_said_to_be_a_scan(read_raw):
 # -- what files say of themselves ----------------------------------------------------------
 
 
-@rows("name", ["a.pdf", "a.docx", "a.pptx", "a.xlsx", "a.html", "a.org"])
+@rows("name", "a.pdf", "a.docx", "a.pptx", "a.xlsx", "a.html", "a.org")
 def test_title_and_author_are_those_of_the_file_itself(tmp_path, name):
     files.write_document(tmp_path / name, "Our house", ["# Rooms\n\nRoom | Size\n\nHall | 9"])
     fields = read(str(tmp_path / name)).fields
@@ -198,7 +198,7 @@ def test_a_cell_far_below_the_others_is_read(read_raw):
 # -- tables, pages and text ----------------------------------------------------------------
 
 
-@rows("raw", [b"Room;Size\nHall;9,5\n", b"Room\tSize\nHall\t9,5\n", b'Room,Size\nHall,"9,5"\n'])
+@rows("raw", b"Room;Size\nHall;9,5\n", b"Room\tSize\nHall\t9,5\n", b'Room,Size\nHall,"9,5"\n')
 def test_a_table_of_text_is_read_whatever_parts_its_columns(read_raw, raw):
     assert read_raw("a.csv", raw).lines == ["| Room | Size |", "| --- | --- |", "| Hall | 9,5 |"]
 
@@ -266,19 +266,17 @@ OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4096)
 
 @rows(
     "name, raw, why",
-    [
-        ("empty.pdf", b"", "it is empty"),
-        ("blank.txt", b" \n\n\t\n", "it is empty"),
-        ("old.docx", OLD_OFFICE, "of an older Office"),
-        ("locked.xlsx", OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"), "it is encrypted"),
-        ("locked.pdf", lambda: files.fpdf_pdf("House", HOUSE, "s3cret"), "it is encrypted"),
-        ("archive.docx", files.archive({"a.md": b"text"}), "it is an archive"),
-        ("text.pdf", b"only text", "it is no pdf"),
-        ("picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is no text"),
-        ("cut.pdf", files.raw_pdf("House", HOUSE)[:60], "it is damaged"),
-        ("cut.docx", lambda: files.docx("House", HOUSE)[:900], "it is damaged"),
-        ("hollow.xlsx", files.archive({"xl/workbook.xml": b"<a"}), "it is damaged"),
-    ],
+    ("empty.pdf", b"", "it is empty"),
+    ("blank.txt", b" \n\n\t\n", "it is empty"),
+    ("old.docx", OLD_OFFICE, "of an older Office"),
+    ("locked.xlsx", OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"), "it is encrypted"),
+    ("locked.pdf", lambda: files.fpdf_pdf("House", HOUSE, "s3cret"), "it is encrypted"),
+    ("archive.docx", files.archive({"a.md": b"text"}), "it is an archive"),
+    ("text.pdf", b"only text", "it is no pdf"),
+    ("picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "it is no text"),
+    ("cut.pdf", files.raw_pdf("House", HOUSE)[:60], "it is damaged"),
+    ("cut.docx", lambda: files.docx("House", HOUSE)[:900], "it is damaged"),
+    ("hollow.xlsx", files.archive({"xl/workbook.xml": b"<a"}), "it is damaged"),
 )
 def test_of_a_file_that_cannot_be_read_the_reason_is_said(read_raw, name, raw, why):
     document = read_raw(name, raw if isinstance(raw, bytes) else raw())

@@ -66,7 +66,7 @@ def test_the_users_text_and_the_text_elements_are_indexed():
     assert [*read(TODAY).links] == ["Rollback"] and read(TODAY).tags == ["excalidraw", "ops"]
 
 
-@rows("source", [TODAY, OLDER, TODAY.rpartition("```")[0]])
+@rows("source", TODAY, OLDER, TODAY.rpartition("```")[0])
 def test_the_drawing_and_the_plugins_notice_are_not(source):
     text = words(read(source))
     for part in ("N4KAk", "bGdo", "dataonly", "compressed-json", "Drawing", "EXCALIDRAW", "%%"):
