@@ -16,6 +16,7 @@ from property_examples import examples
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.edge.shard import FILTERED
 from store_documents import DOCUMENTS
+from tables import rows
 
 IDS = {document.id for document in DOCUMENTS}
 # Enough to make the engine write a segment as it does for readers, where indexes are others.
@@ -168,29 +169,27 @@ def test_an_operator_selects(store, subtests):
     assert ids(store, None) == ids(store, {}) == IDS
 
 
-@pytest.mark.parametrize(
-    ("filters", "here", "haystack"),
-    [
-        # A list field matches by its members, as in Qdrant.
-        (comparison("meta.tags", "==", "b"), "full other", ""),
-        (comparison("meta.tags", "in", ["c"]), "decimal", ""),
-        # Lists are equal in any order.
-        (comparison("meta.tags", "==", ["b", "a"]), "full", ""),
-        # An empty list is nothing, and nothing is an empty list.
-        (
-            comparison("meta.tags", "==", None),
-            "negative nulls empty-lists missing",
-            "negative nulls missing",
-        ),
-        (comparison("meta.tags", "==", []), "negative nulls empty-lists missing", "empty-lists"),
-        # True is not 1.
-        (comparison("meta.n", "==", True), "", "full"),
-        (comparison("meta.b", "==", 1), "", "full decimal"),
-        # Equality of dates is of their text; ranges compare moments.
-        (comparison("meta.created", "==", "2025-03-14T00:00:00"), "", "full"),
-        # A date without a zone is in UTC; Haystack takes the other one's zone.
-        (comparison("meta.created", "<=", "2025-03-14T00:00:00+09:00"), "decimal", "decimal full"),
-    ],
+@rows(
+    "filters, here, haystack",
+    # A list field matches by its members, as in Qdrant.
+    (comparison("meta.tags", "==", "b"), "full other", ""),
+    (comparison("meta.tags", "in", ["c"]), "decimal", ""),
+    # Lists are equal in any order.
+    (comparison("meta.tags", "==", ["b", "a"]), "full", ""),
+    # An empty list is nothing, and nothing is an empty list.
+    (
+        comparison("meta.tags", "==", None),
+        "negative nulls empty-lists missing",
+        "negative nulls missing",
+    ),
+    (comparison("meta.tags", "==", []), "negative nulls empty-lists missing", "empty-lists"),
+    # True is not 1.
+    (comparison("meta.n", "==", True), "", "full"),
+    (comparison("meta.b", "==", 1), "", "full decimal"),
+    # Equality of dates is of their text; ranges compare moments.
+    (comparison("meta.created", "==", "2025-03-14T00:00:00"), "", "full"),
+    # A date without a zone is in UTC; Haystack takes the other one's zone.
+    (comparison("meta.created", "<=", "2025-03-14T00:00:00+09:00"), "decimal", "decimal full"),
 )
 def test_where_it_differs_from_haystack_on_purpose(store, filters, here, haystack):
     assert ids(store, filters) == set(here.split())

@@ -18,6 +18,7 @@ from rag.exceptions import IndexUnavailableError, UsageError
 from rag.stores.server.catalog import FILES, Catalog, ChangedError
 from rag.stores.server.identity import Head
 from rag.stores.server.rest import RestClient
+from tables import rows
 
 NAME = "notes.catalog"
 Files = dict[str, bytes]
@@ -146,17 +147,14 @@ def test_a_damaged_part_is_said_to_be_one(text, catalog, publish, read, server):
     assert read() == NEW
 
 
-@pytest.mark.parametrize(
+@rows(
     "payload",
-    [
-        {"index": 5},
-        {"version": 7},
-        {"parts": "abc"},
-        {"revision": -1},
-        {"revision": True},
-        {"unfinished": "yes"},
-    ],
-    ids=str,
+    {"index": 5},
+    {"version": 7},
+    {"parts": "abc"},
+    {"revision": -1},
+    {"revision": True},
+    {"unfinished": "yes"},
 )
 def test_a_head_of_another_kind_is_said_to_be_damaged(payload, catalog, server):
     server.engine.set_payload(NAME, payload, [0])

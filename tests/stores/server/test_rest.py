@@ -4,20 +4,18 @@ import json
 
 import httpx
 import numpy as np
-import pytest
 
 from rag.config import StoreConfig
 from rag.stores.server.rest import RestClient, to_json
+from tables import rows
 
 
-@pytest.mark.parametrize(
-    ("url", "asked"),
-    [
-        ("http://127.0.0.1", "http://127.0.0.1:6333/collections/x"),
-        ("http://127.0.0.1:80", "http://127.0.0.1/collections/x"),
-        ("https://[::1]:443/", "https://[::1]/collections/x"),
-        ("http://127.0.0.1:7000/behind/", "http://127.0.0.1:7000/behind/collections/x"),
-    ],
+@rows(
+    "url, asked",
+    ("http://127.0.0.1", "http://127.0.0.1:6333/collections/x"),
+    ("http://127.0.0.1:80", "http://127.0.0.1/collections/x"),
+    ("https://[::1]:443/", "https://[::1]/collections/x"),
+    ("http://127.0.0.1:7000/behind/", "http://127.0.0.1:7000/behind/collections/x"),
 )
 def test_an_address_without_a_port_means_qdrant_s(monkeypatch, url, asked):
     urls: list[str] = []
