@@ -1,13 +1,13 @@
 """What is told of the body of an answer with an error: one short line, and of a page its title."""
 
 import httpx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.clients.http_client import explain, refusal_of
 from rag.clients.servers import Endpoint
 from rag.support.http_transport import brief
+from tables import rows
 
 PAGE = """<!DOCTYPE html>
 <html><head>
@@ -17,18 +17,16 @@ PAGE = """<!DOCTYPE html>
 TITLE = "502 Bad Gateway & so on"
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (PAGE, TITLE),
-        (f"\ufeff\n{PAGE}", TITLE),
-        (PAGE.replace("<!DOCTYPE html>", "<!-- a proxy -->"), TITLE),
-        (PAGE.replace("<title>", '<TITLE lang="en">\n'), TITLE),
-        ("<html><h1>Bad gateway</h1></html>", ""),
-        ("<html><title>a\x1b[31m\nb</title>", "a [31m b"),
-        ("upstream <html> is down", "upstream <html> is down"),
-        ("<unk> is no token", "<unk> is no token"),
-    ],
+@rows(
+    "said, told",
+    (PAGE, TITLE),
+    (f"\ufeff\n{PAGE}", TITLE),
+    (PAGE.replace("<!DOCTYPE html>", "<!-- a proxy -->"), TITLE),
+    (PAGE.replace("<title>", '<TITLE lang="en">\n'), TITLE),
+    ("<html><h1>Bad gateway</h1></html>", ""),
+    ("<html><title>a\x1b[31m\nb</title>", "a [31m b"),
+    ("upstream <html> is down", "upstream <html> is down"),
+    ("<unk> is no token", "<unk> is no token"),
 )
 def test_of_a_page_only_the_title_is_told(said, told):
     assert brief(said) == told

@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from rag.support import installation
 from rag.support.http_transport import DeadlineTransport, unusable_proxy
 from rag.support.installation import command_to_add
+from tables import rows
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
     "project"
@@ -70,7 +71,7 @@ def test_without_metadata_the_extra_is_named(monkeypatch):
     assert command_to_add("socks").endswith(" -m pip install 'rag-notes[socks]'")
 
 
-@pytest.mark.parametrize("extra", ["builtin", "socks"])
+@rows("extra", "builtin", "socks")
 def test_the_libraries_are_those_of_the_project(extra):
     """In the metadata of this very installation."""
     named = shlex.split(command_to_add(extra).partition("install ")[2])

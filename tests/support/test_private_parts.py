@@ -7,9 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from private_parts import PRIVATE_PARTS
+from tables import rows
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "rag"
 LISTED = {(part.used_by, part.name.rpartition(".")[2].rpartition(":")[2]) for part in PRIVATE_PARTS}
@@ -19,7 +18,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-@pytest.mark.parametrize("part", PRIVATE_PARTS, ids=lambda part: f"{part.used_by} {part.name}")
+@rows("part", PRIVATE_PARTS)
 def test_it_is_there_and_takes_what_it_took(part):
     module, _, name = part.name.partition(":")
     found: Any = import_module(module)
