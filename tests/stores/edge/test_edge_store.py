@@ -18,7 +18,6 @@ from rag.exceptions import IndexUnavailableError
 from rag.index.snapshots import SHARD
 from rag.stores import COLLECTION_NAME, QdrantEdgeDocumentStore, get_collection_stats
 from rag.support.disk_space import copy_tree
-from tables import rows
 
 Store = QdrantEdgeDocumentStore
 
@@ -43,7 +42,7 @@ def contents(store: Store) -> dict[str, str | None]:
 # -- writing ---------------------------------------------------------------------------
 
 
-@rows("policy", DuplicatePolicy.NONE, DuplicatePolicy.FAIL)
+@pytest.mark.parametrize("policy", [DuplicatePolicy.NONE, DuplicatePolicy.FAIL])
 def test_an_id_that_is_there_fails_and_nothing_of_the_call_is_written(store, policy):
     store.write_documents([doc("a", "old")])
     with pytest.raises(DuplicateDocumentError, match="'a'"):
@@ -86,7 +85,7 @@ def test_any_json_in_meta_comes_back(store):
 # -- embeddings ------------------------------------------------------------------------
 
 
-@rows("first", [doc("first", embedding=[1.0, 2.0])], [])
+@pytest.mark.parametrize("first", [[doc("first", embedding=[1.0, 2.0])], []])
 def test_an_embedding_of_another_dimension_is_refused_with_all_of_its_call(store, first):
     store.write_documents(first)
     with pytest.raises(ValueError, match="dimensions"):
@@ -112,7 +111,7 @@ def test_a_dense_query_ranks_by_similarity(store):
     assert [c.score for c in found] == pytest.approx([1.0, 2 / 5**0.5, -1.0], abs=1e-6)
 
 
-@rows("query", [], [float("nan"), 1.0], [float("inf"), 1.0], [1e300, 1.0])
+@pytest.mark.parametrize("query", [[], [float("nan"), 1.0], [float("inf"), 1.0], [1e300, 1.0]])
 def test_a_dense_query_that_cannot_be_compared_is_refused(store, query):
     store.write_documents([doc("a", embedding=[1.0, 2.0])])
     with pytest.raises(ValueError, match="finite"):
