@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
+from tables import rows
 
 
 @pytest.fixture
@@ -51,14 +52,12 @@ def test_the_most_frequent_values_come_first(manifest):
     assert manifest.catalogue.values("tags", 5) == []
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "found"),
-    [
-        ("2026-01-02", "2026-01-02", ["b"]),
-        ("2026-01-02", "", ["b", "c"]),
-        ("", "2026-01-02", ["a", "b"]),
-        ("2026-02-01", "2026-02-28", []),
-    ],
+@rows(
+    "first, last, found",
+    ("2026-01-02", "2026-01-02", ["b"]),
+    ("2026-01-02", "", ["b", "c"]),
+    ("", "2026-01-02", ["a", "b"]),
+    ("2026-02-01", "2026-02-28", []),
 )
 def test_both_ends_of_a_span_belong_to_it(manifest, first, last, found):
     days = {"a": "2026-01-01", "b": "2026-01-02T23:59:59", "c": "2026-01-03", "d": ""}

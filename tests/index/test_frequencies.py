@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rag.index.frequencies import CHUNKS, Frequencies, dimension_counts
 from rag.text.bm25 import SparseVector
+from tables import rows
 
 CHUNK = st.lists(st.integers(0, (1 << 32) - 1) | st.integers(0, 9), max_size=8, unique=True)
 CHUNK_LISTS = st.lists(CHUNK, max_size=12)
@@ -67,7 +68,7 @@ def test_a_chunk_that_was_never_counted_cannot_go():
     assert held(frequencies) == {2: 1}
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"x" * 4096])
+@rows("content", b"", b"short", b"x" * 4096)
 def test_a_file_that_holds_something_else_is_refused(tmp_path, content):
     (tmp_path / "frequencies").write_bytes(content)
     with pytest.raises(sqlite3.DatabaseError):

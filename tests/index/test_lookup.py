@@ -11,6 +11,7 @@ from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.index.lookup import find_note, open_manifest
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
+from tables import rows
 
 NOTES = {
     "work": {
@@ -38,32 +39,34 @@ def find(manifest):
     return run
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
-    [
-        "runbooks/Rollback.md",
-        "runbooks/Rollback",
-        "work/runbooks/Rollback.md",
-        "work/runbooks/Rollback",
-        "Rollback",
-        "Rolling back a deploy",
-        "Undo",
-        "戻す",
-    ],
+    "runbooks/Rollback.md",
+    "runbooks/Rollback",
+    "work/runbooks/Rollback.md",
+    "work/runbooks/Rollback",
+    "Rollback",
+    "Rolling back a deploy",
+    "Undo",
+    "戻す",
 )
 def test_a_note_answers_to(find, name):
     assert find(name) == ROLLBACK
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
-    ["ROLLBACK", "rolling BACK a deploy", "ＵＮＤＯ", " undo ", "ＲＵＮＢＯＯＫＳ/rollback.md"],
+    "ROLLBACK",
+    "rolling BACK a deploy",
+    "ＵＮＤＯ",
+    " undo ",
+    "ＲＵＮＢＯＯＫＳ/rollback.md",
 )
 def test_case_and_width_do_not_matter(find, name):
     assert find(name) == ROLLBACK
 
 
-@pytest.mark.parametrize("digits", [6, 8, 36])
+@rows("digits", 6, 8, 36)
 def test_the_beginning_of_its_id_is_enough(find, manifest, digits):
     identity = manifest.note(*ROLLBACK).id
     assert find(identity[:digits]) == ROLLBACK
@@ -85,7 +88,7 @@ def test_a_path_goes_before_a_title(find):
     assert find("twin.md") == ("home", "twin.md")
 
 
-@pytest.mark.parametrize("name", ["Rolback", "rolling back", "undoo"])
+@rows("name", "Rolback", "rolling back", "undoo")
 def test_a_near_miss_suggests_the_note(find, name):
     with pytest.raises(NotFoundError) as raised:
         find(name)

@@ -15,6 +15,7 @@ from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.shard_files import CONFIG
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from tables import rows
 
 
 @pytest.fixture
@@ -159,17 +160,15 @@ def test_a_note_is_named_by_title_alias_and_file_name(manifest):
         assert manifest.links.named(name) == ["1"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
-    [
-        "rolling BACK",
-        "  Rolling \t back\n",
-        "Ｒｏｌｌｉｎｇ　ｂａｃｋ",
-        "Roll\u200bing back",
-        "ﾌﾟﾗｸﾞｲﾝ",
-        "フ\u309aラク\u3099イン",
-        "CAFE\u0301",
-    ],
+    "rolling BACK",
+    "  Rolling \t back\n",
+    "Ｒｏｌｌｉｎｇ　ｂａｃｋ",
+    "Roll\u200bing back",
+    "ﾌﾟﾗｸﾞｲﾝ",
+    "フ\u309aラク\u3099イン",
+    "CAFE\u0301",
 )
 def test_case_width_composition_and_white_space_of_a_name_do_not_matter(manifest, name):
     manifest.commit_write([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])

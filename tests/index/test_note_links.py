@@ -13,6 +13,7 @@ from rag.index.links import NamedNote, link_key, matching_notes
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
+from tables import rows
 
 CHUNK = [ChunkKey("00000000-0000-0000-0000-000000000001", bytes(16))]
 LAST = 23  # the line of every link below
@@ -50,20 +51,18 @@ def into(manifest: Manifest, note: NoteRow) -> list[tuple[str, str, int]]:
     return [(x.source.id, x.target, x.line) for x in manifest.links.links_to(named)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "target",
-    [
-        *("a/b/Café plan.md", "a/b/Café plan", "b/Café plan", "Café plan", "CAFÉ  PLAN.MD"),
-        *(normalize("NFD", "Café plan"), "/a/b/Café plan", "v/a/b/Café plan", "Ｃａｆé plan"),
-        *("The title", "alias", "../a/b/Café plan.md"),
-    ],
+    *("a/b/Café plan.md", "a/b/Café plan", "b/Café plan", "Café plan", "CAFÉ  PLAN.MD"),
+    *(normalize("NFD", "Café plan"), "/a/b/Café plan", "v/a/b/Café plan", "Ｃａｆé plan"),
+    *("The title", "alias", "../a/b/Café plan.md"),
 )
 def test_a_link_may_be_a_path_a_part_of_one_a_file_name_a_title_or_an_alias(manifest, target):
     manifest.commit_write([row("a/b/Café plan.md", title="The title", aliases="alias other")])
     assert resolve(manifest, target) == ["v/a/b/Café plan.md"]
 
 
-@pytest.mark.parametrize("target", ["plan", "Cafe plan", "b/c/Café plan", "../Café plan", "the"])
+@rows("target", "plan", "Cafe plan", "b/c/Café plan", "../Café plan", "the")
 def test_a_link_that_no_note_answers_to_is_unresolved(manifest, target):
     manifest.commit_write([row("a/b/Café plan.md")])
     assert resolve(manifest, target) == []

@@ -10,6 +10,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.index.vault_registry import Registry, configured_vaults, overlaps, unknown_vault
+from tables import rows
 
 NFC, NFD = normalize("NFC", "ガイド"), normalize("NFD", "ガイド")
 
@@ -120,12 +121,11 @@ class TestVaultsDir:
         assert configured_vaults(config)["two"] == parent / "two"
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "{", "[]", "[" * 200_000, '{"vaults": []}', '{"vaults": {"a": 1}, "removed": []}'],
+@rows(
+    "content", "", "{", "[]", "[" * 200_000, '{"vaults": []}', '{"vaults": {"a": 1}, "removed": []}'
 )
 def test_a_damaged_list_is_an_empty_one(config, content):
-    config.data_dir.mkdir()
+    config.data_dir.mkdir(exist_ok=True)
     (config.data_dir / "vaults.json").write_text(content)
     registry = Registry.load(config)
     assert registry.vaults == {} and "was damaged" in registry.notice
