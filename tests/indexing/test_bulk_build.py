@@ -27,6 +27,7 @@ from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from rag.support.processes import PythonProcess
 from rag.vault.discovery import NoteFile
+from tables import rows
 
 NOTES = {
     f"{number:02}.md": f"---\ntitle: Note {number}\ntags: [t{number % 3}]\n---\n"
@@ -156,9 +157,7 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     assert points(config) == points(fresh)
 
 
-@pytest.mark.parametrize(
-    ("free", "processes"), [(2_000_000_000, 2), (800_000_000, 1), (300_000_000, 1), (None, 2)]
-)
+@rows("free, processes", (2_000_000_000, 2), (800_000_000, 1), (300_000_000, 1), (None, 2))
 def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, processes):
     monkeypatch.setattr(portions, "free_memory", lambda: free)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)

@@ -9,6 +9,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.index.lookup import open_manifest
 from rag.index.note_rows import own_time, spans_of_copies
+from tables import rows
 
 MINUTE = 60_000_000_000
 CLONED = datetime(2026, 3, 1, 9)
@@ -20,15 +21,13 @@ def test_a_minute_that_holds_most_files_is_that_of_a_copy():
     assert spans_of_copies([1, 2, 3, 4, 5, 10 * MINUTE]) == ((1, 1 + MINUTE),)
 
 
-@pytest.mark.parametrize(
+@rows(
     "times",
-    [
-        [],
-        [1, 2, 3, 4],
-        [1, 2, 3, 4, 10 * MINUTE],
-        [0, 2 * MINUTE, 4 * MINUTE, 6 * MINUTE, 8 * MINUTE],
-        [*range(5), *range(10 * MINUTE, 60 * MINUTE, 10 * MINUTE)],
-    ],
+    [],
+    [1, 2, 3, 4],
+    [1, 2, 3, 4, 10 * MINUTE],
+    [0, 2 * MINUTE, 4 * MINUTE, 6 * MINUTE, 8 * MINUTE],
+    [*range(5), *range(10 * MINUTE, 60 * MINUTE, 10 * MINUTE)],
 )
 def test_few_files_and_files_of_several_times_are_no_copy(times):
     assert spans_of_copies(times) == ()
