@@ -99,16 +99,14 @@ def test_a_server_that_hangs_is_given_up(server, settings):
     assert not check_connection(settings(query_timeout=0.2)).ok
 
 
-@pytest.mark.parametrize(
-    "kind", ["garbage", "deep", "deep_error", "html", "drop", "reset", "cut", "status"]
-)
+@rows("kind", "garbage", "deep", "deep_error", "html", "drop", "reset", "cut", "status")
 def test_a_server_of_another_kind_is_not_reachable(server, kind):
     server.fail("/api/tags", kind, times=None)
     found = check_connection(server.url)
     assert not found.ok and isinstance(found.error, RAGError) and found.error.hint
 
 
-@rows("url", ["", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x"])
+@rows("url", "", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x")
 def test_what_is_no_address_is_a_configuration_error(url):
     found = check_connection(url)
     assert isinstance(found, ServerView) and isinstance(found.error, ConfigError)
@@ -117,7 +115,7 @@ def test_what_is_no_address_is_a_configuration_error(url):
 # -- nothing else is contacted ---------------------------------------------------------
 
 
-@rows("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+@rows("name", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 def test_a_proxy_is_not_asked_for_this_machine(settings, monkeypatch, name):
     with trap() as (proxy, seen):
         monkeypatch.setenv(name, proxy)
@@ -152,15 +150,13 @@ def test_a_password_of_netrc_is_not_sent(server, settings, empty_home, monkeypat
 
 @rows(
     "host, loopback",
-    [
-        ("localhost", True),
-        ("127.0.0.2", True),
-        ("[::1]", True),
-        ("0.0.0.0", True),
-        ("ollama.localhost", True),
-        ("10.0.0.1", False),
-        ("localhost.example", False),
-    ],
+    ("localhost", True),
+    ("127.0.0.2", True),
+    ("[::1]", True),
+    ("0.0.0.0", True),
+    ("ollama.localhost", True),
+    ("10.0.0.1", False),
+    ("localhost.example", False),
 )
 def test_which_hosts_are_this_machine(host, loopback):
     assert is_loopback(host) is loopback

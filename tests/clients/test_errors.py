@@ -137,18 +137,16 @@ def test_a_server_that_is_not_there(settings, act):
 
 @rows(
     "wording",
-    [
-        "the input length exceeds the context length",
-        "input after truncation exceeds maximum context length",
-        "input length exceeds maximum context length",
-        "the prompt is longer than the context length currently available to the model",
-        "the request exceeds the available context size, try increasing it",
-        "input is too large to process. increase the physical batch size",
-        "exceed_context_size_error",
-        "prompt too long; exceeded max context length by 4 tokens",
-    ],
+    "the input length exceeds the context length",
+    "input after truncation exceeds maximum context length",
+    "input length exceeds maximum context length",
+    "the prompt is longer than the context length currently available to the model",
+    "the request exceeds the available context size, try increasing it",
+    "input is too large to process. increase the physical batch size",
+    "exceed_context_size_error",
+    "prompt too long; exceeded max context length by 4 tokens",
 )
-@rows("status", [400, 413, 500])
+@rows("status", 400, 413, 500)
 def test_all_wordings_of_too_long(wording, status):
     found = explain(Refusal(status, wording), HERE)
     assert (type(found.error), found.blame) == (TooLongError, Blame.LENGTH)
@@ -157,18 +155,16 @@ def test_all_wordings_of_too_long(wording, status):
 
 @rows(
     "error, message, hint",
-    [
-        (httpx.ConnectTimeout("t"), "does not answer", "listens to the network"),
-        (httpx.PoolTimeout("t"), "does not answer", "listens to the network"),
-        (httpx.WriteError("w"), "broke the connection", "ollama serve"),
-        (httpx.ProxyError("p"), "does not answer", "ollama.url"),
-        (httpx.RemoteProtocolError("r"), "broke the connection", "ollama serve"),
-        (httpx.DecodingError("d"), "not Ollama's", "proxy"),
-        (builtins.ConnectionError("refused"), "does not answer", "ollama.url"),
-        (json.JSONDecodeError("x", "", 0), "not Ollama's", "another program"),
-        (KeyError("models"), "not Ollama's", "another program"),
-        (Refusal(404, "model 'm' not found"), "no model m", f"`OLLAMA_HOST={ELSEWHERE.url} ollama"),
-    ],
+    (httpx.ConnectTimeout("t"), "does not answer", "listens to the network"),
+    (httpx.PoolTimeout("t"), "does not answer", "listens to the network"),
+    (httpx.WriteError("w"), "broke the connection", "ollama serve"),
+    (httpx.ProxyError("p"), "does not answer", "ollama.url"),
+    (httpx.RemoteProtocolError("r"), "broke the connection", "ollama serve"),
+    (httpx.DecodingError("d"), "not Ollama's", "proxy"),
+    (builtins.ConnectionError("refused"), "does not answer", "ollama.url"),
+    (json.JSONDecodeError("x", "", 0), "not Ollama's", "another program"),
+    (KeyError("models"), "not Ollama's", "another program"),
+    (Refusal(404, "model 'm' not found"), "no model m", f"`OLLAMA_HOST={ELSEWHERE.url} ollama"),
 )
 def test_failures_that_the_test_server_cannot_cause(error, message, hint):
     found = explain(error, ELSEWHERE).error

@@ -78,19 +78,17 @@ def test_reasoning_that_is_written_into_the_answer_is_taken_out(server, chat):
     assert "".join(piece.text for piece in pieces) == "Nine <think>."
 
 
-@rows("size", [1, 2, 3, 50])
+@rows("size", 1, 2, 3, 50)
 @rows(
     "said, answer, thought",
-    [
-        ("plain", "plain", ""),
-        ("", "", ""),
-        ("a < b <think>x</think>", "a < b <think>x</think>", ""),
-        ("\n<think>why</think>\n\nso", "so", "why"),
-        ("<think></think>so", "so", ""),
-        ("<think>never ends </thin", "", "never ends </thin"),
-        ("<thin", "<thin", ""),
-        ("<think>a < b</think>so </think>", "so </think>", "a < b"),
-    ],
+    ("plain", "plain", ""),
+    ("", "", ""),
+    ("a < b <think>x</think>", "a < b <think>x</think>", ""),
+    ("\n<think>why</think>\n\nso", "so", "why"),
+    ("<think></think>so", "so", ""),
+    ("<think>never ends </thin", "", "never ends </thin"),
+    ("<thin", "<thin", ""),
+    ("<think>a < b</think>so </think>", "so </think>", "a < b"),
 )
 def test_reasoning_is_found_wherever_the_stream_is_cut(said, answer, thought, size):
     splitter = ThinkSplitter()

@@ -27,30 +27,28 @@ TASK = (
 
 @rows(
     "name, query, document, multilingual",
-    [
-        ("nomic-embed-text", "search_query: ", "search_document: ", False),
-        ("nomic-embed-text:v1.5", "search_query: ", "search_document: ", False),
-        ("nomic-embed-text-v2-moe", "search_query: ", "search_document: ", True),
-        ("mxbai-embed-large:335m", SENTENCE, "", False),
-        ("bge-large", SENTENCE, "", False),
-        ("hf.co/CompendiumLabs/bge-small-en-v1.5-gguf:q8_0", SENTENCE, "", False),
-        ("bge-large-zh-v1.5", "为这个句子生成表示以用于检索相关文章：", "", False),
-        ("bge-m3:567m", "", "", True),
-        ("jeffh/intfloat-multilingual-e5-large:f16", "query: ", "passage: ", True),
-        ("multilingual-e5-large-instruct", f"{TASK} ", "", True),
-        ("e5-large-v2", "query: ", "passage: ", False),
-        ("embeddinggemma:300m", "task: search result | query: ", "title: none | text: ", True),
-        ("qwen3-embedding:0.6b", TASK, "", True),
-        ("Qwen3-Embedding", TASK, "", True),
-        ("all-minilm:33m", "", "", False),
-        ("snowflake-arctic-embed:22m", SENTENCE, "", False),
-        ("snowflake-arctic-embed-m-v1.5", SENTENCE, "", False),
-        ("snowflake-arctic-embed2", "query: ", "", True),
-        ("snowflake-arctic-embed-l-v2.0", "query: ", "", True),
-        ("paraphrase-multilingual", "", "", True),
-        ("granite-embedding:30m", "", "", False),
-        ("granite-embedding:278m", "", "", True),
-    ],
+    ("nomic-embed-text", "search_query: ", "search_document: ", False),
+    ("nomic-embed-text:v1.5", "search_query: ", "search_document: ", False),
+    ("nomic-embed-text-v2-moe", "search_query: ", "search_document: ", True),
+    ("mxbai-embed-large:335m", SENTENCE, "", False),
+    ("bge-large", SENTENCE, "", False),
+    ("hf.co/CompendiumLabs/bge-small-en-v1.5-gguf:q8_0", SENTENCE, "", False),
+    ("bge-large-zh-v1.5", "为这个句子生成表示以用于检索相关文章：", "", False),
+    ("bge-m3:567m", "", "", True),
+    ("jeffh/intfloat-multilingual-e5-large:f16", "query: ", "passage: ", True),
+    ("multilingual-e5-large-instruct", f"{TASK} ", "", True),
+    ("e5-large-v2", "query: ", "passage: ", False),
+    ("embeddinggemma:300m", "task: search result | query: ", "title: none | text: ", True),
+    ("qwen3-embedding:0.6b", TASK, "", True),
+    ("Qwen3-Embedding", TASK, "", True),
+    ("all-minilm:33m", "", "", False),
+    ("snowflake-arctic-embed:22m", SENTENCE, "", False),
+    ("snowflake-arctic-embed-m-v1.5", SENTENCE, "", False),
+    ("snowflake-arctic-embed2", "query: ", "", True),
+    ("snowflake-arctic-embed-l-v2.0", "query: ", "", True),
+    ("paraphrase-multilingual", "", "", True),
+    ("granite-embedding:30m", "", "", False),
+    ("granite-embedding:278m", "", "", True),
 )
 def test_models_known_by_name(name, query, document, multilingual):
     assert known_traits(name) == Traits(query, document, multilingual)
@@ -61,7 +59,7 @@ def test_a_name_that_is_not_known_gets_no_prefix_and_reads_english_only():
     assert chosen_traits("my-own", OllamaConfig()) == Traits()
 
 
-@rows("setting, reads", [("auto", False), ("yes", True), ("no", False)])
+@rows("setting, reads", ("auto", False), ("yes", True), ("no", False))
 def test_the_settings_win_over_what_is_known(setting, reads):
     config = OllamaConfig(query_prefix="Q: ", document_prefix="", multilingual=setting)
     assert chosen_traits("all-minilm", config) == Traits("Q: ", "", reads)
@@ -108,30 +106,28 @@ def test_without_one_the_error_says_how_to_get_one():
 
 @rows(
     "name, capabilities, family, writes",
-    [
-        ("llama3.2", ("completion", "tools"), "llama", True),
-        ("llava", ("completion", "vision"), "llama", True),
-        ("llava", ("vision",), "llama", False),
-        ("chatty", ("embedding",), "llama", False),
-        ("Qwen3-Reranker-0.6B", ("completion", "tools"), "qwen3", False),
-        ("hf.co/Qwen/Qwen3-Embedding-0.6B-GGUF", ("completion",), "qwen3", False),
-        ("embed-and-chat", ("embedding", "completion"), "", True),
-        ("albert-chat", ("completion",), "llama", True),
-        ("mistral", (), "llama", True),
-        ("mistral", (), "", True),
-        ("x-e5-large", (), "", False),
-        ("some", (), "nomic-bert", False),
-        ("bge-reranker-v2-m3", (), "", False),
-        ("qwen2.5-vl-7b-instruct", (), "", True),
-        ("whisper-large-v3", (), "", False),
-    ],
+    ("llama3.2", ("completion", "tools"), "llama", True),
+    ("llava", ("completion", "vision"), "llama", True),
+    ("llava", ("vision",), "llama", False),
+    ("chatty", ("embedding",), "llama", False),
+    ("Qwen3-Reranker-0.6B", ("completion", "tools"), "qwen3", False),
+    ("hf.co/Qwen/Qwen3-Embedding-0.6B-GGUF", ("completion",), "qwen3", False),
+    ("embed-and-chat", ("embedding", "completion"), "", True),
+    ("albert-chat", ("completion",), "llama", True),
+    ("mistral", (), "llama", True),
+    ("mistral", (), "", True),
+    ("x-e5-large", (), "", False),
+    ("some", (), "nomic-bert", False),
+    ("bge-reranker-v2-m3", (), "", False),
+    ("qwen2.5-vl-7b-instruct", (), "", True),
+    ("whisper-large-v3", (), "", False),
 )
 def test_what_writes(name, capabilities, family, writes):
     assert can_write(ModelInfo(name, capabilities=capabilities, family=family)) is writes
 
 
 @rows(
-    "name", ["gpt-4o-mini-tts", "text-embedding-3-small", "omni-moderation-latest", "clip-vit-l-14"]
+    "name", "gpt-4o-mini-tts", "text-embedding-3-small", "omni-moderation-latest", "clip-vit-l-14"
 )
 def test_names_of_models_for_other_work(name):
     assert does_other_work(name)

@@ -99,7 +99,11 @@ def test_nobody_writes_where_the_provider_is_none():
 
 @rows(
     "tells, window",
-    [("props", 512), ("max_model_len", 512), ("loaded", 512), ("info", 512), ("", 8192)],
+    ("props", 512),
+    ("max_model_len", 512),
+    ("loaded", 512),
+    ("info", 512),
+    ("", 8192),
 )
 def test_the_window_is_what_the_server_gives_the_model(tells, window):
     model = Model("small", context=512, capabilities=("completion",))
@@ -141,13 +145,11 @@ def test_a_server_without_schemas_is_asked_without_and_only_once():
 
 @rows(
     "field, instead",
-    [
-        ("max_tokens", {"max_completion_tokens": 9}),
-        ("stream_options", {}),
-        ("temperature", {}),
-        ("reasoning_effort", {}),
-        ("chat_template_kwargs", {}),
-    ],
+    ("max_tokens", {"max_completion_tokens": 9}),
+    ("stream_options", {}),
+    ("temperature", {}),
+    ("reasoning_effort", {}),
+    ("chat_template_kwargs", {}),
 )
 def test_a_field_that_a_server_refuses_is_left_out_or_said_otherwise(field, instead):
     with OpenAIServer([NAME], refuses=[field]) as server:

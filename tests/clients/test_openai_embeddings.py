@@ -71,15 +71,13 @@ def test_vectors_travel_as_base64(server):
 
 @rows(
     "url, base, root",
-    [
-        ("http://h:1", "http://h:1/v1", "http://h:1"),
-        ("http://h:1/", "http://h:1/v1", "http://h:1"),
-        ("http://h:1/v1", "http://h:1/v1", "http://h:1"),
-        ("http://h:1/v1/", "http://h:1/v1", "http://h:1"),
-        ("https://h/openai/v1", "https://h/openai/v1", "https://h/openai"),
-        ("https://h/v1beta/openai", "https://h/v1beta/openai", "https://h"),
-        ("https://h/behind", "https://h/behind/v1", "https://h/behind"),
-    ],
+    ("http://h:1", "http://h:1/v1", "http://h:1"),
+    ("http://h:1/", "http://h:1/v1", "http://h:1"),
+    ("http://h:1/v1", "http://h:1/v1", "http://h:1"),
+    ("http://h:1/v1/", "http://h:1/v1", "http://h:1"),
+    ("https://h/openai/v1", "https://h/openai/v1", "https://h/openai"),
+    ("https://h/v1beta/openai", "https://h/v1beta/openai", "https://h"),
+    ("https://h/behind", "https://h/behind/v1", "https://h/behind"),
 )
 def test_an_address_may_have_the_version_or_not(url, base, root):
     endpoint = Endpoint("openai", "embedding", url, NAME)
@@ -100,7 +98,7 @@ def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(texts, mos
 # -- odd answers -----------------------------------------------------------------------
 
 
-@rows("base64", ["ignored", "refused"])
+@rows("base64", "ignored", "refused")
 def test_a_server_without_base64_gives_numbers(base64):
     with OpenAIServer([NAME], base64=base64) as server:
         config = settings(server, batch_tokens=60, max_in_flight=1)
@@ -117,7 +115,7 @@ def test_vectors_are_put_in_order_by_their_index():
 # -- what is too long ------------------------------------------------------------------
 
 
-@rows("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
+@rows("tells", "props", "max_model_len", "info", "loaded", "show", "")
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells):
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server, "small")).identity(whole=True)

@@ -56,32 +56,30 @@ def write(config: ModelsConfig) -> str:
 
 @rows(
     "status, said, kind, blame, says",
-    [
-        (401, "no key", ModelError, Blame.SERVER, "wants an API key"),
-        (403, "forbidden", ModelError, Blame.SERVER, "wants an API key"),
-        (404, "The model `x` does not exist.", ModelMissingError, Blame.SERVER, "has no model"),
-        (404, 'model "x" not found, try', ModelMissingError, Blame.SERVER, "has no model"),
-        (404, "No models loaded. Please", ModelMissingError, Blame.SERVER, "has no model"),
-        (400, "Invalid model identifier", ModelMissingError, Blame.SERVER, "has no model"),
-        (404, "File Not Found", ModelError, Blame.SERVER, "has no chat"),
-        (0, "Unexpected endpoint or method. (POST /x)", ModelError, Blame.SERVER, "has no chat"),
-        (405, "Method Not Allowed", ModelError, Blame.SERVER, "has no chat"),
-        (400, "maximum context length is 4096 tokens", TooLongError, Blame.LENGTH, "is longer"),
-        (400, "exceed_context_size_error", TooLongError, Blame.LENGTH, "is longer"),
-        (500, "input is too large, physical batch size", TooLongError, Blame.LENGTH, "is longer"),
-        (413, "Payload Too Large", TooLongError, Blame.LENGTH, "is longer"),
-        (413, "must have less than 512 tokens", TooLongError, Blame.LENGTH, "is longer"),
-        (400, "prompt is too big compared to KV size", TooLongError, Blame.LENGTH, "is longer"),
-        (400, "batch size is invalid, not be larger than 10", TooLongError, Blame.COUNT, ""),
-        (422, "batch size 64 > maximum allowed batch size 32", TooLongError, Blame.COUNT, ""),
-        (429, "Request too large: tokens per min", ModelError, Blame.BUSY, "is busy"),
-        (503, "Loading model", ModelError, Blame.BUSY, "is busy"),
-        (501, "does not support embeddings", ModelError, Blame.SERVER, "cannot do"),
-        (400, "bad request", ModelError, Blame.INPUT, "error 400"),
-        (500, "crashed", ModelError, Blame.UNCLEAR, "error 500"),
-        (0, "crashed", ModelError, Blame.UNCLEAR, "broke off"),
-        (307, "", ModelError, Blame.SERVER, "redirects"),
-    ],
+    (401, "no key", ModelError, Blame.SERVER, "wants an API key"),
+    (403, "forbidden", ModelError, Blame.SERVER, "wants an API key"),
+    (404, "The model `x` does not exist.", ModelMissingError, Blame.SERVER, "has no model"),
+    (404, 'model "x" not found, try', ModelMissingError, Blame.SERVER, "has no model"),
+    (404, "No models loaded. Please", ModelMissingError, Blame.SERVER, "has no model"),
+    (400, "Invalid model identifier", ModelMissingError, Blame.SERVER, "has no model"),
+    (404, "File Not Found", ModelError, Blame.SERVER, "has no chat"),
+    (0, "Unexpected endpoint or method. (POST /x)", ModelError, Blame.SERVER, "has no chat"),
+    (405, "Method Not Allowed", ModelError, Blame.SERVER, "has no chat"),
+    (400, "maximum context length is 4096 tokens", TooLongError, Blame.LENGTH, "is longer"),
+    (400, "exceed_context_size_error", TooLongError, Blame.LENGTH, "is longer"),
+    (500, "input is too large, physical batch size", TooLongError, Blame.LENGTH, "is longer"),
+    (413, "Payload Too Large", TooLongError, Blame.LENGTH, "is longer"),
+    (413, "must have less than 512 tokens", TooLongError, Blame.LENGTH, "is longer"),
+    (400, "prompt is too big compared to KV size", TooLongError, Blame.LENGTH, "is longer"),
+    (400, "batch size is invalid, not be larger than 10", TooLongError, Blame.COUNT, ""),
+    (422, "batch size 64 > maximum allowed batch size 32", TooLongError, Blame.COUNT, ""),
+    (429, "Request too large: tokens per min", ModelError, Blame.BUSY, "is busy"),
+    (503, "Loading model", ModelError, Blame.BUSY, "is busy"),
+    (501, "does not support embeddings", ModelError, Blame.SERVER, "cannot do"),
+    (400, "bad request", ModelError, Blame.INPUT, "error 400"),
+    (500, "crashed", ModelError, Blame.UNCLEAR, "error 500"),
+    (0, "crashed", ModelError, Blame.UNCLEAR, "broke off"),
+    (307, "", ModelError, Blame.SERVER, "redirects"),
 )
 def test_a_refusal_names_the_cause_and_who_is_to_blame(status, said, kind, blame, says):
     found = explain(Refusal(status, said), HERE)
@@ -146,7 +144,7 @@ def test_a_wrong_key_is_not_repeated(locked, monkeypatch, caplog, capfd):
     assert wrong not in "".join(map(repr, seen))
 
 
-@pytest.mark.parametrize("ask", [embed, write])
+@rows("ask", embed, write)
 def test_no_key_travels_in_the_clear(ask, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     with pytest.raises(ConfigError, match="unencrypted") as caught:

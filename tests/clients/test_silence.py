@@ -124,7 +124,7 @@ def test_nobody_there_is_an_error_that_says_how_to_start_one():
     assert "ollama serve" in caught.value.hint
 
 
-@rows("url", ["http://localhost:{}", "http://127.0.0.1:{}/", "http://[::1]:{}"])
+@rows("url", "http://localhost:{}", "http://127.0.0.1:{}/", "http://[::1]:{}")
 def test_this_machine_has_several_names(url):
     with refused() as gone, pytest.raises(ConnectionError):
         listening(url.format(gone.rpartition(":")[2]))
