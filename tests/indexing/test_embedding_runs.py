@@ -190,9 +190,8 @@ class TestTheFirstTime:
         assert len(titles(with_ollama())) == 4
 
 
-class TestNothingToDo:
+class TestNothingToDo(_Embedded):
     def test_nothing_is_asked_and_nothing_published(self, work, embed, with_ollama, server):
-        embed(work=work)
         before, asked = snapshot(with_ollama()), len(server.requests())
         report = embed(work=work)
         assert (report.embedding, report.published, report.touched) == (None, False, False)
@@ -202,8 +201,7 @@ class TestNothingToDo:
     def test_a_model_of_the_same_name_spelt_out_is_the_same(
         self, work, embed, with_ollama, server, sent
     ):
-        embed(work=work)
-        asked, _ = len(server.requests()), sent()
+        asked = len(server.requests())
         spelt = with_ollama(embedding_model="bge-m3:latest")
         assert embed(spelt, work=work).embedding is None
         assert len(server.requests()) == asked
@@ -535,10 +533,8 @@ class TestWhatReadersAreTold:
         assert run.report.published
 
 
-class TestSwitchingModels:
+class TestSwitchingModels(_Embedded):
     def test_a_switch_that_came_to_nothing_is_taken_back(self, work, embed, with_ollama, server):
-        embed(work=work)
-
         server.fail("/api/embed", "drop", after=1, times=None)  # all but the probe
         with pytest.raises(ConnectionError):
             embed(with_ollama(embedding_model="all-minilm"), reembed=True, work=work)

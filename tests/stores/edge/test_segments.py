@@ -84,11 +84,11 @@ def test_a_chunk_s_point_is_the_one_of_its_document():
 
 
 def test_many_points_are_written_out_in_between(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(segment_builder, "_MOST_POINTS", 1000)
+    monkeypatch.setattr(segment_builder, "_MOST_POINTS", 300)
     large = SparseVector([*range(400)], [1.0] * 400)
-    points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
-    batches = [points[at : at + 500] for at in range(0, 2300, 500)]
+    points = [chunk_point(key(n), "x", {}, large) for n in range(700)]
+    batches = [points[at : at + 150] for at in range(0, 700, 150)]
     store.import_segments(tmp_path / "p", build_segments(tmp_path / "p", batches))
     store.publish()
-    assert store.count_documents() == 2300
-    assert {d.id for d in store.filter_documents()} == {key(n) for n in range(2300)}
+    assert store.count_documents() == 700
+    assert {d.id for d in store.filter_documents()} == {key(n) for n in range(700)}
