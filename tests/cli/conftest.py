@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -41,6 +43,38 @@ def rag(capsys) -> Callable[..., Ran]:
         capsys.readouterr()
         code = run_app([str(argument) for argument in arguments])
         return Ran(code, *capsys.readouterr())
+
+    return run
+
+
+def _read_all(terminal: int) -> bytes:
+    """Return what comes from a terminal until its last writer has gone."""
+    shown = b""
+    with suppress(OSError):  # which Linux says then
+        while data := os.read(terminal, 65536):
+            shown += data
+    return shown
+
+
+@pytest.fixture
+def on_terminal(monkeypatch) -> Callable[..., tuple[int, str]]:
+    """Run a command in this process with its output on a terminal: `on_terminal("search", "words",
+    NO_COLOR="1")` returns its exit code and what was shown."""
+
+    def run(*arguments: str | Path, columns: int = 100, **variables: str) -> tuple[int, str]:
+        ours, theirs = os.openpty()
+        termios.tcsetwinsize(theirs, (24, columns))
+        with ThreadPoolExecutor(1) as thread, monkeypatch.context() as patch:
+            shown = thread.submit(_read_all, ours)
+            patch.setenv("TERM", "xterm-256color")
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            with open(theirs, "w", encoding="utf-8") as terminal:  # noqa: PTH123
+                patch.setattr(sys, "stdout", terminal)
+                patch.setattr(sys, "stderr", terminal)
+                code = run_app([str(argument) for argument in arguments])
+        os.close(ours)
+        return code, shown.result().decode()
 
     return run
 

@@ -145,9 +145,9 @@ class TestOnATerminal:
         for one in opened:
             one.close()
 
-    def test_markdown_is_set_block_by_block(self, terminal, server):
+    def test_markdown_is_set_block_by_block(self, on_terminal, server):
         server.say("We keep **backups** for ninety days. [1]\n\n- They are deleted. [1]\n")
-        code, shown = terminal("ask", QUESTION).end()
+        code, shown = on_terminal("ask", QUESTION)
         assert code == 0
         assert "\x1b[1mbackups\x1b[0m" in shown
         assert "•" in shown and "- They" not in shown

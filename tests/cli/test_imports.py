@@ -136,7 +136,7 @@ def parts_of(modules: list[str]) -> set[str]:
     return {name for name in others if not name.startswith("_")}
 
 
-DAILY = {"search backups", "ask backups", "status"}
+DAILY = {"search backups", "status"}
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,11 @@ class TestNamesOnDisk:
         assert rag("search", "nfdneedle", "--paths").out.strip() == str(vault / name)
         assert rag("get", "ガイド", "--paths").out.strip() == str(vault / name)
 
-    def test_paths_are_byte_for_byte_those_of_the_disk(self, program, write_notes, environment):
+    def test_paths_are_byte_for_byte_those_of_the_disk(self, rag, write_notes, environment):
         vault = write_notes("v", {})
         raw = os.fsencode(vault) + b"/\xff\xfe.md"
         Path(os.fsdecode(raw)).write_text("rawneedle")
-        assert program("index", vault).code == 0
+        assert rag("index", vault).code == 0
         found = subprocess.run(
             [sys.executable, "-m", "rag", "search", "rawneedle", "--paths"],
             env=environment,

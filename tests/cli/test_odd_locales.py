@@ -22,7 +22,7 @@ def test_such_a_note_is_indexed_under_its_own_name(notes, rag, program):
     assert rag("index").out.startswith("nothing changed: 3 notes")
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp932", "euc_jp"])
 def test_output_is_utf_8_whatever_python_is_told(library, encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}

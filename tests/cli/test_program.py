@@ -6,35 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import pytest
-
-from daemon_fixture import RAG, Terminal
 from rag.config import load_config
 from rag.index.snapshots import IndexDirectory
 
 ESCAPE = "\x1b"
 
 
-@pytest.fixture
-def on_terminal(environment):
-    """Run a command with all streams on a terminal; return its exit code and what it showed."""
-
-    def run(*arguments: str | Path, **variables: str) -> tuple[int, str]:
-        env = {**environment, "TERM": "xterm-256color", **variables}
-        env = {name: value for name, value in env.items() if name != "NO_COLOR" or value}
-        terminal = Terminal([*RAG, *map(str, arguments)], env)
-        try:
-            return terminal.end()
-        finally:
-            terminal.close()
-
-    return run
-
-
 class TestPoorSurroundings:
-    def test_cron_with_a_c_locale_and_without_a_home(self, program, environment, notes, tmp_path):
+    def test_cron_with_a_c_locale_and_without_a_home(
+        self, program, rag, environment, notes, tmp_path
+    ):
         env = {
             "LC_ALL": "C",
             "PATH": os.environ["PATH"],
@@ -44,9 +26,7 @@ class TestPoorSurroundings:
         }
         before = set(tmp_path.rglob("*"))
         assert program("index", "-q", notes, env=env).code == 0
-        found = program("search", "証明書の更新", env=env)
-        assert (found.code, found.err) == (0, "")
-        assert "証明書.md" in found.out
+        assert "証明書.md" in rag("search", "証明書の更新").out
         new = set(tmp_path.rglob("*")) - before
         assert new
         assert all(path.is_relative_to(tmp_path / "data") for path in new)

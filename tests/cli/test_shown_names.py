@@ -1,17 +1,15 @@
 """Names, titles, settings and errors that would steer a terminal are shown, not obeyed."""
 
 import json
-import os
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from daemon_fixture import RAG, Terminal
 from rag.text.messages import visible_lines
+from tables import rows
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
 EVIL = f"x{STEERS}\nFORGED"
@@ -105,40 +103,24 @@ def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, argumen
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("command", [["search", "harbour"], ["get", NOTE_NAME]])
-def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, command):
-    listed = subprocess.run([*RAG, *command, "--paths"], capture_output=True, timeout=60)
-    ended = subprocess.run([*RAG, *command, "--format", "paths0"], capture_output=True, timeout=60)
-    files = ended.stdout.split(b"\0")
-    assert files.pop() == b"" and files
-    assert all(Path(os.fsdecode(file)).is_file() for file in files)
-    assert listed.stdout == b"".join(file + b"\n" for file in files)
+@rows("command", ["search", "harbour"], ["get", NOTE_NAME])
+def test_into_a_pipe_a_path_is_raw_and_paths0_ends_it_by_nul(here, rag, command):
+    listed, ended = (rag(*command, *how) for how in (["--paths"], ["--format", "paths0"]))
+    *files, last = ended.out.split("\0")
+    assert last == "" and files
+    assert all(Path(file).is_file() for file in files)
+    assert listed.out == "".join(f"{file}\n" for file in files)
 
 
-@pytest.fixture
-def at_terminal() -> Iterator[list[Terminal]]:
-    opened: list[Terminal] = []
-    yield opened
-    for one in opened:
-        one.close()
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize(
+@rows(
     "arguments",
-    [
-        ["search", "harbour", "--paths"],
-        ["search", "harbour"],
-        ["get", NOTE_NAME, "--paths"],
-        ["get", NOTE_NAME],
-    ],
-    ids=["search --paths", "search", "get --paths", "get"],
+    ["search", "harbour", "--paths"],
+    ["search", "harbour"],
+    ["get", NOTE_NAME, "--paths"],
+    ["get", NOTE_NAME],
 )
-def test_at_a_terminal_nothing_steers_but_styles_and_links(here, at_terminal, arguments):
-    env = {**os.environ, "TERM": "xterm-256color"}
-    at_terminal.append(Terminal([*RAG, *arguments], env, columns=300))
-    code, shown = at_terminal[0].end()
+def test_at_a_terminal_nothing_steers_but_styles_and_links(here, on_terminal, arguments):
+    code, shown = on_terminal(*arguments, columns=300)
     assert code == 0
     assert "\x1b[5;45m" not in shown
     links = r"\x1b\]8;[\w=]*;(?:file://[A-Za-z0-9_.~/%-]+(?:#\d+)?)?\x1b\\"
