@@ -137,10 +137,17 @@ def embedded(made: int, left: int) -> Outcome:
 
 @pytest.fixture
 def notes(write_notes, config) -> Path:
-    """A vault of three notes, indexed."""
+    """A vault of three notes, not yet indexed."""
     folder = write_notes("work", NOTES)
-    sync(config, SyncRequest([folder]))
+    add_vault(config, folder)
     return folder
+
+
+@pytest.fixture
+def indexed(config, notes) -> Path:
+    """The same, indexed."""
+    sync(config, SyncRequest([notes]))
+    return notes
 
 
 class TestWhenARunBegins:
@@ -277,17 +284,17 @@ class TestTrouble:
         assert scene.warnings == [f"{notes} is not there: its notes are kept, and it is waited for"]
 
     def test_a_folder_that_is_gone_is_waited_for_and_its_notes_are_kept(
-        self, config, notes, write_notes, titles
+        self, config, indexed, write_notes, titles
     ):
         other = write_notes("home", {"Garden.md": "# Garden\n"})
         sync(config, SyncRequest([other]))
-        before, away = titles(config), notes.with_name("away")
+        before, away = titles(config), indexed.with_name("away")
         scene = Scene(config)
         kept: list[set[str]] = []
         status = []
 
         def leave() -> None:
-            notes.rename(away)
+            indexed.rename(away)
 
         def look() -> None:
             kept.append(titles(config))
@@ -295,7 +302,7 @@ class TestTrouble:
 
         def come_back() -> None:
             (away / "New.md").write_text("# New\n")
-            away.rename(notes)
+            away.rename(indexed)
 
         def write() -> None:
             (other / "Shed.md").write_text("# Shed\n")
@@ -305,14 +312,14 @@ class TestTrouble:
         }  # fmt: skip
         scene.watch(300, events)
         assert kept == [before | {"Shed"}]
-        assert status[0].missing == [str(notes)]
+        assert status[0].missing == [str(indexed)]
         assert titles(config) == before | {"Shed", "New"}
-        away = f"{notes} is not there: its notes are kept, and it is waited for"
-        assert scene.warnings == [away, f"{notes} is there again"]
+        away = f"{indexed} is not there: its notes are kept, and it is waited for"
+        assert scene.warnings == [away, f"{indexed} is there again"]
         assert [folders for folders, _ in scene.listened] == [
-            {notes, other},
+            {indexed, other},
             {other},
-            {notes, other},
+            {indexed, other},
         ]
 
     def test_a_vault_that_comes_meanwhile_is_watched(self, config, notes, write_notes):
@@ -347,7 +354,9 @@ class TestOneWatcher:
         with be_only_watcher(config), pytest.raises(LockedError, match=str(os.getpid())):
             Scene(config).watch(10)
 
-    def test_one_that_waits_takes_over_when_the_other_ends_and_status_says_so(self, config, notes):
+    def test_one_that_waits_takes_over_when_the_other_ends_and_status_says_so(
+        self, config, indexed
+    ):
         scene, other = Scene(config, NOTHING), ExitStack()
         status = []
         other.enter_context(be_only_watcher(config))
@@ -366,7 +375,7 @@ class TestOneWatcher:
         assert scene.watch(300, events, waits=True) == [100]
         assert "there is nothing to watch" in scene.warnings[0]
 
-    def test_status_shows_the_last_event_and_run_while_it_runs(self, config, notes):
+    def test_status_shows_the_last_event_and_run_while_it_runs(self, config, indexed):
         scene = Scene(config, NOTHING, changed())
         status = []
         scene.watch(300, {100: ["a.md"], 110: lambda: status.append(read_status(config).watcher)})
@@ -557,12 +566,14 @@ def start(config) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=SLOW)])
-def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(notes, config, titles, start, end):
-    (notes / "Before.md").write_text("# Before\n")
+def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(
+    indexed, config, titles, start, end
+):
+    (indexed / "Before.md").write_text("# Before\n")
     process = start("watch")
     assert "1 note indexed" in read_line(process)
     if end == signal.SIGINT:
-        (notes / "Zebra.md").write_text("# Zebra\n")
+        (indexed / "Zebra.md").write_text("# Zebra\n")
         assert "1 note indexed" in read_line(process)
         assert {"Before", "Zebra"} <= titles(config)
     assert read_watcher(config).process == process.pid
@@ -572,8 +583,8 @@ def test_rag_watch_finds_what_is_saved_and_ends_when_it_is_told(notes, config, t
 
 
 @pytest.mark.parametrize("options", [(), pytest.param(("--no-watch",), marks=SLOW)])
-def test_the_http_server_watches_unless_told_otherwise(notes, config, titles, start, options):
-    (notes / "Before.md").write_text("# Before\n")
+def test_the_http_server_watches_unless_told_otherwise(indexed, config, titles, start, options):
+    (indexed / "Before.md").write_text("# Before\n")
     with listening(config.data_dir, apart=config.data_dir / "index") as until:
         process = start("serve", "--http", "--port", "0", *options)
         assert read_line(process).startswith("serving http://127.0.0.1:")
