@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rag.app.service import Job, agent, crontab_line, interval_text, parse_interval, service_unit
 from rag.exceptions import UsageError
+from tables import rows
 
 SHOWN = st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\\\ufffe\uffff")
 WORDS = st.text(SHOWN, max_size=12)
@@ -72,15 +73,18 @@ def test_launchd_reads_an_agent_as_it_was_meant(name, word):
     assert plist["EnvironmentVariables"] == {"RAG_DATA_DIR": name, "RAG_X": word}
 
 
-@pytest.mark.parametrize("name", ["/a\nb", "/a\\b", "/\x1b[2J", "/\x85", "/\udce9", "/\uffff"])
+@rows("name", "/a\nb", "/a\\b", "/\x1b[2J", "/\x85", "/\udce9", "/\uffff")
 def test_what_no_scheduler_can_hold_is_refused(name):
     with pytest.raises(UsageError, match="no scheduler takes"):
         job(name)
 
 
-@pytest.mark.parametrize(
-    ("text", "minutes", "shown"),
-    [("15m", 15, "15m"), ("120m", 120, "2h"), (" 30 m ", 30, "30m"), ("24h", 1440, "1d")],
+@rows(
+    "text, minutes, shown",
+    ("15m", 15, "15m"),
+    ("120m", 120, "2h"),
+    (" 30 m ", 30, "30m"),
+    ("24h", 1440, "1d"),
 )
 def test_a_number_and_a_unit_are_an_interval(text, minutes, shown):
     assert parse_interval(text) == minutes
@@ -90,23 +94,21 @@ def test_a_number_and_a_unit_are_an_interval(text, minutes, shown):
 WRONG = ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m", "90s", "0m", "7m", "90m", "2d")
 
 
-@pytest.mark.parametrize("text", WRONG)
+@rows("text", WRONG)
 def test_what_is_no_interval_is_refused_with_examples(text):
     with pytest.raises(UsageError) as caught:
         parse_interval(text)
     assert "15m, 2h, 1d" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("text", "fields"),
-    [
-        ("1m", "* * * * *"),
-        ("15m", "*/15 * * * *"),
-        ("1h", "0 * * * *"),
-        ("4h", "0 */4 * * *"),
-        ("12h", "0 */12 * * *"),
-        ("1d", "0 12 * * *"),
-    ],
+@rows(
+    "text, fields",
+    ("1m", "* * * * *"),
+    ("15m", "*/15 * * * *"),
+    ("1h", "0 * * * *"),
+    ("4h", "0 */4 * * *"),
+    ("12h", "0 */12 * * *"),
+    ("1d", "0 12 * * *"),
 )
 def test_a_line_runs_at_the_same_times_of_every_day(text, fields):
     minutes = parse_interval(text)

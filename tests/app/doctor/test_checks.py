@@ -19,6 +19,7 @@ from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.vault_registry import Registry
 from rag.stores import get_document_store
+from tables import rows
 
 NOTES = {
     "Backups.md": "# Backups\n\nWe keep backups for ninety days.\n\n## Restore\n\nRun it.\n",
@@ -158,9 +159,12 @@ def test_a_data_folder_must_be_a_folder_of_ours(config, tmp_path):
     assert says(one(config, "data folder"), "fail", "thesis.md", "RAG_DATA_DIR")
 
 
-@pytest.mark.parametrize(
-    ("free", "size", "status"),
-    [(10 * GB, 0, "pass"), (GB // 2, 0, "warn"), (4 * GB, 3 * GB, "warn"), (1 << 20, 0, "fail")],
+@rows(
+    "free, size, status",
+    (10 * GB, 0, "pass"),
+    (GB // 2, 0, "warn"),
+    (4 * GB, 3 * GB, "warn"),
+    (1 << 20, 0, "fail"),
 )
 def test_a_disk_must_have_room_for_another_copy(config, monkeypatch, free, size, status):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))

@@ -13,6 +13,7 @@ from rag.app.doctor import CheckResult, Examination, check_servers, check_vector
 from rag.config import ChatConfig, EmbeddingConfig, OllamaConfig, RAGConfig, SearchConfig
 from rag.index.embedding_space import TEXT_VERSION, Embedded, Space
 from rag.index.searchable_text import embedded_text
+from tables import rows
 
 CHECKS = check_servers, check_vectors
 EMBED, CHAT = "nomic-embed-text", "llama3.2"
@@ -78,9 +79,7 @@ class TestServers:
         assert statuses([*found.values()]) == [("ollama", "pass"), ("vectors", "pass")]
         assert models.server.requests() == []
 
-    @pytest.mark.parametrize(
-        ("mode", "status"), [("auto", "warn"), ("lexical", "warn"), ("hybrid", "fail")]
-    )
+    @rows("mode, status", ("auto", "warn"), ("lexical", "warn"), ("hybrid", "fail"))
     def test_one_that_is_down_is_a_failure_where_search_insists(self, models, mode, status):
         with refused() as url:
             found = models.run(models.index(), mode, url=url)
@@ -139,9 +138,10 @@ class TestModels:
         assert "gives no vectors" in found["embedding model"].message
         assert "writes no answers" in found["chat model"].message
 
-    @pytest.mark.parametrize(
-        ("facts", "message"),
-        [({"dimension": 1024}, "768 dimensions, the index has 1,024"), ({"digest": "0" * 64}, "")],
+    @rows(
+        "facts, message",
+        ({"dimension": 1024}, "768 dimensions, the index has 1,024"),
+        ({"digest": "0" * 64}, ""),
     )
     def test_another_than_made_the_vectors_fails(self, models, facts, message):
         result = models.run(models.index(**facts))["embedding model"]
@@ -156,16 +156,14 @@ class TestVectors:
         assert result.status == status and "search is by words" in result.message
         assert "rag index --embed" in result.hint
 
-    @pytest.mark.parametrize(
-        ("facts", "status", "message"),
-        [
-            ({"model": "bge-m3"}, "fail", "made by bge-m3"),
-            ({"document_prefix": "passage: "}, "fail", "another prefix"),
-            ({"version": TEXT_VERSION - 1}, "fail", "another version"),
-            ({"chunks": 9, "unreadable": 3}, "warn", "4 chunks without a vector"),
-            ({"chunks": 5, "unreadable": 3}, "pass", "3 are in a script"),
-            ({"embedded": 0}, "warn", "0 of 2 chunks"),
-        ],
+    @rows(
+        "facts, status, message",
+        ({"model": "bge-m3"}, "fail", "made by bge-m3"),
+        ({"document_prefix": "passage: "}, "fail", "another prefix"),
+        ({"version": TEXT_VERSION - 1}, "fail", "another version"),
+        ({"chunks": 9, "unreadable": 3}, "warn", "4 chunks without a vector"),
+        ({"chunks": 5, "unreadable": 3}, "pass", "3 are in a script"),
+        ({"embedded": 0}, "warn", "0 of 2 chunks"),
     )
     def test_what_made_them_and_how_many_there_are(self, models, facts, status, message):
         result = models.run(models.index(**facts))["vectors"]
