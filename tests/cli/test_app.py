@@ -18,19 +18,16 @@ from tables import rows
 COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
-    [
-        ["search", "x", "--bogus"],
-        ["bogus"],
-        ["search"],
-        ["get"],
-        ["ask"],
-        ["search", "x", "-k", "many"],
-        ["vault", "bogus"],
-        ["index", "--name"],
-    ],
-    ids=" ".join,
+    ["search", "x", "--bogus"],
+    ["bogus"],
+    ["search"],
+    ["get"],
+    ["ask"],
+    ["search", "x", "-k", "many"],
+    ["vault", "bogus"],
+    ["index", "--name"],
 )
 def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
     ran = rag(*arguments)
@@ -41,30 +38,28 @@ def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
 
 @rows(
     "typed, code, told",
-    [
-        ("search --from 2031", 1, "no note fits the filters"),
-        ("search path:*\\", 1, "nothing found for"),
-        ("search backups --path *\\", 2, "not a path pattern"),
-        ("search ?!", 1, "nothing found for"),
-        (f"search {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
-        (f"ask {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
-        ("search backups -v WORK", 2, "Did you mean: work?"),
-        ("tags zebra", 1, "no tag or property 'zebra'"),
-        ("index ", 2, "FOLDERS is empty"),
-        ("vault add ", 2, "FOLDER is empty"),
-        ("vault rename work ", 2, "'' cannot name a vault"),
-        ("serve --http --host ", 2, "--host is empty"),
-        ("config serch.top_k", 2, "Did you mean 'search.top_k'?"),
-        ("get daily/2031-*", 1, ""),
-        (f"get Backups:{'9' * 5000}", 1, ""),
-        ("chat --continue --session x", 2, ""),
-        ("audit --since whenever", 2, ""),
-        ("audit zzz", 2, "no record 'zzz'"),
-        ("audit --replay zzz", 2, "no record 'zzz'"),
-        ("index --to-server", 2, "no server is configured"),
-        ("related Backups --links in --depth 9999", 2, ""),
-        ("vault rename work", 2, ""),
-    ],
+    ("search --from 2031", 1, "no note fits the filters"),
+    ("search path:*\\", 1, "nothing found for"),
+    ("search backups --path *\\", 2, "not a path pattern"),
+    ("search ?!", 1, "nothing found for"),
+    (f"search {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
+    (f"ask {'x' * 4001}", 2, "has 4,001 characters, more than 4,000"),
+    ("search backups -v WORK", 2, "Did you mean: work?"),
+    ("tags zebra", 1, "no tag or property 'zebra'"),
+    ("index ", 2, "FOLDERS is empty"),
+    ("vault add ", 2, "FOLDER is empty"),
+    ("vault rename work ", 2, "'' cannot name a vault"),
+    ("serve --http --host ", 2, "--host is empty"),
+    ("config serch.top_k", 2, "Did you mean 'search.top_k'?"),
+    ("get daily/2031-*", 1, ""),
+    (f"get Backups:{'9' * 5000}", 1, ""),
+    ("chat --continue --session x", 2, ""),
+    ("audit --since whenever", 2, ""),
+    ("audit zzz", 2, "no record 'zzz'"),
+    ("audit --replay zzz", 2, "no record 'zzz'"),
+    ("index --to-server", 2, "no server is configured"),
+    ("related Backups --links in --depth 9999", 2, ""),
+    ("vault rename work", 2, ""),
 )
 def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
     rag, library, typed, code, told
@@ -74,7 +69,7 @@ def test_exit_codes_tell_what_was_not_found_from_what_cannot_be_meant(
     assert told in ran.err
 
 
-@pytest.mark.parametrize("flag", ["--json", "--format json", "--format=json", "--format=jsonl"])
+@rows("flag", "--json", "--format json", "--format=json", "--format=jsonl")
 def test_with_json_they_are_one_object_on_stdout(rag, flag):
     ran = rag("search", "x", "--bogus", *flag.split())
     assert (ran.code, ran.err) == (2, "")
@@ -82,10 +77,7 @@ def test_with_json_they_are_one_object_on_stdout(rag, flag):
     assert "--help" in ran.json["error"]["hint"]
 
 
-@pytest.mark.parametrize(
-    ("word", "ours"),
-    [("find", "search"), ("show", "get"), ("update", "index"), ("serch", "search")],
-)
+@rows("word, ours", ("find", "search"), ("show", "get"), ("update", "index"), ("serch", "search"))
 def test_what_is_no_command_names_the_one_that_does_it(rag, word, ours):
     ran = rag(word, "x")
     assert (ran.code, ran.out) == (2, "")
@@ -93,10 +85,11 @@ def test_what_is_no_command_names_the_one_that_does_it(rag, word, ours):
     assert ran.err == f"rag: there is no command {word!r}\n{hint}\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
-    [["search", "\udcff"], ["search", "x", "--tag", "\udcff"], ["search", "x", "--tag=a\udcff"]],
-    ids=["query", "value", "option"],
+    ["search", "\udcff"],
+    ["search", "x", "--tag", "\udcff"],
+    ["search", "x", "--tag=a\udcff"],
 )
 def test_bytes_that_are_no_text_are_named(rag, arguments):
     ran = rag(*arguments)
@@ -111,7 +104,7 @@ def test_a_file_that_is_there_is_left_to_its_command(rag, tmp_path):
     assert "Rename the folder." in rag("index", str(folder)).err
 
 
-@pytest.mark.parametrize("name", ["", *ALL])
+@rows("name", "", *ALL)
 def test_no_example_of_a_help_is_wider_than_a_terminal(rag, name):
     command = load_command(name) if name else None
     groups = [[name, inner] for inner in getattr(command, "commands", {})] or [[name]]
@@ -130,7 +123,7 @@ def test_help_is_as_wide_as_a_narrow_terminal_and_cuts_nothing(rag, monkeypatch)
         assert "..." not in out.partition("Commands:")[2]
 
 
-@pytest.mark.parametrize("arguments", [[], ["vault"]], ids=["rag", "rag vault"])
+@rows("arguments", [], ["vault"])
 def test_a_command_that_is_no_whole_one_shows_its_help_and_gives_2(rag, arguments):
     ran = rag(*arguments)
     assert (ran.code, ran.out) == (2, "")
@@ -154,9 +147,7 @@ class TestConfig:
         assert rag("config", "--config", tmp_path / "rag.toml").code == 0
 
 
-@pytest.mark.parametrize(
-    "error", [sqlite3.DatabaseError("malformed"), json.JSONDecodeError("no value", "", 0)]
-)
+@rows("error", sqlite3.DatabaseError("malformed"), json.JSONDecodeError("no value", "", 0))
 def test_files_of_the_index_that_are_damaged_are_told_of(rag, monkeypatch, error):
     def fail(*_: object, **__: object) -> None:
         raise error

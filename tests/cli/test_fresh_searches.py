@@ -7,6 +7,7 @@ import pytest
 
 from rag.config.files import user_file
 from settings_files import write
+from tables import rows
 
 GONE = "(gone; run rag index)"
 
@@ -63,14 +64,14 @@ class TestGone:
         out = rag("search", "backups take", "--no-refresh").out
         assert out.count(GONE) == 1
 
-    @pytest.mark.parametrize("option", ["--paths", "--format=paths0", "--format=lines"])
+    @rows("option", "--paths", "--format=paths0", "--format=lines")
     def test_where_files_are_named_it_is_left_out(self, rag, deleted, option):
         ran = rag("search", "backups minutes", option)
         assert "Rollback.md" in ran.out
         assert "Backups.md" not in ran.out
         assert "left out 1 note, gone since the last index" in ran.err
 
-    @pytest.mark.parametrize("option", ["--json", "--format=jsonl"])
+    @rows("option", "--json", "--format=jsonl")
     def test_json_has_a_field_for_it(self, rag, deleted, option):
         out = rag("search", "backups minutes", option).out
         found = (

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tables import rows
+
 NOTES = {
     "people/Priya Raman.md": (
         "---\naliases: [プリヤ]\nphone: '+44 20 7946 0018'\nrole: baker\n---\n# Priya Raman\n\n"
@@ -63,18 +65,16 @@ def test_a_property_answers_with_the_title_of_its_note(rag, vault, subtests):
             assert (ran.code, ran.out.strip().split("\n")[0]) == (0, answer)
 
 
-@pytest.mark.parametrize(
-    ("question", "told"),
-    [
-        ("How many projects are active?", "7 notes (status: active):"),
-        ("How many projects are done?", "1 note (status: done):"),
-        ("How many projects are not done?", "1 note (status: not done):"),
-        ("how many bakers are there", "1 note (role: baker):"),
-        ("How many books did Beth Stone write?", "2 notes (author: Beth Stone):"),
-        ("Wie viele projects sind active?", "7 notes (status: active):"),
-        ("進行中の企画はいくつ？", "ノート（状態: 進行中）は1件です:"),
-        ("進行中の企画は何件ありますか", "ノート（状態: 進行中）は1件です:"),
-    ],
+@rows(
+    "question, told",
+    ("How many projects are active?", "7 notes (status: active):"),
+    ("How many projects are done?", "1 note (status: done):"),
+    ("How many projects are not done?", "1 note (status: not done):"),
+    ("how many bakers are there", "1 note (role: baker):"),
+    ("How many books did Beth Stone write?", "2 notes (author: Beth Stone):"),
+    ("Wie viele projects sind active?", "7 notes (status: active):"),
+    ("進行中の企画はいくつ？", "ノート（状態: 進行中）は1件です:"),
+    ("進行中の企画は何件ありますか", "ノート（状態: 進行中）は1件です:"),
 )
 def test_notes_that_state_something_are_counted(rag, vault, question, told):
     ran = rag("ask", question, "--no-model")
@@ -90,15 +90,13 @@ def test_every_note_that_states_what_is_asked_for_is_named(rag, vault):
     assert len(few.out.strip().split("\n")) == 2
 
 
-@pytest.mark.parametrize(
+@rows(
     "question",
-    [
-        "What is Lena's email address?",
-        "Who owns Boat 2?",
-        "When is Priya's birthday?",
-        "Which projects are cancelled?",
-        "灯籠まつりの締め切りはいつ？",
-    ],
+    "What is Lena's email address?",
+    "Who owns Boat 2?",
+    "When is Priya's birthday?",
+    "Which projects are cancelled?",
+    "灯籠まつりの締め切りはいつ？",
 )
 def test_another_property_or_that_of_another_note_is_no_answer(rag, vault, question):
     ran = rag("ask", question, "--no-model")
@@ -112,15 +110,13 @@ def test_a_property_that_gives_instructions_to_a_model_is_not_quoted(rag, write_
     assert told not in rag("ask", "Who owns the lamp?", "--no-model").out
 
 
-@pytest.mark.parametrize(
-    ("query", "line", "shown"),
-    [
-        ("Priya phone number", 3, "phone: +44 20 7946 0018"),
-        ("owner of Lantern", 3, "owner: Priya Raman"),
-        ("Lantern doors", 8, "Songs at seven doors."),
-        ("小川 電話番号", 3, "携帯: 080-5550-0177"),
-        ("灯籠まつり 担当", 2, "担当: 佐藤 美咲"),
-    ],
+@rows(
+    "query, line, shown",
+    ("Priya phone number", 3, "phone: +44 20 7946 0018"),
+    ("owner of Lantern", 3, "owner: Priya Raman"),
+    ("Lantern doors", 8, "Songs at seven doors."),
+    ("小川 電話番号", 3, "携帯: 080-5550-0177"),
+    ("灯籠まつり 担当", 2, "担当: 佐藤 美咲"),
 )
 def test_a_search_shows_the_property_that_matches(rag, vault, query, line, shown):
     first, *_ = rag("search", query, "--json").json["results"]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tables import rows
+
 NOTES = {
     "Glossary.md": "# Glossary\n\n## Holds\n\nA hold keeps a book.\n\n### Limits\n\nTen.\n\n"
     "## Error budget\n\nWhat may fail.\n",
@@ -22,27 +24,23 @@ def folder(read_only):
 
 
 class TestOneNote:
-    @pytest.mark.parametrize(
+    @rows(
         "name",
-        [
-            "[[C# notes]]",
-            "[[C# notes|sharp]]",
-            r"[[C# notes\|sharp]]",
-            "![[C# notes]]",
-            "[[work/C# notes.md]]",
-        ],
+        "[[C# notes]]",
+        "[[C# notes|sharp]]",
+        r"[[C# notes\|sharp]]",
+        "![[C# notes]]",
+        "[[work/C# notes.md]]",
     )
     def test_a_wiki_link_names_a_note(self, rag, folder, name):
         assert rag("get", name).out == NOTES["C# notes.md"]
 
-    @pytest.mark.parametrize(
+    @rows(
         "name",
-        [
-            "work/Glossary#Holds",
-            "work/Glossary.md#holds",
-            "[[work/Glossary#Holds|what holds are]]",
-            "work/Glossary#Glossary#Holds",
-        ],
+        "work/Glossary#Holds",
+        "work/Glossary.md#holds",
+        "[[work/Glossary#Holds|what holds are]]",
+        "work/Glossary#Glossary#Holds",
     )
     def test_a_heading_picks_its_section(self, rag, folder, name):
         assert rag("get", name).out == HOLDS
@@ -53,7 +51,7 @@ class TestOneNote:
         assert "no heading 'Hold'" in ran.err
         assert "  work/Glossary.md#Holds\n" in ran.err
 
-    @pytest.mark.parametrize("span", ["99", "0", "0-3", "99-100", "3:0"])
+    @rows("span", "99", "0", "0-3", "99-100", "3:0")
     def test_lines_that_are_not_there_give_2(self, rag, folder, span):
         assert rag("get", f"work/Glossary.md:{span}").code == 2
 

@@ -12,6 +12,7 @@ import pytest
 
 from rag.cli.app import run as run_app
 from rag.cli.framework.lazy_group import COMMANDS, load_command
+from tables import rows
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -155,7 +156,7 @@ def test_a_command_loads_what_it_uses(command, library, tmp_path):
     assert loaded == expected, (sorted(loaded - expected), sorted(expected - loaded))
 
 
-@pytest.mark.parametrize(("arguments", "said"), [(["--version"], "rag "), (["--help"], "Usage: ")])
+@rows("arguments, said", (["--version"], "rag "), (["--help"], "Usage: "))
 def test_the_program_says_what_it_is_without_its_libraries(arguments, said):
     done = run(PROGRAM, *arguments)
     assert done.stdout.lstrip().startswith(said)
@@ -165,7 +166,7 @@ def test_the_program_says_what_it_is_without_its_libraries(arguments, said):
         assert loaded == set()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@rows("name", COMMANDS)
 def test_what_is_told_of_a_command_is_what_it_says(name):
     said = (load_command(name).help or "").split("\n\n")[0]
     assert COMMANDS[name][1] == " ".join(said.split())

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from document_files import fpdf_pdf, raw_pdf
+from tables import rows
 
 BOARD = {"nodes": [{"type": "text", "text": "# Canary\n\nroll forward slowly", "y": 0}]}
 NOTES = {
@@ -25,19 +26,17 @@ def folder(rag, write_notes) -> Path:
 
 
 class TestKinds:
-    @pytest.mark.parametrize(
-        ("name", "text"),
-        [
-            ("Board", "# Canary\n\nroll forward slowly\n"),
-            ("plans/Board", "# Canary\n\nroll forward slowly\n"),
-            ("[[Board.canvas]]", "# Canary\n\nroll forward slowly\n"),
-            ("Board#Canary", "# Canary\n\nroll forward slowly\n"),
-            ("Tickets.base", "views: Open tickets\n"),
-            ("work/Tickets", "views: Open tickets\n"),
-            ("long", "# Long\n\nA longer suffix.\n"),
-            ("plans/*", "# Canary\n\nroll forward slowly\n"),
-            ("*/Boar?", "# Canary\n\nroll forward slowly\n"),
-        ],
+    @rows(
+        "name, text",
+        ("Board", "# Canary\n\nroll forward slowly\n"),
+        ("plans/Board", "# Canary\n\nroll forward slowly\n"),
+        ("[[Board.canvas]]", "# Canary\n\nroll forward slowly\n"),
+        ("Board#Canary", "# Canary\n\nroll forward slowly\n"),
+        ("Tickets.base", "views: Open tickets\n"),
+        ("work/Tickets", "views: Open tickets\n"),
+        ("long", "# Long\n\nA longer suffix.\n"),
+        ("plans/*", "# Canary\n\nroll forward slowly\n"),
+        ("*/Boar?", "# Canary\n\nroll forward slowly\n"),
     )
     def test_they_are_printed_as_what_there_is_to_read_of_them(self, rag, folder, name, text):
         assert text in rag("get", name).out

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.app.index_state import link_to
+from tables import rows
 
 FILE = Path("/notes/a b/Ü#1.md")
 
@@ -83,7 +84,7 @@ class TestOpen:
         link = f"edit://{library}/runbooks/Rollback.md?7"
         assert opener.read_text() == f"--new\n{link}\n"
 
-    @pytest.mark.parametrize("command", ["nowhere-to-be-found", "false", "'open"])
+    @rows("command", "nowhere-to-be-found", "false", "'open")
     def test_a_command_that_fails_gives_2(self, rag, library, monkeypatch, command):
         monkeypatch.setenv("RAG_LINKS__OPENER", command)
         ran = rag("search", "rolling back", "--open", "1")

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tables import rows
+
 NOTES = {
     "Alpha.md": "---\ncreated: 2025-01-01\nmodified: 2025-09-01\ntags: [仕事]\nstatus: done\n---\n"
     "# Alpha\n\nThe quokka budget.\n",
@@ -23,52 +25,44 @@ def titles(rag, read_only):
 
 
 class TestFiltersAlone:
-    @pytest.mark.parametrize(
-        ("options", "found"),
-        [
-            (["--tag", "仕事"], ["beta", "Alpha"]),
-            (["--from", "2025-02"], ["beta", "Gamma"]),
-            (["--vault", "work", "-k", "2"], ["beta", "Gamma"]),
-            (["--from", "2025-02-01", "--to", "2025-02-01"], ["Gamma"]),
-            (["--path", "G*.md"], ["Gamma"]),
-            (["--where", "status=done"], ["Gamma", "Alpha"]),
-            (["--where", "Status=DONE", "--where", "owner=ada lovelace"], ["Gamma"]),
-            (["--where", "gro\u0308ße=klein"], ["beta"]),
-            (["--modified-from", "2025-09-01"], ["Gamma", "Alpha"]),
-            (["--modified-to", "2025-09-01", "--from", "2025-02"], ["beta"]),
-            (["", "--tag", "仕事"], ["beta", "Alpha"]),
-        ],
-        ids=lambda value: " ".join(value),
+    @rows(
+        "options, found",
+        (["--tag", "仕事"], ["beta", "Alpha"]),
+        (["--from", "2025-02"], ["beta", "Gamma"]),
+        (["--vault", "work", "-k", "2"], ["beta", "Gamma"]),
+        (["--from", "2025-02-01", "--to", "2025-02-01"], ["Gamma"]),
+        (["--path", "G*.md"], ["Gamma"]),
+        (["--where", "status=done"], ["Gamma", "Alpha"]),
+        (["--where", "Status=DONE", "--where", "owner=ada lovelace"], ["Gamma"]),
+        (["--where", "gro\u0308ße=klein"], ["beta"]),
+        (["--modified-from", "2025-09-01"], ["Gamma", "Alpha"]),
+        (["--modified-to", "2025-09-01", "--from", "2025-02"], ["beta"]),
+        (["", "--tag", "仕事"], ["beta", "Alpha"]),
     )
     def test_they_list_notes_the_newest_first(self, titles, options, found):
         assert titles(*options) == found
 
-    @pytest.mark.parametrize(
+    @rows(
         "options",
-        [
-            ["--where", "status"],
-            ["--where", "=done"],
-            ["--where", "status=done", "--where", "status=open"],
-            ["--where", "status>dear"],
-            ["status:>dear"],
-            ["--modified-from", "2025-02", "--modified-to", "2025-01"],
-            ["--modified-from", "yonder"],
-            ["--tag", "仕事", "--sort", "size"],
-        ],
-        ids=" ".join,
+        ["--where", "status"],
+        ["--where", "=done"],
+        ["--where", "status=done", "--where", "status=open"],
+        ["--where", "status>dear"],
+        ["status:>dear"],
+        ["--modified-from", "2025-02", "--modified-to", "2025-01"],
+        ["--modified-from", "yonder"],
+        ["--tag", "仕事", "--sort", "size"],
     )
     def test_what_cannot_be_meant_gives_2(self, rag, titles, options):
         assert rag("search", *options).code == 2
 
 
 class TestOrder:
-    @pytest.mark.parametrize(
-        ("order", "found"),
-        [
-            ("created", ["beta", "Gamma", "Alpha"]),
-            ("modified", ["Gamma", "Alpha", "beta"]),
-            ("title", ["Alpha", "beta", "Gamma"]),
-        ],
+    @rows(
+        "order, found",
+        ("created", ["beta", "Gamma", "Alpha"]),
+        ("modified", ["Gamma", "Alpha", "beta"]),
+        ("title", ["Alpha", "beta", "Gamma"]),
     )
     def test_of_a_list_and_of_results(self, titles, order, found):
         assert titles("--from", "2025", "--sort", order) == found
@@ -76,16 +70,14 @@ class TestOrder:
 
 
 class TestPropertiesInTheQuery:
-    @pytest.mark.parametrize(
-        ("query", "found"),
-        [
-            ("status:done", ["Gamma", "Alpha"]),
-            ("-status:done quokka", ["beta"]),
-            ('quokka owner:"Ada Lovelace"', ["Gamma"]),
-            ("status:done OR tag:仕事", ["beta", "Gamma", "Alpha"]),
-            ("status:open | owner:Ad", ["beta"]),
-            ("title:alpha OR path:beta.md", ["beta", "Alpha"]),
-        ],
+    @rows(
+        "query, found",
+        ("status:done", ["Gamma", "Alpha"]),
+        ("-status:done quokka", ["beta"]),
+        ('quokka owner:"Ada Lovelace"', ["Gamma"]),
+        ("status:done OR tag:仕事", ["beta", "Gamma", "Alpha"]),
+        ("status:open | owner:Ad", ["beta"]),
+        ("title:alpha OR path:beta.md", ["beta", "Alpha"]),
     )
     def test_they_choose_notes(self, titles, query, found):
         result = titles("--", query)

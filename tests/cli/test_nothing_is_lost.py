@@ -11,6 +11,7 @@ import pytest
 
 from rag.config import load_config
 from rag.index.snapshots import MANIFEST, IndexDirectory
+from tables import rows
 
 
 @pytest.fixture
@@ -107,9 +108,7 @@ class TestNamesOnDisk:
 
 
 class TestStrangeInput:
-    @pytest.mark.parametrize(
-        "option", [("-t", ""), ("-t", "###"), ("--from", ""), ("--path", ""), ("--mode", "")]
-    )
+    @rows("option", ("-t", ""), ("-t", "###"), ("--from", ""), ("--path", ""), ("--mode", ""))
     def test_an_empty_filter_is_refused_not_dropped(self, rag, indexed, option):
         assert rag("search", "backups", *option).code == 2
 

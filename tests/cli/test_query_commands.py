@@ -3,7 +3,7 @@
 import io
 import sys
 
-import pytest
+from tables import rows
 
 
 class TestSearch:
@@ -45,7 +45,7 @@ class TestAsk:
         assert "  We keep backups for ninety days. [1]\n" in ran.out
         assert "[1] Backups  work/Backups.md:8" in ran.out
 
-    @pytest.mark.parametrize("command", ["ask", "plan", "transform"])
+    @rows("command", "ask", "plan", "transform")
     def test_stdin_is_read_no_further_than_a_query_may_go(self, rag, library, monkeypatch, command):
         stdin = io.StringIO("x " * 1_000_000)
         monkeypatch.setattr(sys, "stdin", stdin)

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tables import rows
+
 SAME = "The boiler is serviced every October by Marsh and Son."
 
 
@@ -34,9 +36,7 @@ def test_a_date_is_quoted_whole_in_a_language_that_writes_it_with_a_point(rag, w
     assert "Die Frist ist der 31. Juli 2027. [1]" in answer
 
 
-@pytest.mark.parametrize(
-    ("said", "told"), [("hi", "from your notes"), ("ありがとう", "ノートの内容から")]
-)
+@rows("said, told", ("hi", "from your notes"), ("ありがとう", "ノートの内容から"))
 def test_small_talk_is_answered_by_what_rag_is_in_one_line(rag, twice, said, told):
     ran = rag("ask", said, "--no-model")
     assert ran.code == 0

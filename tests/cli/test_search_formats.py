@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from tables import rows
+
 QUERY = "rolling back backups"
 
 
@@ -37,22 +39,19 @@ class TestFormats:
         assert out.startswith(f"1. [Rolling back](file://{library}/runbooks/Rollback.md) (0.")
         assert "\n   > Rolling back a deploy takes two minutes.\n" in out
 
-    @pytest.mark.parametrize(("flag", "name"), [("--json", "json"), ("--paths", "paths")])
+    @rows("flag, name", ("--json", "json"), ("--paths", "paths"))
     def test_the_short_forms_are_the_same_formats(self, rag, library, flag, name):
         of_flag = rag("search", QUERY, flag).out
         of_name = rag("search", QUERY, "--format", name).out
         timeless = re.compile(r'"elapsed_ms": \d+')
         assert timeless.sub("", of_flag) == timeless.sub("", of_name)
 
-    @pytest.mark.parametrize(
+    @rows(
         "options",
-        [
-            ["--format", "yaml"],
-            ["--format", "csv", "--json"],
-            ["--format", "lines", "--paths"],
-            ["--full", "--context", "1"],
-        ],
-        ids=" ".join,
+        ["--format", "yaml"],
+        ["--format", "csv", "--json"],
+        ["--format", "lines", "--paths"],
+        ["--full", "--context", "1"],
     )
     def test_formats_that_do_not_go_together_are_refused(self, rag, library, options):
         ran = rag("search", QUERY, *options)

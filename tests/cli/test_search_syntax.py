@@ -5,6 +5,8 @@ import shlex
 
 import pytest
 
+from tables import rows
+
 
 class TestSyntax:
     def test_a_query_that_begins_with_a_minus_goes_after_two(self, rag, library):
@@ -36,21 +38,21 @@ class TestSyntax:
         assert (ran.code, ran.out) == (1, "")
         assert "no note has a path that matches 'nowhere/'" in ran.err
 
-    @pytest.mark.parametrize("query", ["backups vault:wrok", "-vault:wrok backups"])
+    @rows("query", "backups vault:wrok", "-vault:wrok backups")
     def test_an_unknown_vault_gives_2_with_the_nearest(self, rag, library, query):
         ran = rag("search", "--", query)
         assert (ran.code, ran.out) == (2, "")
         assert "no vault named 'wrok'" in ran.err
         assert "Did you mean: work?" in ran.err
 
-    @pytest.mark.parametrize("query", ['""', "“ ”", 'tag:""'])
+    @rows("query", '""', "“ ”", 'tag:""')
     def test_a_query_with_nothing_in_it_gives_2(self, rag, library, query):
         for command in ("search", "ask"):
             ran = rag(command, query)
             assert (ran.code, ran.out) == (2, "")
             assert "the query is empty" in ran.err
 
-    @pytest.mark.parametrize("command", ["search", "ask", "plan", "transform"])
+    @rows("command", "search", "ask", "plan", "transform")
     def test_what_does_not_count_is_said_on_stderr(self, rag, library, command):
         many = " ".join(f'"backups {number}"' for number in range(17))
         said = "only the first 16 phrases of the query count"

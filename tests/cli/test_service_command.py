@@ -10,6 +10,7 @@ import pytest
 
 from rag.app import service
 from scheduler_programs import Machine
+from tables import rows
 
 Rag = Callable[..., Any]
 MINE = b"MAILTO=me\n# caf\xe9, not UTF-8\n0 3 * * * backup 100\\% # no rag service\n"
@@ -78,15 +79,13 @@ class TestCron:
         assert cron.crontab.startswith(MINE + b"0 */2 * * * cd /")
         assert cron.crontab.count(OURS) == 1
 
-    @pytest.mark.parametrize(
-        ("message", "code"),
-        [
-            ("You (somebody) are not allowed to use this program (crontab)", 4),
-            ("no crontab for root: permission denied while reading", 4),
-            ("crontab: can't open '/var/spool/crontabs/ann': No such file or directory", 4),
-            ("crontab: can't open 'ann': No such file or directory", 0),
-            ("crontab: no crontab for ann", 0),
-        ],
+    @rows(
+        "message, code",
+        ("You (somebody) are not allowed to use this program (crontab)", 4),
+        ("no crontab for root: permission denied while reading", 4),
+        ("crontab: can't open '/var/spool/crontabs/ann': No such file or directory", 4),
+        ("crontab: can't open 'ann': No such file or directory", 0),
+        ("crontab: no crontab for ann", 0),
     )
     def test_one_that_cannot_be_read_is_not_one_that_is_not_there(self, cron, rag, message, code):
         cron.crontab = MINE

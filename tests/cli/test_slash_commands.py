@@ -11,6 +11,7 @@ import pytest
 from ollama_answers import QUESTION, TRUE
 from ollama_server import OllamaServer
 from rag.cli.commands.ask import CHAT_HELP, as_command
+from tables import rows
 
 
 @pytest.fixture
@@ -38,25 +39,23 @@ def objects(chat) -> Callable[..., list[Any]]:
     return lambda *given: [json.loads(line) for line in chat(*given, "--json").out.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("line", "command"),
-    [
-        ("/facts", ("/facts", "")),
-        ("/remember  I am\ta nurse", ("/remember", "I am\ta nurse")),
-        ("/FORGET 3", ("/forget", "3")),
-        ("／ｆａｃｔｓ", ("/facts", "")),
-        ("/remember　夜勤が多い", ("/remember", "夜勤が多い")),
-        ("/wrong word", ("/wrong", "word")),
-        ("/etc/hosts what is it?", None),
-        ("/etc/hosts", None),
-        ("/a.md says what?", None),
-        ("/2 of it?", None),
-        ("/", None),
-        ("/ facts", None),
-        ("//facts", None),
-        ("what does /facts do?", None),
-        ("-facts", None),
-    ],
+@rows(
+    "line, command",
+    ("/facts", ("/facts", "")),
+    ("/remember  I am\ta nurse", ("/remember", "I am\ta nurse")),
+    ("/FORGET 3", ("/forget", "3")),
+    ("／ｆａｃｔｓ", ("/facts", "")),
+    ("/remember　夜勤が多い", ("/remember", "夜勤が多い")),
+    ("/wrong word", ("/wrong", "word")),
+    ("/etc/hosts what is it?", None),
+    ("/etc/hosts", None),
+    ("/a.md says what?", None),
+    ("/2 of it?", None),
+    ("/", None),
+    ("/ facts", None),
+    ("//facts", None),
+    ("what does /facts do?", None),
+    ("-facts", None),
 )
 def test_a_command_is_a_slash_and_letters_and_anything_else_a_question(line, command):
     assert as_command(line) == command
@@ -102,16 +101,14 @@ class TestSources:
 
 
 class TestUnknownCommands:
-    @pytest.mark.parametrize(
-        ("typed", "near"), [("/fact", "/facts"), ("/source", "/sources"), ("/claer", "/clear")]
-    )
+    @rows("typed, near", ("/fact", "/facts"), ("/source", "/sources"), ("/claer", "/clear"))
     def test_name_the_nearest_and_ask_nobody(self, chat, server, typed, near):
         ran = chat(f"{typed} x")
         assert ran.err.startswith(f"rag: there is no command {typed}\nDid you mean {near}?")
         assert (ran.code, server.requests("/api/chat")) == (2, [])
 
 
-@pytest.mark.parametrize("word", ["/quit", "/exit", "/q", "/QUIT", "/quit now", "quit", "Exit"])
+@rows("word", "/quit", "/exit", "/q", "/QUIT", "/quit now", "quit", "Exit")
 def test_help_lists_every_command_and_quit_leaves(chat, server, word):
     ran = chat("/help", word, "/facts")
     assert [line.split()[0] for line in ran.out.splitlines()] == [

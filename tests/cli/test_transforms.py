@@ -8,6 +8,7 @@ import pytest
 
 from ollama_server import OllamaServer
 from rag.config import load_config
+from tables import rows
 
 MODELS = ["nomic-embed-text", "llama3.2"]
 
@@ -82,18 +83,16 @@ class TestRoutes:
         assert "route" not in rag("search", "backups", "--json").json
         assert "route ops" in rag("transform", "a deploy").out
 
-    @pytest.mark.parametrize(
-        ("changed", "named"),
-        [
-            (("work", "wrok"), "routes.rules.ops: no vault named 'wrok'"),
-            (('"lexical"', '"lexcal"'), ROUTES_MUST),
-            (('["deploy"]', '[""]'), ROUTES_MUST),
-            (('["deploy"]', '"deploy"'), ROUTES_MUST),
-            (('"keyword"', '"embedding"'), ROUTES_MUST),
-            (("[routes.rules.ops]", 'default = "x"\n[routes.rules.ops]'), "routes.default must be"),
-            (("[routes.rules.ops]", "rules.x = 1\n[routes.rules.ops]"), ROUTES_MUST),
-            (("[routes.rules.ops]", "min_similarity = 2\n[routes.rules.ops]"), "within -1 and 1"),
-        ],
+    @rows(
+        "changed, named",
+        (("work", "wrok"), "routes.rules.ops: no vault named 'wrok'"),
+        (('"lexical"', '"lexcal"'), ROUTES_MUST),
+        (('["deploy"]', '[""]'), ROUTES_MUST),
+        (('["deploy"]', '"deploy"'), ROUTES_MUST),
+        (('"keyword"', '"embedding"'), ROUTES_MUST),
+        (("[routes.rules.ops]", 'default = "x"\n[routes.rules.ops]'), "routes.default must be"),
+        (("[routes.rules.ops]", "rules.x = 1\n[routes.rules.ops]"), ROUTES_MUST),
+        (("[routes.rules.ops]", "min_similarity = 2\n[routes.rules.ops]"), "within -1 and 1"),
     )
     def test_a_mistake_is_a_configuration_error(self, rag, library, configured, changed, named):
         configured(ROUTES.replace(*changed))

@@ -2,7 +2,7 @@
 
 import shutil
 
-import pytest
+from tables import rows
 
 
 class TestRename:
@@ -18,15 +18,12 @@ class TestRename:
         assert rag("vault", "rename", "work", "office").code == 0
         assert set(rag("vault", "list", "--json").json["vaults"]) == {"office"}
 
-    @pytest.mark.parametrize(
-        ("names", "said"),
-        [
-            (("wrok", "office"), "Did you mean: work?"),
-            (("work", "work"), "exists already"),
-            (("work", "a/b"), "cannot name a vault"),
-            (("work", " "), "cannot name a vault"),
-        ],
-        ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+    @rows(
+        "names, said",
+        (("wrok", "office"), "Did you mean: work?"),
+        (("work", "work"), "exists already"),
+        (("work", "a/b"), "cannot name a vault"),
+        (("work", " "), "cannot name a vault"),
     )
     def test_what_cannot_be_gives_2_and_changes_nothing(self, rag, indexed, names, said):
         ran = rag("vault", "rename", *names)
@@ -72,7 +69,7 @@ def test_a_vault_that_is_registered_and_not_read_is_told_apart_from_none(rag, in
 
 
 class TestHelp:
-    @pytest.mark.parametrize("words", [(), ("search",), ("vault",), ("vault", "rename")])
+    @rows("words", (), ("search",), ("vault",), ("vault", "rename"))
     def test_it_is_the_help_of_a_command(self, rag, words):
         assert rag("help", *words).out == rag(*words, "--help").out
 
