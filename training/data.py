@@ -21,7 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reader import LIMIT, Encoder
+from rag.clients.local.int8_engine import WeightsFile
+from rag.clients.local.reader import LIMIT, question_tokens
 
 _LENGTHS = (128, 192, LIMIT)  # of training inputs: shorter ones teach as much for less
 _ABSENT = 0.35  # of the questions, asked of another paragraph
@@ -95,13 +96,13 @@ class Example(NamedTuple):
 class Stream:
     """Examples without end, mixed from all sets; the same ones for each number of a lot."""
 
-    def __init__(self, rows: Sequence[Row], encoder: Encoder) -> None:
-        self._rows, self._encoder = rows, encoder
+    def __init__(self, rows: Sequence[Row], file: WeightsFile) -> None:
+        self._rows, self._file, self._tokens = rows, file, file.tokenizer.encode
         self._all = [(at, asked) for at, row in enumerate(rows) for asked in row["questions"]]
         self._articles: dict[str, list[int]] = defaultdict(list)
         for at, row in enumerate(rows):
             self._articles[row["article"]].append(at)
-        self._pieces = [set(encoder.tokens(row["text"])[0]) for row in rows]
+        self._pieces = [set(self._tokens(row["text"])[0]) for row in rows]
         self._often = Counter(piece for pieces in self._pieces for piece in pieces)
 
     def lot(self, number: int, size: int) -> list[Example]:
@@ -118,13 +119,13 @@ class Stream:
         other = self._other(at, question, answers, rng) if rng.random() < _ABSENT else at
         row = self._rows[other]
         lead = f"{row['title']}: " if row["title"] and rng.random() < 0.5 else ""
-        head = self._encoder.question(question)
-        tokens, offsets = self._encoder.tokens(lead + row["text"])
+        head, ending = question_tokens(self._file, question), self._file.special[1]
+        tokens, offsets = self._tokens(lead + row["text"])
         room = rng.choice(_LENGTHS) - len(head) - 1
         cut = max(0, len(tokens) - room)  # so many tokens must go
         if not answers or other != at:
             begin = rng.randint(0, cut)
-            return Example([*head, *tokens[begin : begin + room], self._encoder.end], len(head))
+            return Example([*head, *tokens[begin : begin + room], ending], len(head))
         begin, answer = rng.choice(answers)
         begin += len(lead)
         first = max(0, sum(at <= begin for at in offsets[:-1]) - 1)
@@ -132,7 +133,7 @@ class Stream:
         begin = rng.randint(min(cut, first, max(0, last + 1 - room)), min(cut, first))
         tokens, shift = tokens[begin : begin + room], len(head) - begin
         span = (first + shift, min(last + shift, len(head) + len(tokens) - 1))
-        return Example([*head, *tokens, self._encoder.end], len(head), span)
+        return Example([*head, *tokens, ending], len(head), span)
 
     def _other(self, at: int, question: str, answers: list[Any], rng: random.Random) -> int:
         """Return another paragraph of the article, without the answer: at random, or, as often,
@@ -145,7 +146,7 @@ class Stream:
         if not near or not answers:
             return at
         near = rng.sample(near, min(len(near), rng.choice((1, 20))))
-        asked = self._encoder.tokens(question)[0]
+        asked = self._tokens(question)[0]
         return max(
             near, key=lambda o: sum(1 / self._often[p] for p in asked if p in self._pieces[o])
         )

