@@ -54,7 +54,11 @@ def index(
     request = opt.make_request(SyncRequest, given, seconds=seconds)
     if name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
-    changing = {"--rebuild": rebuild, "--embed": embed, "--no-embed": embed is False}
+    changing: dict[str, object] = {
+        "--rebuild": rebuild,
+        "--embed": embed,
+        "--no-embed": embed is False,
+    }
     changing |= {"--take-over": take_over}
     opt.exclude("--dry-run", dry_run, changing)
     changing |= {"--dry-run": dry_run, "--prune": prune, "FOLDERS": folders}
