@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from index_fixtures import NOTES
-from rag.app.refresh import MOST, Refreshed, refresh
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.search import search
-from rag.app.sync import sync
+from rag.app.sync import MOST, Refreshed, refresh, sync
 from rag.app.workspace import Workspace
 from rag.config import IndexConfig, OllamaConfig, RAGConfig
 from rag.index.snapshots import IndexDirectory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +109,7 @@ class CommandReport:
     results: list[SearchResult] | None = hidden(None)
 
 
-class Chat:
+class Chat(AbstractContextManager["Chat"]):
     """One conversation. Use it as a context manager; it holds the store and the models."""
 
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
@@ -217,9 +217,6 @@ class Chat:
     def close(self) -> None:
         """Release the store and the models' connections."""
         self._opened.close()
-
-    def __enter__(self) -> Chat:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # import each other in circles, which two threads at once do not survive.
 _FOR_NOTES = (
     *("rag.answers.prompt_injection", "rag.app.results"),
-    *("rag.app.notes.lines", "rag.app.refresh", "rag.app.search"),
+    *("rag.app.notes.lines", "rag.app.sync", "rag.app.search"),
     *("rag.app.status", "rag.indexing.run"),
 )
 _MOST = 4  # readers at once; who comes later waits
@@ -165,7 +165,7 @@ class Library:
     def _look(self) -> int | None:
         """Return how many notes the index knows as they were, once it is as new as may be."""
         from rag.app.index_state import count_changed, open_index
-        from rag.app.refresh import refresh
+        from rag.app.sync import refresh
 
         if not self.config.search.freshness:
             return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rag.stores.base.document_store import BaseDocumentStore
 
 
-class Workspace:
+class Workspace(AbstractContextManager["Workspace"]):
     """The index of a configuration, as it is when it is first asked: all searches and answers are
     from that one snapshot, whatever is published meanwhile. `close` lets it go."""
 
@@ -66,7 +66,7 @@ class Workspace:
 
     def refresh(self) -> tuple[str, ...]:
         """Index what changed before anything is read; return what there is to tell of that."""
-        from rag.app.refresh import refresh
+        from rag.app.sync import refresh
 
         self._changed, notices = refresh(self.config)
         return notices
@@ -164,9 +164,6 @@ class Workspace:
     def close(self) -> None:
         """Release the index and the models' connections."""
         self._opened.close()
-
-    def __enter__(self) -> Workspace:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
