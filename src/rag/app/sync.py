@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.app.index_state import count_changed, open_index, open_to_write
 from rag.app.requests import SyncRequest
@@ -121,6 +121,7 @@ def sync(
 
 def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
     """Return what `sync` would do; nothing is written."""
+    from rag.app.results import copied
     from rag.index.lookup import open_manifest
     from rag.indexing.changes import preview
     from rag.indexing.reports import RunReport, VaultReport
@@ -139,18 +140,9 @@ def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
             "changed": [file.path for file in changes.changed],
             "deleted": sorted(changes.deleted),
         }
-        run.vaults[changes.vault] = VaultReport(
-            changes.vault,
-            added=len(changes.added),
-            changed=len(changes.changed),
-            deleted=len(changes.deleted),
-            unchanged=changes.unchanged,
-            kept=changes.kept,
-            problem=changes.problem,
-            failed=changes.unlisted,
-            notices=changes.notices,
-            paths=paths,
-        )
+        more: dict[str, Any] = {what: len(listed) for what, listed in paths.items()}
+        more |= {"failed": changes.unlisted, "paths": paths}
+        run.vaults[changes.vault] = copied(VaultReport, changes, **more)
     return SyncReport(dry_run=True, run=run, elapsed_ms=round((time.monotonic() - started) * 1000))
 
 

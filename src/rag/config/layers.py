@@ -30,6 +30,7 @@ from rag.config.trust import Place, read_trust, record, shown, takes_trust, visi
 from rag.exceptions import LIST_SETTINGS, SHOW_SETTINGS, ConfigError
 
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
+_TOLD = ("origins", "root", "project", "left_out", "vaults_within")  # what is told of settings
 _OTHER_VARIABLES = ("RAG_CONFIG",)  # which the program reads, and are no settings
 
 
@@ -241,13 +242,7 @@ class Layers:
             tables[section][key] = value
         sections = {name: kind(**tables[name]) for name, kind in SECTIONS.items()}
         config = RAGConfig(
-            **tables[""],
-            **sections,
-            origins=self.origins,
-            root=self.root,
-            project=self.project,
-            left_out=self.left_out,
-            vaults_within=self.vaults_within,
+            **tables[""], **sections, **{name: getattr(self, name) for name in _TOLD}
         )
         changed = {n.rpartition(".")[0] for n, o in self.origins.items() if o != DEFAULT}
         for name, setting in self.known.items():

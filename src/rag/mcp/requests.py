@@ -90,14 +90,8 @@ class Status(Arguments):
     of: Text = ""
 
 
-TOOLS: dict[str, Any] = {
-    "search": Search,
-    "get": Get,
-    "get_many": GetMany,
-    "related": Related,
-    "ask": Ask,
-    "status": Status,
-}
+TOOLS: dict[str, Any] = {"search": Search, "get": Get, "get_many": GetMany}
+TOOLS |= {"related": Related, "ask": Ask, "status": Status}
 
 
 @cache

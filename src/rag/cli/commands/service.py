@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.lazy_group import Group
 from rag.cli.framework.options import Given, flag, shared, value
 from rag.cli.render.console import say, show
 from rag.exceptions import ConnectionError, LockedError
@@ -18,12 +17,7 @@ from rag.text.messages import minute
 if TYPE_CHECKING:
     from rag.app.service import Installed, InstallReport, ServiceReport
 
-app = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Keep the index up to date by the scheduler of the system.",
-)
+app = opt.group("Keep the index up to date by the scheduler of the system.")
 _EVERY = "15m"
 
 

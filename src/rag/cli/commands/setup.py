@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
-from rag.cli.framework.lazy_group import Group
 from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import plural, say, show, to_json_text
 from rag.config import RAGConfig, default_toml, new_project_file, user_file
@@ -160,12 +159,7 @@ def trust(
         show(report, json, lines if report.trusted else nothing)
 
 
-vault = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List, add, rename and remove vaults.",
-)
+vault = opt.group("List, add, rename and remove vaults.")
 
 
 @opt.command(vault, "list")
