@@ -81,8 +81,10 @@ class Library:
                 self._has_answers = True
                 with suppress(Exception):  # whoever asks is told
                     import_module("rag.app.ask")
+                    from rag.qa.pipeline import create_qa_pipeline
+
                     with self.reader(is_fresh=False) as workspace:
-                        workspace.warm_up_answers()
+                        create_qa_pipeline(workspace.store, workspace.config).close()
 
     @contextmanager
     def reader(self, is_fresh: bool = True) -> Iterator[Workspace]:
@@ -156,21 +158,18 @@ class Library:
             workspace.close()
 
     def _bring_up_to_date(self) -> None:
+        """Look for changed notes, unless somebody has begun to since this was asked."""
         asked = time.monotonic()
         with self._looking:
-            if self._looked < asked:
-                self._looked = time.monotonic()
-                self.changed = self._look()
+            if self._looked >= asked:
+                return
+            from rag.app.index_state import count_changed, open_index
+            from rag.app.sync import refresh
 
-    def _look(self) -> int | None:
-        """Return how many notes the index knows as they were, once it is as new as may be."""
-        from rag.app.index_state import count_changed, open_index
-        from rag.app.sync import refresh
-
-        if not self.config.search.freshness:
-            return None
-        if self.config.search.refresh == "auto":
-            return refresh(self.config).changed
-        with suppress(RAGError, OSError), open_index(self.config) as manifest:
-            return count_changed(manifest, self.config, _LOOK)
-        return None
+            self._looked, changed, settings = time.monotonic(), None, self.config.search
+            if settings.freshness and settings.refresh == "auto":
+                changed = refresh(self.config).changed
+            elif settings.freshness:
+                with suppress(RAGError, OSError), open_index(self.config) as manifest:
+                    changed = count_changed(manifest, self.config, _LOOK)
+            self.changed = changed

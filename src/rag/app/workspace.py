@@ -155,12 +155,6 @@ class Workspace(AbstractContextManager["Workspace"]):
         _ = self.state
         create_search_pipeline(self.store, self.config).close()
 
-    def warm_up_answers(self) -> None:
-        """Do what the first question does once; no model is asked."""
-        from rag.qa.pipeline import create_qa_pipeline
-
-        create_qa_pipeline(self.store, self.config).close()
-
     def close(self) -> None:
         """Release the index and the models' connections."""
         self._opened.close()

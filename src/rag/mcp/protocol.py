@@ -127,7 +127,12 @@ class Dispatcher:
 
     def _answer(self, method: str, params: Message, is_modern: bool, call: Call) -> Message:
         if method == "initialize":
-            return self._initialize(params)
+            wanted = params.get("protocolVersion")
+            if not isinstance(wanted, str):
+                data = {"supported": [*HANDSHAKE]}
+                raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string", data)
+            version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+            return {"protocolVersion": version, "serverInfo": _SERVER, **self._introduction()}
         if method == "ping" and not is_modern:
             return {}
         if method == "server/discover" and is_modern:
@@ -146,14 +151,6 @@ class Dispatcher:
         if method == "prompts/get":
             return get_prompt(params.get("name"), params.get("arguments"))
         raise ProtocolError(METHOD_NOT_FOUND, "Method not found", method[:200])
-
-    def _initialize(self, params: Message) -> Message:
-        wanted = params.get("protocolVersion")
-        if not isinstance(wanted, str):
-            data = {"supported": [*HANDSHAKE]}
-            raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string", data)
-        version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-        return {"protocolVersion": version, "serverInfo": _SERVER, **self._introduction()}
 
     def _introduction(self) -> Message:
         return {"capabilities": _CAPABILITIES, "instructions": INSTRUCTIONS + self._vaults}

@@ -17,7 +17,7 @@ from rag.app.index_state import check_vaults, open_index
 from rag.app.results import copied
 from rag.config import RAGConfig
 from rag.exceptions import UPDATE_INDEX, NotFoundError, QueryError, UsageError
-from rag.index.links import Link, LinkTables, NamedNote
+from rag.index.links import Link, NamedNote
 from rag.index.lookup import FoundNote, find_note
 from rag.index.note_rows import NoteRow
 from rag.support.json_reports import hidden, inline, optional
@@ -308,7 +308,11 @@ def walk_links(
         for away in range(1, depth + 1):
             reached: dict[str, NamedNote] = {}
             for one in level:
-                for way, link, other in _links_of(manifest.links, one, direction):
+                ends = list[tuple[str, Link, NamedNote | None]]()
+                for link in manifest.links.links_from(one.vault, one.path):
+                    ends.append((OUT, link, link.notes[0] if link.is_clear else None))
+                ends += [(IN, link, link.source) for link in manifest.links.links_to(one)]
+                for way, link, other in (end for end in ends if direction in (BOTH, end[0])):
                     if other is None or other.id not in seen:
                         steps.append(Step(away, way, link))
                     if other is not None and other.id not in seen:
@@ -316,18 +320,6 @@ def walk_links(
             seen |= reached.keys()
             level = [*reached.values()]
     return LinksReport(NoteRef(*start[:4]), direction, steps[:limit], len(steps))
-
-
-def _links_of(
-    links: LinkTables, note: NamedNote, direction: str
-) -> Iterator[tuple[str, Link, NamedNote | None]]:
-    """Yield the links of a note with the note at their other end, `None` where that is not one."""
-    if direction != IN:
-        for link in links.links_from(note.vault, note.path):
-            yield OUT, link, link.notes[0] if link.is_clear else None
-    if direction != OUT:
-        for link in links.links_to(note):
-            yield IN, link, link.source
 
 
 # -- what people type to name a note, or a part of it: a name, a link, lines, a heading, a pattern
