@@ -56,6 +56,7 @@ class RAGError(Exception):
     :param message: what went wrong, in one sentence.
     :param details: what lies behind it (the text of the underlying error), or empty.
     :param hint: what to do next, a sentence that names the command, or empty.
+    :param suggestions: names that are near to one that nothing answers to.
     """
 
     exit_code = 1
@@ -65,9 +66,12 @@ class RAGError(Exception):
         """Give a class of errors a kind and an exit code of its own."""
         cls.kind, cls.exit_code = kind or cls.kind, exit_code or cls.exit_code
 
-    def __init__(self, message: str, details: str = "", *, hint: str = "") -> None:
+    def __init__(
+        self, message: str, details: str = "", *, hint: str = "", suggestions: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
         self.message, self.details, self.hint = message, details, hint
+        self.suggestions = [*suggestions]
 
     def as_notice(self, before: str = "") -> str:
         """Return the error as one line, with words before it: what went wrong, and its hint."""
@@ -95,12 +99,6 @@ class QueryError(RAGError, kind="query", exit_code=2):
 
 class NotFoundError(RAGError, kind="not_found"):
     """Nothing answers to that name; `suggestions` holds the nearest ones."""
-
-    def __init__(
-        self, message: str, *details: str, suggestions: Sequence[str] = (), **hint: str
-    ) -> None:
-        super().__init__(message, *details, **hint)
-        self.suggestions = list(suggestions)
 
 
 class IndexUnavailableError(RAGError, kind="index", exit_code=3):

@@ -277,7 +277,9 @@ def count_files(
         elif (state := states.get(note.path, "")) not in ("", PARTLY, OCR):
             left_out.append(LeftOut(note.path, state))
         else:
-            indexed[kind_of(note.path)] += 1
+            suffix = PurePosixPath(note.path).suffix.lower()
+            kind = "markdown" if suffix in MARKDOWN else READ.get(suffix, suffix.lstrip("."))
+            indexed[kind] += 1
     reasons = Counter(one.reason for one in left_out)
     of = Counter(states.values())
     waiting = of[SCAN] + (of[PARTLY] if index.ocr else 0)  # or each cover of a book counted
@@ -286,12 +288,6 @@ def count_files(
     folders = [LeftOut(f"{path}/", UNREADABLE) for path in scan.problems if path not in listed]
     files = VaultFiles(indexed.total() + len(left_out), _sorted(indexed), _sorted(reasons), scans)
     return files, [SkippedFile(vault, *one) for one in sorted(left_out + folders)]
-
-
-def kind_of(path: str) -> str:
-    """Return the kind of a file that is a note: `markdown`, `pdf`, …"""
-    suffix = PurePosixPath(path).suffix.lower()
-    return "markdown" if suffix in MARKDOWN else READ.get(suffix, suffix.lstrip("."))
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:

@@ -105,8 +105,11 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return interrupted()
     except Exception as error:
-        if isinstance(error, OSError) and _is_of_output(error):
-            raise
+        if isinstance(error, OSError) and error.filename is None:
+            *_, (frame, _) = walk_tb(error.__traceback__)
+            module = str(frame.f_globals.get("__name__"))
+            if module.startswith(("rag.cli.", "rich.", "typer.")):  # what prints has raised it
+                raise
         ours = _as_ours(error)
         if ours is None:
             raise
@@ -115,13 +118,6 @@ def _run(arguments: list[str]) -> int:
         print_error(ours, "--json" in arguments or bool(formats & {"json", "jsonl"}))
         sys.stdout.flush()
         return ours.exit_code
-
-
-def _is_of_output(error: OSError) -> bool:
-    """Return whether what prints has raised an error, and not what reads or writes files."""
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    module = str(frame.f_globals.get("__name__"))
-    return error.filename is None and module.startswith(("rag.cli.", "rich.", "typer."))
 
 
 def _as_ours(error: Exception) -> RAGError | None:

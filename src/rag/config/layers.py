@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from operator import attrgetter
@@ -191,7 +192,11 @@ class Layers:
         vaults = offered.get("vaults_dir") if "vaults_dir" not in asked else None
         if vaults and "vaults_dir" not in overridden:
             self.vaults_within = folder
-        links = _links_out(vaults, folder) if vaults else []
+        links: list[str] = []  # among the vaults, that lead out of the project, and where to
+        with suppress(OSError):  # no folder, or one that nobody may read
+            inside = sorted(vaults.iterdir()) if vaults else []
+            ends = [(link, real_path(link)) for link in inside if link.is_symlink()]
+            links = [f"{link} -> {to}" for link, to in ends if not to.is_relative_to(folder)]
         asks = [Ask(name, shown(value)) for name, value in asked.items()]
         asks += [Ask("vaults_dir", shown(links))] if links else []
         if not asks:
@@ -293,15 +298,6 @@ def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:
     if type(value) is not kind:
         raise ValueError
     return value
-
-
-def _links_out(vaults: Path, folder: Path) -> list[str]:
-    """Return the links among the vaults of a project that lead out of it, and where to."""
-    try:
-        links = {link: real_path(link) for link in sorted(vaults.iterdir()) if link.is_symlink()}
-    except OSError:  # no folder, or one that nobody may read
-        return []
-    return [f"{link} -> {to}" for link, to in links.items() if not to.is_relative_to(folder)]
 
 
 def variable_of(setting: str) -> str:

@@ -307,7 +307,16 @@ def run(connection: socket.socket) -> NoReturn:
         _leave(connection, "cold")
     code = 1
     try:
-        code = _run_command(arguments)
+        from rag.cli.app import run as run_command
+
+        sys.argv = ["rag", *arguments]
+        leaving.begin()
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            code = leaving.finish(run_command(arguments))
+        except KeyboardInterrupt:
+            code = leaving.interrupted()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # nothing is left to interrupt
     except KeyboardInterrupt:  # once more
         code = leaving.INTERRUPTED
     except BaseException:  # as the interpreter does it: what users can cause is a message
@@ -351,20 +360,6 @@ def _take_over(
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
     return arguments
-
-
-def _run_command(arguments: list[str]) -> int:
-    from rag.cli.app import run as run_command
-
-    sys.argv = ["rag", *arguments]
-    leaving.begin()
-    try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        code = leaving.finish(run_command(arguments))
-    except KeyboardInterrupt:
-        code = leaving.interrupted()
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # nothing is left to interrupt
-    return code
 
 
 def _leave(connection: socket.socket, word: str) -> NoReturn:

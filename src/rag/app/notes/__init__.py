@@ -165,7 +165,7 @@ def get_notes(
 
 
 def _unknown(name: str, error: NotFoundError | UsageError) -> UnknownNote:
-    return UnknownNote(name, str(error), error.hint, getattr(error, "suggestions", []))
+    return UnknownNote(name, str(error), error.hint, error.suggestions)
 
 
 def _read(config: RAGConfig, named: Named, backlinks: list[Link], limits: Limits) -> NoteReport:

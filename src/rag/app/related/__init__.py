@@ -153,16 +153,10 @@ def related(snapshot: Workspace, request: RelatedRequest) -> RelatedReport:
             rows = note.rows(candidates[:_NEAREST])
             near = ", ".join(brief(one.title, _TITLE) for one in rows.values())
             note.notices.append(f"nothing is clearly related; nearest: {near}")
-    return RelatedReport(
-        NoteRef(row.id, row.vault, row.path, row.title),
-        by,
-        note.notices,
-        results,
-        len(results),
-        0 if request.include_linked else len(note.linked),
-        round((time.monotonic() - started) * 1000),
-        snapshot.state,
-    )
+    ref, count = NoteRef(row.id, row.vault, row.path, row.title), len(results)
+    left_out = 0 if request.include_linked else len(note.linked)
+    elapsed = round((time.monotonic() - started) * 1000)
+    return RelatedReport(ref, by, note.notices, results, count, left_out, elapsed, snapshot.state)
 
 
 class _Note:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def ask(
     words: list[str] = argument("QUESTION", "The question; `-` reads it from stdin."),
-    given: Given = shared(f"{opt.FILTERS} kind top_k {opt.ANSWERS} {opt.OUTPUT}"),
+    given: Given = shared(f"{opt.FILTERS} type top_k {opt.ANSWERS} {opt.OUTPUT}"),
     no_stream: bool = flag("--no-stream", "Print the answer when it is whole."),
 ) -> None:
     """Answer a question from the notes, each sentence with its source.

@@ -26,7 +26,7 @@ def search(
         " title:, a property (status:done), OR; without any, the notes that filters select",
         None,
     ),
-    given: Given = shared(f"{opt.FILTERS} kind top_k transforms plan json paths quiet config_file"),
+    given: Given = shared(f"{opt.FILTERS} type top_k transforms plan json paths quiet config_file"),
     modified_from: str | None = value("--modified-from", "DATE", "Modified on this day or later."),
     modified_to: str | None = value("--modified-to", "DATE", "Modified on this day or before."),
     where: list[str] | None = value(

@@ -124,12 +124,12 @@ _SHARED: dict[str, tuple[Any, Any]] = {
         "--tag -t", "TAG", "Only notes with this tag; may be repeated (all of them).",
         complete=completing(lambda: _of_index(lambda manifest: manifest.catalogue.tags())),
     )),
-    "date_from": (Text, value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")),
-    "date_to": (Text, value("--to", "DATE", "Created on this day or before: 2025-03, today.")),
+    "from_": (Text, value("--from", "DATE", "Created on this day or later: 2025-03-14, 先週.")),
+    "to": (Text, value("--to", "DATE", "Created on this day or before: 2025-03, today.")),
     "path_globs": (Texts, value(
         "--path", "GLOB", "Only notes whose path matches; may be repeated."
     )),
-    "kind": (Text, value("--type", "|".join(KINDS), "Only files of this kind.")),
+    "type": (Text, value("--type", "|".join(KINDS), "Only files of this kind.")),
     "top_k": (int | None, value("--top-k -k -n", "N", "How many results.", min=1, max=10_000)),
     "transforms": (Texts, value(
         "--transform", "NAME",
@@ -156,7 +156,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "config_file": (Path | None, value("--config", "FILE", "Read this configuration file.")),
 }
 # fmt: on
-FILTERS = "vaults tags date_from date_to path_globs"
+FILTERS = "vaults tags from_ to path_globs"
 ANSWERS = "transforms plan model no_model think explain no_sources"
 OUTPUT = "json output_format paths quiet config_file"
 
@@ -244,10 +244,9 @@ def make_request(kind: type[R], given: Given, **more: Any) -> R:
 
 def make_filters(given: Given) -> QueryFilters | None:
     """Make filters of the options that a command has; `None` where none is given."""
-    renamed = {"date_from": "from_", "date_to": "to", "path_globs": "paths", "kind": "type"}
-    others = ("vaults", "tags", "modified_from", "modified_to", "where")
-    names = {**renamed, **dict(zip(others, others, strict=True))}
-    texts: dict[str, Any] = {field: vars(given).get(name) for name, field in names.items()}
+    names = ("vaults", "tags", "from_", "to", "modified_from", "modified_to", "where", "type")
+    texts: dict[str, Any] = {name: vars(given).get(name) for name in names}
+    texts["paths"] = vars(given).get("path_globs")
     texts = {field: text for field, text in texts.items() if text not in (None, [])}
     if "" in texts.values():
         raise UsageError("a date or kind is empty", hint="Leave out the option, or give a value.")

@@ -107,7 +107,7 @@ def print_error(error: RAGError, as_json: bool) -> None:
     if isinstance(error, RunInterruptedError):
         say("")  # after the ^C that the terminal shows
     say(f"rag: {error}")
-    for suggestion in getattr(error, "suggestions", ()):
+    for suggestion in error.suggestions:
         say(f"  {suggestion}")
     if error.hint:
         say(error.hint)
