@@ -54,16 +54,17 @@ def _is_off(value: Any, _place: Place) -> bool:
     return value is False
 
 
+_ANY_VALUE = """
+    search.top_k search.mode search.freshness routes.default routes.min_similarity
+    ask.top_k ask.max_quotes ask.max_answer_tokens ask.temperature ask.think
+    planner.plan planner.extractor planner.mode planner.fields planner.confidence_threshold
+    planner.max_tool_iterations planner.max_candidates planner.tag_cap planner.tag_keep
+    planner.time_window planner.aliases planner.neighbours
+"""
 # What a project's file may set though nobody trusts it, because it only changes how notes are cut,
 # searched, planned and shown: any value, or the values that pass a test. All else takes trust.
 FREE: dict[str, Callable[[Any, Place], Any] | None] = {
-    **dict.fromkeys(("search.top_k", "search.mode", "search.freshness")),
-    **dict.fromkeys(("ask.top_k", "ask.max_quotes", "ask.max_answer_tokens", "ask.temperature")),
-    **dict.fromkeys(("ask.think", "routes.default", "routes.min_similarity")),
-    **dict.fromkeys(("planner.plan", "planner.extractor", "planner.mode", "planner.fields")),
-    **dict.fromkeys(("planner.confidence_threshold", "planner.max_tool_iterations")),
-    **dict.fromkeys(("planner.max_candidates", "planner.tag_cap", "planner.tag_keep")),
-    **dict.fromkeys(("planner.time_window", "planner.aliases", "planner.neighbours")),
+    **dict.fromkeys(_ANY_VALUE.split()),
     "index.chunk_size": lambda size, _: 256 <= size <= 4096,
     "index.chunk_overlap": lambda overlap, _: 0 <= overlap <= 128,
     "search.transforms": _are_built_in,

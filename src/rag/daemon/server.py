@@ -226,13 +226,7 @@ def take(path: str) -> int:
     :raises TakenError: when another process has it.
     :raises UntrustedError: when somebody else can reach the folder; nothing is made there then.
     """
-    folder, name = os.path.split(path)
-    within = open_folder(folder, make=True)
-    try:
-        flags = os.O_RDWR | os.O_CREAT
-        lock = open_file(f"{name.removesuffix('.sock')}.lock", flags, within)
-    finally:
-        os.close(within)
+    lock = open_file(f"{path.removesuffix('.sock')}.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

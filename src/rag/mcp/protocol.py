@@ -23,7 +23,7 @@ from rag.exceptions import ArgumentError, NotFoundError, RAGError
 from rag.mcp.calls import Call as Call
 from rag.mcp.calls import CancelledCall
 from rag.mcp.prompts import PROMPTS, TEMPLATE, get_prompt
-from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
+from rag.support.runtime_folder import UntrustedError, folder, open_file
 
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -288,16 +288,12 @@ def _age(changed: int | None, is_sought: bool = False) -> str:
 
 def _remembered(start: str, text: str | None = None) -> str:
     """Return what is remembered of a start, in the user's runtime folder; or remember a text."""
-    name = f"mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    path = f"{folder()}/mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
     flags = os.O_RDONLY if text is None else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     if not start:
         return ""
     with suppress(OSError, UntrustedError):
-        within = open_folder(folder(), make=text is not None)
-        try:
-            file, mode = open_file(name, flags, within), "r" if text is None else "w"
-            with os.fdopen(file, mode, encoding="utf-8", errors="replace") as stream:
-                return stream.read(_REMEMBERED) if text is None else str(stream.write(text))
-        finally:
-            os.close(within)
+        file, mode = open_file(path, flags), "r" if text is None else "w"
+        with os.fdopen(file, mode, encoding="utf-8", errors="replace") as stream:
+            return stream.read(_REMEMBERED) if text is None else str(stream.write(text))
     return ""

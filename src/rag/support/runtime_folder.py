@@ -97,7 +97,15 @@ def _check_links(path: str) -> None:
         at = os.path.dirname(at)
 
 
-def open_file(name: str, flags: int, within: int) -> int:
-    """Open a file in the folder (`within`, from `open_folder`), never through a link, which is an
-    `OSError` (ELOOP); one that is made is the user's alone."""
-    return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=within)
+def open_file(path: str, flags: int) -> int:
+    """Open a file in the folder, never through a link, which is an `OSError` (ELOOP). What is made
+    is the user's alone; where the file may be, so may the folder.
+
+    :raises UntrustedError: as `open_folder`.
+    """
+    within = open_folder(os.path.dirname(path), make=bool(flags & os.O_CREAT))
+    try:
+        flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(os.path.basename(path), flags, 0o600, dir_fd=within)
+    finally:
+        os.close(within)

@@ -172,14 +172,9 @@ def _reasons(note: RelatedNote) -> Iterator[str]:
     why = note.reasons
     sources, more = why.linked_by[:_SOURCES], len(why.linked_by) - _SOURCES
     also = [f"{', '.join(sources)}{f' and {more} more' if more > 0 else ''}"] if sources else []
-    for kind, names in (
-        ("words", why.words),
-        ("tags", [f"#{tag}" for tag in why.tags]),
-        ("names", why.names),
-        ("linked by", also),
-    ):
-        if names:
-            yield f"{kind} {', '.join(names)}"
+    named = {"words": why.words, "tags": [f"#{tag}" for tag in why.tags], "names": why.names}
+    named["linked by"] = also
+    yield from (f"{kind} {', '.join(names)}" for kind, names in named.items() if names)
     if note.linked:
         yield "already linked"
 

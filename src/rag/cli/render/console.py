@@ -118,23 +118,18 @@ def is_news(text: str) -> bool:
 
     Numbers in it do not matter. Off a terminal, and where nothing can be remembered, all is news.
     """
-    from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
+    from rag.support.runtime_folder import UntrustedError, folder, open_file
 
     try:
         terminal = os.fstat(sys.stderr.fileno())
-        if not sys.stderr.isatty():
-            return True
-        within = open_folder(folder(), make=True)
+        opened = f"{terminal.st_rdev} {terminal.st_ctime_ns} {re.sub('[0-9]+', '', text)}"
+        path = f"{folder()}/{crc32(opened.encode('utf-8', 'replace')):08x}.told"
+        if sys.stderr.isatty():
+            os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
     except (OSError, ValueError, UntrustedError):
-        return True
-    opened = f"{terminal.st_rdev} {terminal.st_ctime_ns} {re.sub('[0-9]+', '', text)}"
-    name = f"{crc32(opened.encode('utf-8', 'replace')):08x}.told"
-    try:
-        os.close(open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, within))
-    except OSError as error:
-        return not isinstance(error, FileExistsError)
-    finally:
-        os.close(within)
+        pass
     return True
 
 
