@@ -63,12 +63,9 @@ class TestQuotations:
 
     @rows(
         "quotation",
-        "We keep backups for nine days",
-        "We keep backup",
-        "We keep all backups for ninety days",
-        "longer than 15 years",
-        "never longer … We keep backups",
-        "当番は十分以内に返事をする",
+        *("We keep backups for nine days", "We keep backup"),
+        *("We keep all backups for ninety days", "longer than 15 years"),
+        *("never longer … We keep backups", "当番は十分以内に返事をする"),
     )
     def test_with_a_changed_word_do_not(self, quotation):
         assert not self.SOURCE.says(quotation)

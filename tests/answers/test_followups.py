@@ -87,16 +87,8 @@ def test_what_asks_for_something_is_no_small_talk(said):
 
 def test_a_question_word_alone_lacks_its_subject():
     alone = [
-        "why?",
-        "When?",
-        "and since when?",
-        "how many",
-        "いつ？",
-        "なぜですか",
-        "どこで",
-        "warum?",
-        "?",
-        "！？",
+        *("why?", "When?", "and since when?", "how many", "いつ？", "なぜですか", "どこで"),
+        *("warum?", "?", "！？"),
     ]
     assert [said for said in alone if not lacks_subject(said)] == []
     whole = ["why tapes?", "when are holds due?", "期限はいつ？", "the who", "price?", "誰の鍵"]

@@ -9,25 +9,10 @@ from tables import rows
 
 LINES = st.sampled_from(
     [
-        "",
-        "# Heading",
-        "A sentence. Another one!",
-        "Wrapped text that",
-        "There are two ways:",
-        "次の方法があります：",
-        "文です。次の文。",
-        "- item one",
-        "- item two which is longer",
-        "1. step",
-        "  - nested",
-        "| a | b |",
-        "| - | - |",
-        "| 1 | 2 |",
-        "```",
-        "code --flag",
-        "> quoted",
-        "> [!note] Title",
-        "[[Link]]",
+        *("", "# Heading", "A sentence. Another one!", "Wrapped text that"),
+        *("There are two ways:", "次の方法があります：", "文です。次の文。", "- item one"),
+        *("- item two which is longer", "1. step", "  - nested", "| a | b |", "| - | - |"),
+        *("| 1 | 2 |", "```", "code --flag", "> quoted", "> [!note] Title", "[[Link]]"),
         "- [[Link]]",
     ]
 )

@@ -39,12 +39,9 @@ def test_sentences_end_with_their_citations(text, sentences):
 def test_lines_that_are_no_sentences():
     text = "# Head. Line\n| a. b | c |\n> Quote. More.\n\n```sh\n# x. y\n\nls\n```\nEnd.\n"
     assert units(text) == [
-        ("heading", "# Head. Line\n"),
-        ("row", "| a. b | c |\n"),
-        ("quote", "> Quote. More.\n"),
-        ("blank", "\n"),
-        ("fence", "```sh\n# x. y\n\nls\n```\n"),
-        ("sentence", "End.\n"),
+        *(("heading", "# Head. Line\n"), ("row", "| a. b | c |\n")),
+        *(("quote", "> Quote. More.\n"), ("blank", "\n")),
+        *(("fence", "```sh\n# x. y\n\nls\n```\n"), ("sentence", "End.\n")),
     ]
 
 
@@ -62,29 +59,14 @@ def test_a_fence_that_is_never_closed_ends_with_the_answer():
 
 @rows(
     "text, kept",
-    ("One. Tw", ["One. "]),
-    ("One. Two.", ["One. ", "Two."]),
-    ("One. [1", []),
-    ("```\na", []),
+    *(("One. Tw", ["One. "]), ("One. Two.", ["One. ", "Two."]), ("One. [1", []), ("```\na", [])),
 )
 def test_of_an_answer_that_broke_off_no_half_sentence_is_kept(text, kept):
     assert [found for _, found in units(text, whole=False)] == kept
 
 
 _PIECES = [
-    "One. ",
-    "[1]",
-    " [2, 3]",
-    "。",
-    "「",
-    "」",
-    "と",
-    '"',
-    "`",
-    "```\n",
-    "\n",
-    "\n\n",
-    "|",
+    *("One. ", "[1]", " [2, 3]", "。", "「", "」", "と", '"', "`", "```\n", "\n", "\n\n", "|"),
     "> ",
 ]
 _TEXT = st.lists(st.sampled_from([*_PIECES, "a", "3.5", "# ", "- ", "e.g. ", "[", "!", "“", "”"]))

@@ -51,18 +51,8 @@ class TestProgress:
 class TestCitations:
     @rows(
         "cited",
-        "[1]",
-        "[ 1 ]",
-        "[[1]]",
-        "[^1]",
-        "［１］",
-        "【1】",
-        "【1†source】",
-        "[Source 1]",
-        "\\[1\\]",
-        "[1](https://x.example)",
-        "[出典1]",
-        "[source: 1]",
+        *("[1]", "[ 1 ]", "[[1]]", "[^1]", "［１］", "【1】", "【1†source】", "[Source 1]"),
+        *("\\[1\\]", "[1](https://x.example)", "[出典1]", "[source: 1]"),
     )
     def test_are_found_however_they_are_written(self, cited):
         found = verify(f"We keep backups for ninety days {cited}.")
@@ -277,12 +267,8 @@ class TestAddresses:
 
     @rows(
         "address",
-        "https://evil.example/x",
-        "www.evil.example",
-        "eve@evil.example",
-        "javascript://x",
-        "<https://evil.example>",
-        "file:///etc/passwd",
+        *("https://evil.example/x", "www.evil.example", "eve@evil.example", "javascript://x"),
+        *("<https://evil.example>", "file:///etc/passwd"),
     )
     def test_of_no_source_are_removed(self, address):
         found = verify(f"{TRUE} A restore takes twenty minutes, see {address} [1].")
@@ -383,28 +369,9 @@ class TestTheStream:
 
 _PIECES = st.sampled_from(
     [
-        TRUE,
-        " ",
-        "\n",
-        "\n\n",
-        "[1]",
-        "[7]",
-        "PWNED",
-        "「",
-        "」",
-        '"',
-        "`",
-        "```\n",
-        "<think>",
-        "</think>",
-        "| a |\n",
-        "- ",
-        "NOT_FOUND",
-        "Sources:\n",
-        "当番は返事をする。",
-        "90",
-        ". ",
-        "\x1b[",
+        *(TRUE, " ", "\n", "\n\n", "[1]", "[7]", "PWNED", "「", "」", '"', "`", "```\n"),
+        *("<think>", "</think>", "| a |\n", "- ", "NOT_FOUND", "Sources:\n"),
+        *("当番は返事をする。", "90", ". ", "\x1b["),
     ]
 )
 
