@@ -81,10 +81,7 @@ def test_what_no_scheduler_can_hold_is_refused(name):
 
 @rows(
     "text, minutes, shown",
-    ("15m", 15, "15m"),
-    ("120m", 120, "2h"),
-    (" 30 m ", 30, "30m"),
-    ("24h", 1440, "1d"),
+    *(("15m", 15, "15m"), ("120m", 120, "2h"), (" 30 m ", 30, "30m"), ("24h", 1440, "1d")),
 )
 def test_a_number_and_a_unit_are_an_interval(text, minutes, shown):
     assert parse_interval(text) == minutes
@@ -103,12 +100,8 @@ def test_what_is_no_interval_is_refused_with_examples(text):
 
 @rows(
     "text, fields",
-    ("1m", "* * * * *"),
-    ("15m", "*/15 * * * *"),
-    ("1h", "0 * * * *"),
-    ("4h", "0 */4 * * *"),
-    ("12h", "0 */12 * * *"),
-    ("1d", "0 12 * * *"),
+    *(("1m", "* * * * *"), ("15m", "*/15 * * * *"), ("1h", "0 * * * *"), ("4h", "0 */4 * * *")),
+    *(("12h", "0 */12 * * *"), ("1d", "0 12 * * *")),
 )
 def test_a_line_runs_at_the_same_times_of_every_day(text, fields):
     minutes = parse_interval(text)
