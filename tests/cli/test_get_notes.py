@@ -26,10 +26,7 @@ def folder(read_only):
 class TestOneNote:
     @rows(
         "name",
-        "[[C# notes]]",
-        "[[C# notes|sharp]]",
-        r"[[C# notes\|sharp]]",
-        "![[C# notes]]",
+        *("[[C# notes]]", "[[C# notes|sharp]]", r"[[C# notes\|sharp]]", "![[C# notes]]"),
         "[[work/C# notes.md]]",
     )
     def test_a_wiki_link_names_a_note(self, rag, folder, name):

@@ -49,16 +49,9 @@ class TestWithoutTrust:
     @pytest.mark.parametrize(
         "line",
         [
-            "search backups",
-            "search backups --mode lexical",
-            "ask how long do we keep backups",
-            "index -q",
-            "index --to-server",
-            "plan backups",
-            "transform backups --transform hyde",
-            "status",
-            "doctor",
-            "vault list",
+            *("search backups", "search backups --mode lexical"),
+            *("ask how long do we keep backups", "index -q", "index --to-server", "plan backups"),
+            *("transform backups --transform hyde", "status", "doctor", "vault list"),
             "get Backups",
         ],
     )

@@ -54,11 +54,8 @@ class TestTransform:
         ran = rag("transform", 'tag:ops "two minutes" rolback -draft')
         assert (ran.code, ran.err) == (0, 'left out: notes with "draft"\n')
         assert ran.out.splitlines() == [
-            "original: two minutes rolback",
-            "filter: tag:ops",
-            'filter: "two minutes"',
-            "filter: -draft",
-            "corrected: rolback -> rollback",
+            *("original: two minutes rolback", "filter: tag:ops", 'filter: "two minutes"'),
+            *("filter: -draft", "corrected: rolback -> rollback"),
         ]
 
 
