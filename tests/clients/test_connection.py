@@ -150,13 +150,8 @@ def test_a_password_of_netrc_is_not_sent(server, settings, empty_home, monkeypat
 
 @rows(
     "host, loopback",
-    ("localhost", True),
-    ("127.0.0.2", True),
-    ("[::1]", True),
-    ("0.0.0.0", True),
-    ("ollama.localhost", True),
-    ("10.0.0.1", False),
-    ("localhost.example", False),
+    *(("localhost", True), ("127.0.0.2", True), ("[::1]", True), ("0.0.0.0", True)),
+    *(("ollama.localhost", True), ("10.0.0.1", False), ("localhost.example", False)),
 )
 def test_which_hosts_are_this_machine(host, loopback):
     assert is_loopback(host) is loopback

@@ -99,11 +99,7 @@ def test_nobody_writes_where_the_provider_is_none():
 
 @rows(
     "tells, window",
-    ("props", 512),
-    ("max_model_len", 512),
-    ("loaded", 512),
-    ("info", 512),
-    ("", 8192),
+    *(("props", 512), ("max_model_len", 512), ("loaded", 512), ("info", 512), ("", 8192)),
 )
 def test_the_window_is_what_the_server_gives_the_model(tells, window):
     model = Model("small", context=512, capabilities=("completion",))
