@@ -30,14 +30,10 @@ def variable(setting: str) -> str:
 @pytest.mark.parametrize("section", ["embedding", "chat"])
 def test_what_cannot_be_meant_is_refused_and_a_key_never_repeated(project, section, subtests):
     for name, value in (
-        ("url", "localhost:8080"),
-        ("url", "http://user:password@host/v1"),
-        ("url", "http://host/v1?key=1"),
-        ("url", "http://one:1, http://two:2"),
-        ("api_key", "sk-proj-1234"),
-        ("api_key", "gsk_0123456789abcdef"),
-        ("api_key", "hf_AbCd"),
-        ("api_key", "deadbeef"),
+        *(("url", "localhost:8080"), ("url", "http://user:password@host/v1")),
+        *(("url", "http://host/v1?key=1"), ("url", "http://one:1, http://two:2")),
+        *(("api_key", "sk-proj-1234"), ("api_key", "gsk_0123456789abcdef")),
+        *(("api_key", "hf_AbCd"), ("api_key", "deadbeef")),
     ):
         with subtests.test(value):
             file = write(project / "rag.toml", f"[{section}]\n{name} = '{value}'")
