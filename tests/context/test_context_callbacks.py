@@ -42,11 +42,7 @@ def test_each_event_is_told_in_order(asynchronous):
     made = pipeline(watcher)
     asyncio.run(made.abuild("q")) if asynchronous else made.build("q")
     assert [name for name, _ in watcher.seen] == [
-        "on_pipeline_start",
-        "on_step_start",
-        "on_step_end",
-        "on_step_start",
-        "on_step_error",
+        *("on_pipeline_start", "on_step_start", "on_step_end", "on_step_start", "on_step_error"),
         "on_pipeline_end",
     ]
 
