@@ -41,14 +41,8 @@ def find(manifest):
 
 @rows(
     "name",
-    "runbooks/Rollback.md",
-    "runbooks/Rollback",
-    "work/runbooks/Rollback.md",
-    "work/runbooks/Rollback",
-    "Rollback",
-    "Rolling back a deploy",
-    "Undo",
-    "戻す",
+    *("runbooks/Rollback.md", "runbooks/Rollback", "work/runbooks/Rollback.md"),
+    *("work/runbooks/Rollback", "Rollback", "Rolling back a deploy", "Undo", "戻す"),
 )
 def test_a_note_answers_to(find, name):
     assert find(name) == ROLLBACK
@@ -56,11 +50,7 @@ def test_a_note_answers_to(find, name):
 
 @rows(
     "name",
-    "ROLLBACK",
-    "rolling BACK a deploy",
-    "ＵＮＤＯ",
-    " undo ",
-    "ＲＵＮＢＯＯＫＳ/rollback.md",
+    *("ROLLBACK", "rolling BACK a deploy", "ＵＮＤＯ", " undo ", "ＲＵＮＢＯＯＫＳ/rollback.md"),
 )
 def test_case_and_width_do_not_matter(find, name):
     assert find(name) == ROLLBACK
