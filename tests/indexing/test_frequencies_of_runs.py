@@ -18,17 +18,8 @@ from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
 
 WORDS = [
-    "harbour",
-    "lantern",
-    "copper",
-    "meadow",
-    "violin",
-    "証明書",
-    "更新手順",
-    "deploy",
-    "rollback",
-    "window",
-    "teapot",
+    *("harbour", "lantern", "copper", "meadow", "violin", "証明書", "更新手順", "deploy"),
+    *("rollback", "window", "teapot"),
 ]
 EDITS, QUERIES = (500, 200) if IS_FULL else (60, 30)
 
