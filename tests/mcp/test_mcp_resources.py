@@ -43,18 +43,11 @@ def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher, uri):
 
 @rows(
     "uri",
-    "rag://note/work/None.md",
-    "rag://note/work/Backups",
-    "rag://note/none/Backups.md",
-    "rag://note/日本/Backups.md",
-    "rag://note/work/Safety copies",
-    "rag://note/work/Backups.md%3A1-2",
-    "rag://note/work/Backups.md%23Restore",
-    "rag://note/work/../../etc/passwd",
-    "rag://note/work/",
-    "rag://other",
-    "file:///etc/passwd",
-    "",
+    *("rag://note/work/None.md", "rag://note/work/Backups", "rag://note/none/Backups.md"),
+    *("rag://note/日本/Backups.md", "rag://note/work/Safety copies"),
+    *("rag://note/work/Backups.md%3A1-2", "rag://note/work/Backups.md%23Restore"),
+    *("rag://note/work/../../etc/passwd", "rag://note/work/", "rag://other"),
+    *("file:///etc/passwd", ""),
 )
 def test_what_is_no_note_is_missing_and_never_empty(dispatcher, uri):
     error = read(dispatcher, uri)["error"]

@@ -101,12 +101,9 @@ main()
 
 def test_what_others_print_goes_to_stderr_and_a_child_reads_nothing_of_the_client_s(start_server):
     noise = (
-        "print('FLUSHED', flush=True)",
-        "print('BUFFERED')",
-        "sys.stdout.buffer.write(b'BYTES')",
-        "os.write(1, b'DESCRIPTOR')",
-        "os.system('cat; echo CHILD')",
-        "sys.__stdout__.write('ORIGINAL')",
+        *("print('FLUSHED', flush=True)", "print('BUFFERED')"),
+        *("sys.stdout.buffer.write(b'BYTES')", "os.write(1, b'DESCRIPTOR')"),
+        *("os.system('cat; echo CHILD')", "sys.__stdout__.write('ORIGINAL')"),
     )
     before = (
         "import rag.mcp.protocol as d\n"
