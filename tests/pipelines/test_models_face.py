@@ -19,25 +19,10 @@ from rag.pipelines import (
 from tables import rows
 
 PIPELINES = [
-    "Answer",
-    "Document",
-    "DocumentMeta",
-    "IndexingResult",
-    "QueryFilters",
-    "SearchResponse",
-    "SearchResult",
-    "ask",
-    "build_qdrant_filters",
-    "chunk_document",
-    "chunk_documents",
-    "create_indexing_pipeline",
-    "create_qa_pipeline",
-    "create_search_pipeline",
-    "index_all_vaults",
-    "index_vault",
-    "parse_frontmatter",
-    "scan_vault",
-    "search",
+    *("Answer", "Document", "DocumentMeta", "IndexingResult", "QueryFilters", "SearchResponse"),
+    *("SearchResult", "ask", "build_qdrant_filters", "chunk_document", "chunk_documents"),
+    *("create_indexing_pipeline", "create_qa_pipeline", "create_search_pipeline"),
+    *("index_all_vaults", "index_vault", "parse_frontmatter", "scan_vault", "search"),
 ]
 OTHERS = {
     "rag.stores": ["get_document_store", "get_collection_stats", "COLLECTION_NAME"],
