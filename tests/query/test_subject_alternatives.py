@@ -24,12 +24,7 @@ def test_they_stand_beside_an_or(subject, found):
 
 @rows(
     "subject",
-    "the ferry",
-    "flour, butter",
-    '"trick or treat"',
-    "orchids",
-    "3か月の計画",
-    "静か",
+    *("the ferry", "flour, butter", '"trick or treat"', "orchids", "3か月の計画", "静か"),
     "tag:a OR tag:b",
 )
 def test_there_are_none_without_one(subject):

@@ -105,13 +105,8 @@ class TestItems:
 
     @rows(
         "text",
-        "I can't reach the VPN",
-        "-draft rollback",
-        "3.5 tons",
-        "tag:x lamps",
-        '"exact words" and more',
-        "C++ and C#",
-        "*.md",
+        *("I can't reach the VPN", "-draft rollback", "3.5 tons", "tag:x lamps"),
+        *('"exact words" and more', "C++ and C#", "*.md"),
     )
     def test_what_is_part_of_a_query_stays(self, text):
         assert texts_in(json.dumps([text, "other"]), 5)[0] == text

@@ -86,11 +86,8 @@ class TestAllowlist:
         assert (read.vaults, read.tags, read.excluded_tags) == ([], ["helm"], [])
         assert (read.titles, read.fields) == ([], [])
         assert [(n.kind, n.words, n.name) for n in made.out_of_scope] == [
-            ("vault", "garden", ""),
-            ("tag", "blockchain", ""),
-            ("tag", "zebra", ""),
-            ("title", "Nothing", ""),
-            ("field", "mood", ""),
+            *(("vault", "garden", ""), ("tag", "blockchain", ""), ("tag", "zebra", "")),
+            *(("title", "Nothing", ""), ("field", "mood", "")),
         ]
 
     def test_a_value_must_stand_in_the_field(self):

@@ -140,11 +140,6 @@ def test_words_of_editing_mean_the_day_of_the_last_change(query):
 @rows("today", date.min, date.max)
 def test_the_ends_of_the_calendar_do_no_harm(today):
     for words in (
-        "3 days ago",
-        "last year",
-        "since last week",
-        "after today",
-        "last winter",
-        "12月",
+        *("3 days ago", "last year", "since last week", "after today", "last winter", "12月"),
     ):
         window(f"notes {words} のメモ", today)
