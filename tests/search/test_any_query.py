@@ -96,19 +96,8 @@ NOTES = [
 BY_PLACE = {(note.vault, note.path): note for note in NOTES}
 
 WORDS = [
-    "walrus",
-    "walruses",
-    "climb",
-    "climbing",
-    "fog",
-    "cold",
-    "water",
-    "shrimp",
-    "cafe",
-    "cafés",
-    "期限",
-    "更新",
-    "walrsu",
+    *("walrus", "walruses", "climb", "climbing", "fog", "cold", "water", "shrimp", "cafe"),
+    *("cafés", "期限", "更新", "walrsu"),
 ]
 PHRASES = [
     "cold water",

@@ -51,23 +51,12 @@ def first(response: SearchResponse) -> str:
 
 @rows(
     "query, note",
-    ("geared", "wheel.md"),
-    ("gear", "gear.md"),
-    ("plant", "tree.md"),
-    ("footnotes", "view.md"),
-    ("2.3.1", "new.md"),
-    ("2.3.10", "old.md"),
-    ("OOM", "pods.md"),
-    ("BackOff", "pods.md"),
-    ("🦊", "fox.md"),
-    ("grosse", "hund.md"),
-    ("елка", "елка.md"),
-    ("кислая капуста", "щи.md"),
-    ("Fossa Industries", "maren.md"),
-    ("cuisine: French", "maren.md"),
-    ("example.com", "links.md"),
-    ("zed@tundra.org", "links.md"),
-    ("walrus", "links.md"),
+    *(("geared", "wheel.md"), ("gear", "gear.md"), ("plant", "tree.md")),
+    *(("footnotes", "view.md"), ("2.3.1", "new.md"), ("2.3.10", "old.md"), ("OOM", "pods.md")),
+    *(("BackOff", "pods.md"), ("🦊", "fox.md"), ("grosse", "hund.md"), ("елка", "елка.md")),
+    *(("кислая капуста", "щи.md"), ("Fossa Industries", "maren.md")),
+    *(("cuisine: French", "maren.md"), ("example.com", "links.md")),
+    *(("zed@tundra.org", "links.md"), ("walrus", "links.md")),
 )
 def test_the_note_that_holds_it_comes_first(find, query, note):
     assert first(find(query)) == note

@@ -123,11 +123,7 @@ class TestPhrases:
 
     @rows(
         "phrase",
-        "money holiday",
-        "costs the budget",
-        "errors alerts",
-        "cluster dave",
-        "花見桜",
+        *("money holiday", "costs the budget", "errors alerts", "cluster dave", "花見桜"),
         "更新サー",
     )
     def test_a_phrase_does_not_run_from_one_part_of_a_note_into_another(self, found, phrase):
@@ -213,10 +209,7 @@ class TestExclusions:
 
     @rows(
         "excluded, expected",
-        ("桜", ["証明書"]),
-        ("有効", ["花見"]),
-        ("期限", []),
-        ("吹雪", ["花見", "証明書"]),
+        *(("桜", ["証明書"]), ("有効", ["花見"]), ("期限", []), ("吹雪", ["花見", "証明書"])),
     )
     def test_japanese(self, found, excluded, expected):
         assert found(f"期限 -{excluded}") == expected
@@ -416,18 +409,11 @@ class TestFiltersOnly:
 
     def test_notes_are_listed_the_newest_first(self, respond):
         assert self.paths(respond("vault:work")) == [
-            "projects/deep/café.md",
-            "projects/Kubernetes.md",
-            "money.md",
-            "errors.md",
+            *("projects/deep/café.md", "projects/Kubernetes.md", "money.md", "errors.md"),
             "budget.md",
         ]
         assert [r.created for r in respond("-vault:work").results] == [
-            "2025-07-10",
-            "2025-06-10",
-            "2024-03-10",
-            "2024-02-10",
-            "2024-01-10",
+            *("2025-07-10", "2025-06-10", "2024-03-10", "2024-02-10", "2024-01-10"),
         ]
 
     def test_each_is_shown_by_its_beginning_and_has_no_score(self, respond):

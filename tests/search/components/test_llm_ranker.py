@@ -75,18 +75,8 @@ def test_what_it_leaves_out_or_invents_drops_no_result(server, ranking, order):
 
 @rows(
     "answer",
-    "",
-    "the third one",
-    "{}",
-    '{"ranking": []}',
-    '{"ranking": "3"}',
-    '{"ranking": null}',
-    "[]",
-    "null",
-    "3",
-    '{"ranking": [77]}',
-    "<think>3, 1",
-    '{"ranking": [1',
+    *("", "the third one", "{}", '{"ranking": []}', '{"ranking": "3"}', '{"ranking": null}'),
+    *("[]", "null", "3", '{"ranking": [77]}', "<think>3, 1", '{"ranking": [1'),
 )
 def test_nonsense_leaves_the_order_and_is_said(server, answer):
     server.say(answer)
@@ -99,21 +89,8 @@ def test_nonsense_leaves_the_order_and_is_said(server, answer):
 @pytest.mark.parametrize(
     "fault",
     [
-        "status",
-        "missing",
-        "overflow",
-        "slow",
-        "slow_stream",
-        "endless",
-        "error_line",
-        "unfinished",
-        "garbage",
-        "deep",
-        "deep_error",
-        "html",
-        "drop",
-        "reset",
-        "hangup",
+        *("status", "missing", "overflow", "slow", "slow_stream", "endless", "error_line"),
+        *("unfinished", "garbage", "deep", "deep_error", "html", "drop", "reset", "hangup"),
         "cut",
     ],
 )
