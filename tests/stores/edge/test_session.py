@@ -139,12 +139,7 @@ AFTER = {
     "Deployment.md": "deployment " * 9,
 }
 STEPS = (
-    "find_candidates",
-    "get_documents",
-    "notes_with",
-    "points_with",
-    "newest",
-    "score_each",
+    *("find_candidates", "get_documents", "notes_with", "points_with", "newest", "score_each"),
     "count_documents_by_filter",
 )
 
@@ -153,14 +148,8 @@ STEPS = (
 @pytest.mark.parametrize(
     "asked",
     [
-        "deployment",
-        "deploymnt",
-        "rollback",
-        '"roll back" deployment',
-        "deploy* -gardening",
-        "tag:ops",
-        "-gardening",
-        "テンプレート",
+        *("deployment", "deploymnt", "rollback", '"roll back" deployment', "deploy* -gardening"),
+        *("tag:ops", "-gardening", "テンプレート"),
     ],
 )
 def test_a_publish_in_the_middle_of_a_search_changes_nothing(reader, indexed, monkeypatch, asked):
