@@ -13,16 +13,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 WORDS = (
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "bread",
-    "flour",
-    "oven",
-    "train",
-    "rail",
-    "ticket",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "bread", "flour", "oven", "train", "rail", "ticket"),
     "query",
 )
 DIMENSION = 8
