@@ -164,8 +164,5 @@ def test_no_vector_changes_without_the_version():
     dimensions = sum((at + 1) * index for at, index in enumerate(sorted(vector.indices)))
     values = round(math.fsum(vector.values), 9)
     assert (LEXICAL_VERSION, len(vector.indices), dimensions, values) == (
-        8,
-        30,
-        616613323606,
-        37.943553109,
+        *(8, 30, 616613323606, 37.943553109),
     )

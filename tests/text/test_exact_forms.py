@@ -75,11 +75,8 @@ class TestPartsOfRuns:
 
     @rows(
         "query, text",
-        ("相撲", "相手と打撲"),
-        ("コアラ", "コアプラグイン"),
-        ("ペンギン", "バックアップを開くペン"),
-        ("코끼리", "친구끼리"),
-        ("熊猫", "猫和熊"),
+        *(("相撲", "相手と打撲"), ("コアラ", "コアプラグイン")),
+        *(("ペンギン", "バックアップを開くペン"), ("코끼리", "친구끼리"), ("熊猫", "猫和熊")),
     )
     def test_pieces_of_its_words_are_none(self, query, text):
         assert not holds_runs(query)(text)

@@ -26,10 +26,7 @@ def test_a_text_is_latin_when_four_of_five_letters_are(text, latin):
 
 @rows(
     "text",
-    "Kubernetes 更新手順",
-    "Ruby on Rails 設定手順",
-    "更新 Kubernetes",
-    "PostgreSQL 復元",
+    *("Kubernetes 更新手順", "Ruby on Rails 設定手順", "更新 Kubernetes", "PostgreSQL 復元"),
     "何?",
 )
 def test_kanji_beside_a_longer_latin_name_are_japanese(text):
@@ -38,10 +35,7 @@ def test_kanji_beside_a_longer_latin_name_are_japanese(text):
 
 @rows(
     "text",
-    "what does 更新手順 mean",
-    "notes tagged 議事録",
-    "the kanji 木",
-    "a 木 tree",
+    *("what does 更新手順 mean", "notes tagged 議事録", "the kanji 木", "a 木 tree"),
     "Протокол 更新",
 )
 def test_kanji_in_text_of_another_language_are_not(text):

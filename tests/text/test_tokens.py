@@ -56,11 +56,7 @@ def test_normalising_twice_equals_once(text):
 
 @rows(
     "word, expected",
-    ("café", "cafe"),
-    ("naïve", "naive"),
-    ("ガイド", "ガイド"),
-    ("й", "й"),
-    ("ệ", "e"),
+    *(("café", "cafe"), ("naïve", "naive"), ("ガイド", "ガイド"), ("й", "й"), ("ệ", "e")),
 )
 def test_accents_are_folded_on_latin_letters_only(word, expected):
     assert fold_accents(word) == expected
@@ -72,16 +68,10 @@ def test_words_are_stemmed_and_runs_are_not():
 
 @rows(
     "one, other",
-    ("links", "linking"),
-    ("Maria's notes", "maria note"),
-    ("Maria’s", "maria"),
-    ("café", "Cafe"),
-    ("PDF", "ＰＤＦ"),
-    ("プラグイン", "ﾌﾟﾗｸﾞｲﾝ"),
-    ("プラ\u200bグイン", "プラグイン"),
-    ("ガイド", "カ\u3099イト\u3099"),
-    ("snake_case", "snake case"),
-    ("non\u00a0breaking", "non breaking"),
+    *(("links", "linking"), ("Maria's notes", "maria note"), ("Maria’s", "maria")),
+    *(("café", "Cafe"), ("PDF", "ＰＤＦ"), ("プラグイン", "ﾌﾟﾗｸﾞｲﾝ")),
+    *(("プラ\u200bグイン", "プラグイン"), ("ガイド", "カ\u3099イト\u3099")),
+    *(("snake_case", "snake case"), ("non\u00a0breaking", "non breaking")),
 )
 def test_forms_of_one_word_give_the_same_terms(one, other):
     assert terms(one) == terms(other)
