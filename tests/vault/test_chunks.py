@@ -44,12 +44,8 @@ def test_a_note_without_headings_is_one_section():
 def test_each_section_knows_the_headings_above_it():
     found = chunks("intro\n# 一\na\n## Two\nb\n### 三\nc\n## Four\nd\n# 五\ne\n")
     assert [(chunk.heading, chunk.text.split("\n")[-1]) for chunk in found] == [
-        ((), "intro"),
-        (("一",), "a"),
-        (("一", "Two"), "b"),
-        (("一", "Two", "三"), "c"),
-        (("一", "Four"), "d"),
-        (("五",), "e"),
+        *(((), "intro"), (("一",), "a"), (("一", "Two"), "b"), (("一", "Two", "三"), "c")),
+        *((("一", "Four"), "d"), (("五",), "e")),
     ]
     assert [chunk.position for chunk in found] == [0, 1, 2, 3, 4, 5]
 

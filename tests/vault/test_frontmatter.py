@@ -43,10 +43,7 @@ def test_an_empty_block_is_no_problem(block):
 
 @rows(
     "block, kind",
-    ("- a\n- b", "list"),
-    ("just a line", "str"),
-    ("これは文です", "str"),
-    ("42", "int"),
+    *(("- a\n- b", "list"), ("just a line", "str"), ("これは文です", "str"), ("42", "int")),
 )
 def test_a_block_that_is_no_mapping_stays_in_the_body_and_is_reported(block, kind):
     front = split(f"---\n{block}\n---\nbody")

@@ -52,13 +52,7 @@ def test_atx_headings(line, level, text):
 
 @rows(
     "line",
-    "#tag",
-    "####### seven",
-    "    # code",
-    "\\# escaped",
-    "> # quoted",
-    "#\u00a0NBSP",
-    "a # b",
+    *("#tag", "####### seven", "    # code", "\\# escaped", "> # quoted", "#\u00a0NBSP", "a # b"),
 )
 def test_lines_with_a_hash_that_are_no_headings(line):
     assert headings(line) == []
@@ -75,15 +69,8 @@ def test_setext_headings_span_the_title_and_its_underline(underline, level):
 
 @rows(
     "text",
-    "para\n\n---",
-    "- item\n---",
-    "1. 項目\n---",
-    "> quote\n---",
-    "two\nlines\n---",
-    "    code\n---",
-    "%% comment %%\n---",
-    "<!-- コメント -->\n---",
-    "```\ncode\n```\n---",
+    *("para\n\n---", "- item\n---", "1. 項目\n---", "> quote\n---", "two\nlines\n---"),
+    *("    code\n---", "%% comment %%\n---", "<!-- コメント -->\n---", "```\ncode\n```\n---"),
     "| a |\n|---|\n---",
 )
 def test_rules_that_underline_no_paragraph_are_no_headings(text):
@@ -95,15 +82,8 @@ def test_rules_that_underline_no_paragraph_are_no_headings(text):
 
 @rows(
     "fence, closing",
-    ("```", "```"),
-    ("~~~", "~~~"),
-    ("````", "````"),
-    ("  ```", "  ```"),
-    ("```python", "```"),
-    ("``` {.sh}", "````"),
-    ("~~~ `x`", "~~~"),
-    ("- ```", "  ```"),
-    ("1. ```js", "   ```"),
+    *(("```", "```"), ("~~~", "~~~"), ("````", "````"), ("  ```", "  ```"), ("```python", "```")),
+    *(("``` {.sh}", "````"), ("~~~ `x`", "~~~"), ("- ```", "  ```"), ("1. ```js", "   ```")),
 )
 def test_a_hash_in_a_fence_is_neither_heading_nor_tag(fence, closing):
     found = read(f"{fence}\n# comment\n #tag [[link]]\n{closing}\n# Real")
@@ -167,15 +147,9 @@ def test_inline_tags(text, expected):
 
 @rows(
     "text",
-    "C# F#x",
-    "https://example.org/#part",
-    "`#code` and ``#`more``",
-    "[[Note#見出し]] [[#見出し]]",
-    "[contents](#first-part)",
-    "[目次](<#最初の 節>)",
-    "\\#escaped",
-    "## ",
-    "#-",
+    *("C# F#x", "https://example.org/#part", "`#code` and ``#`more``"),
+    *("[[Note#見出し]] [[#見出し]]", "[contents](#first-part)", "[目次](<#最初の 節>)"),
+    *("\\#escaped", "## ", "#-"),
 )
 def test_hashes_that_are_no_tags(text):
     assert tags(text) == []

@@ -44,10 +44,7 @@ def test_what_lays_out_and_says_nothing_is_no_line(text):
 def test_code_is_shown_as_it_is_written_and_its_fences_are_not():
     text = "Before.\n\n```py\nx = a **b** [[c]]\n\n# no heading\n```\nAfter."
     assert read(text) == [
-        (0, "Before."),
-        (3, "x = a **b** [[c]]"),
-        (5, "# no heading"),
-        (7, "After."),
+        *((0, "Before."), (3, "x = a **b** [[c]]"), (5, "# no heading"), (7, "After.")),
     ]
 
 
