@@ -43,10 +43,7 @@ def test_filters_are_words_of_the_query(client, query, paths):
 
 @rows(
     "name",
-    "work/Backups.md",
-    "work%2FBackups.md",
-    "Safety%20copies",
-    "work/Backups.md%23Restore",
+    *("work/Backups.md", "work%2FBackups.md", "Safety%20copies", "work/Backups.md%23Restore"),
     "Backups:9-9",
 )
 def test_a_note_is_read_by_any_of_its_names(client, name):

@@ -115,22 +115,10 @@ def test_no_token_is_printed_whatever_goes_wrong(config, capfd, monkeypatch):
 
 @rows(
     "name",
-    "../secret.txt",
-    "work/../secret.txt",
-    "..%2f..%2f..%2fetc%2fpasswd",
-    "%2e%2e/%2e%2e/etc/passwd",
-    "..%252f..%252fetc%252fpasswd",
-    "/etc/passwd",
-    "%2Fetc%2Fpasswd",
-    "work/secret.txt",
-    "work/link.png",
-    "link.png",
-    "outside.png",
-    "../outside.png",
-    "work/Backups.md%00.png",
-    "%00",
-    "%ff%fe",
-    "file:///etc/passwd",
+    *("../secret.txt", "work/../secret.txt", "..%2f..%2f..%2fetc%2fpasswd"),
+    *("%2e%2e/%2e%2e/etc/passwd", "..%252f..%252fetc%252fpasswd", "/etc/passwd"),
+    *("%2Fetc%2Fpasswd", "work/secret.txt", "work/link.png", "link.png", "outside.png"),
+    *("../outside.png", "work/Backups.md%00.png", "%00", "%ff%fe", "file:///etc/passwd"),
     "rag://note/work/../../outside.png",
 )
 def test_no_parameter_leads_out_of_the_notes(client, name):
