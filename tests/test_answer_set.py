@@ -71,14 +71,12 @@ NOTHING = Question("n", "Who is Leopold?", "en", "v", "name", "tune", ())
 
 @rows(
     "quotation, right",
-    [
-        (Quotation("v/a.md", 5, "Tandem, full day: £42"), True),
-        (Quotation("v/a.md", 1, "The prices:\n\nTandem, full day: £42"), True),
-        (Quotation("v/a.md", 5, "Tandem, full day"), False),
-        (Quotation("v/a.md", 6, "Tandem, full day: £42"), False),
-        (Quotation("v/a.md", 2, "Tandem, full day: £42"), False),
-        (Quotation("v/b.md", 5, "Tandem, full day: £42"), False),
-    ],
+    (Quotation("v/a.md", 5, "Tandem, full day: £42"), True),
+    (Quotation("v/a.md", 1, "The prices:\n\nTandem, full day: £42"), True),
+    (Quotation("v/a.md", 5, "Tandem, full day"), False),
+    (Quotation("v/a.md", 6, "Tandem, full day: £42"), False),
+    (Quotation("v/a.md", 2, "Tandem, full day: £42"), False),
+    (Quotation("v/b.md", 5, "Tandem, full day: £42"), False),
 )
 def test_a_quotation_is_right_when_it_is_of_the_lines_and_holds_all_it_must(quotation, right):
     assert is_right(PRICE, quotation) is right

@@ -273,12 +273,9 @@ class TestTheWalkItself:
 
     def test_it_sees_dicts(self):
         wrong = (
-            "def f() -> dict[str, int]: ...",
-            "def f() -> Mapping[str, int] | None: ...",
-            "def f():\n    return {'a': 1}",
-            "def f():\n    return dict(a=1)",
-            "def f():\n    return {a: a for a in b}",
-            "print_json({'a': 1})",
+            *("def f() -> dict[str, int]: ...", "def f() -> Mapping[str, int] | None: ..."),
+            *("def f():\n    return {'a': 1}", "def f():\n    return dict(a=1)"),
+            *("def f():\n    return {a: a for a in b}", "print_json({'a': 1})"),
         )
         right = "def f() -> int:\n    names = {'a': 1}\n    return names['a']"
         assert [bool([*makers_of_dicts(ast.parse(source))]) for source in wrong] == [True] * 6
