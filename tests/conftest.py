@@ -25,7 +25,7 @@ settings.register_profile(
     max_examples=examples(100),
     derandomize=not IS_FULL,
     deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("rag")
 

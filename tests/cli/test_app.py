@@ -20,14 +20,8 @@ COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"
 
 @rows(
     "arguments",
-    ["search", "x", "--bogus"],
-    ["bogus"],
-    ["search"],
-    ["get"],
-    ["ask"],
-    ["search", "x", "-k", "many"],
-    ["vault", "bogus"],
-    ["index", "--name"],
+    *(["search", "x", "--bogus"], ["bogus"], ["search"], ["get"], ["ask"]),
+    *(["search", "x", "-k", "many"], ["vault", "bogus"], ["index", "--name"]),
 )
 def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
     ran = rag(*arguments)

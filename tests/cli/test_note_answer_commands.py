@@ -83,7 +83,7 @@ class TestAsk:
         ran = rag("ask", "when did I last meet Tanaka?", "--to", "2025")
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.splitlines() == [
-            *("3 November 2025", "  Met Tanaka. [1]", "", "[1] 2025-11-03  life/2025-11-03.md:3"),
+            *("3 November 2025", "  Met Tanaka. [1]", "", "[1] 2025-11-03  life/2025-11-03.md:3")
         ]
 
 

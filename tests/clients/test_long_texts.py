@@ -83,7 +83,7 @@ LETTERS = "aB9 .\n、。証明書の更新ёش😀"
 TEXTS = st.one_of(st.text(LETTERS, min_size=1, max_size=600), st.text(min_size=1, max_size=300))
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(text=TEXTS, limit=st.integers(30, 200))
 def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit):
     if not text.strip():

@@ -90,11 +90,8 @@ def test_a_refusal_names_the_cause_and_who_is_to_blame(status, said, kind, blame
 def test_errors_name_the_setting_of_their_section():
     for endpoint in (HERE, THERE):
         for error in (
-            Refusal(401, ""),
-            Refusal(404, "model not found"),
-            Refusal(404, ""),
-            httpx.ConnectError("refused"),
-            httpx.ConnectTimeout("slow"),
+            *(Refusal(401, ""), Refusal(404, "model not found"), Refusal(404, "")),
+            *(httpx.ConnectError("refused"), httpx.ConnectTimeout("slow")),
         ):
             assert f"{endpoint.section}." in explain(error, endpoint).error.hint
 

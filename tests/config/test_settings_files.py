@@ -5,8 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.config import load_config
@@ -98,7 +97,6 @@ def test_a_damaged_list_of_trusted_files_trusts_nothing_and_is_named(project, ki
     assert caught.value.hint.startswith(f"Delete {trust_file()}, then `rag trust`")
 
 
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=2000) | st.text(st.sampled_from('a.[]{}="\n#1\\'), max_size=500))
 def test_whatever_a_file_holds_it_is_settings_or_refused(project, content):
     content = content if isinstance(content, bytes) else content.encode()

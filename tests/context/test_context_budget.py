@@ -30,11 +30,8 @@ def built(budget: TokenBudget, *items: ContextItem, max_tokens: int = 1000) -> C
 class TestTheBudget:
     @rows(
         "fields",
-        {"max_tokens": 0},
-        {"priority": 0},
-        {"priority": 11},
-        {"overflow_strategy": "compress"},
-        {"source": "web"},
+        *({"max_tokens": 0}, {"priority": 0}, {"priority": 11}),
+        *({"overflow_strategy": "compress"}, {"source": "web"}),
     )
     def test_an_allocation_refuses(self, fields):
         with pytest.raises(ValueError, match="validation error"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
@@ -125,7 +125,7 @@ def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path):
     assert sorted(texts(path)) == sorted(f"kept {n}" for n in range(40) for _ in range(3))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
+@settings(max_examples=examples(40))
 @given(st.lists(st.text(max_size=20), max_size=5), st.binary(max_size=40))
 def test_whatever_else_is_in_the_file_facts_come_back(path, facts, rest):
     path.parent.mkdir(exist_ok=True)

@@ -223,10 +223,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         "error",
         [
-            TypeError("t"),
-            ValueError("v"),
-            RAGError("r"),
-            RetrieverError("x"),
+            *(TypeError("t"), ValueError("v"), RAGError("r"), RetrieverError("x")),
             PipelineExecutionError("p"),
         ],
         ids=repr,

@@ -22,7 +22,7 @@ def background(seed: int = 1) -> Background:
     return Background.of([*chance.normal(1, 1, (20, 8))], [*chance.normal(1, 1, (COUNT, 8))])
 
 
-@settings(deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(ROWS)
 def test_to_ask_with_the_leveled_vector_takes_half_of_each_level_off(rows):
     made, query, texts = background(), rows[0], unit(rows[1:])

@@ -61,7 +61,7 @@ def test_in_four_letters_none_is_changed():
 
 def test_the_nearest_word_comes_first():
     assert near("templated", "templates", "template", "temples", to="templats") == [
-        *("templates", "template", "templated", "temples"),
+        *("templates", "template", "templated", "temples")
     ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from haystack import Document
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer, refused
@@ -455,11 +455,7 @@ class TestFilesThatAreHarmed(_Embedded):
         assert counts(with_ollama()) == (CHUNKS - 1, CHUNKS - 1, 0, 0)
 
 
-@settings(
-    max_examples=examples(4),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(4))
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 5)), max_size=5))
 def test_whatever_happens_the_next_whole_run_ends_with_all_chunks_embedded(
     tmp_path_factory, server, with_ollama, steps

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
@@ -359,11 +359,7 @@ _EDITS = st.lists(
 )
 
 
-@settings(
-    max_examples=examples(10),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(10))
 @given(edits=_EDITS, young=st.booleans())
 def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(
     edits, young, points, refresh, age, tmp_path_factory

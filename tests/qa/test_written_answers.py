@@ -161,22 +161,11 @@ UNBELIEVABLE = [
 
 
 _KINDS: list[tuple[str, dict[str, Any]]] = [
-    ("status", {"status": 500}),
-    ("status", {"status": 503}),
-    ("status", {"status": 401}),
-    ("missing", {}),
-    ("garbage", {"lines": 0}),
-    ("deep", {"lines": 0}),
-    ("deep_error", {"status": 500}),
-    ("html", {}),
-    ("drop", {}),
-    ("reset", {}),
-    ("hangup", {"lines": 0}),
-    ("cut", {"lines": 0}),
-    ("error_line", {"lines": 0}),
-    ("overflow", {}),
-    ("slow", {"seconds": 30}),
-    ("endless", {"seconds": 0.01}),
+    *(("status", {"status": 500}), ("status", {"status": 503}), ("status", {"status": 401})),
+    *(("missing", {}), ("garbage", {"lines": 0}), ("deep", {"lines": 0})),
+    *(("deep_error", {"status": 500}), ("html", {}), ("drop", {}), ("reset", {})),
+    *(("hangup", {"lines": 0}), ("cut", {"lines": 0}), ("error_line", {"lines": 0})),
+    *(("overflow", {}), ("slow", {"seconds": 30}), ("endless", {"seconds": 0.01})),
 ]
 FAULTS = [
     (path, kind, options)

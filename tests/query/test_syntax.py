@@ -180,7 +180,7 @@ ANY_TEXT = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=examples(400))
+@settings(max_examples=examples(400))
 @given(ANY_TEXT)
 def test_every_text_is_a_query(typed):
     parsed = parse_query(typed)
@@ -198,7 +198,7 @@ def test_every_text_is_a_query(typed):
     assert all(name in FIELDS and value.strip() == value != "" for name, value, _ in parsed.fields)
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters='"“”＂„-－−*＊:：')))
 def test_text_without_operators_comes_back_as_it_was(typed):
     assert parse_query(typed) == query(" ".join(typed.split()))

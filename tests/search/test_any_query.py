@@ -178,7 +178,7 @@ def is_let_through(note: Note, parts: list[Part]) -> bool:
     )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(queries)
 def test_results_are_the_notes_that_meet_every_condition(find, parts):
     results = find(" ".join(part.text for part in parts)).results
@@ -193,7 +193,7 @@ def test_results_are_the_notes_that_meet_every_condition(find, parts):
     assert found >= allowed
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @example("walrus \udcff")  # a shell passes bytes that are no UTF-8 so
 @example('"\udcff" -\udcff path:\udcff')
 @example('TAG:""')

@@ -81,7 +81,7 @@ def test_it_adds_up(find, query, chunks):
         check(result)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.sampled_from(

@@ -21,7 +21,7 @@ class TestBuildQdrantFilters:
         found = build_qdrant_filters(filters)
         assert found["operator"] == "AND"
         assert [condition["field"] for condition in found["conditions"]] == [
-            *("meta.vault", "meta.tags", "meta.created", "meta.created"),
+            *("meta.vault", "meta.tags", "meta.created", "meta.created")
         ]
 
 

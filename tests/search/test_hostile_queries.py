@@ -72,7 +72,7 @@ def test_no_query_asks_the_index_for_much(opened, asked, group):
         assert asked["dimensions"] <= MOST_DIMENSIONS, family
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(
     st.lists(st.sampled_from(fragments()), min_size=1, max_size=12),
     st.sampled_from(["", " ", "\n", "、"]),

@@ -413,7 +413,7 @@ class TestFiltersOnly:
             "budget.md",
         ]
         assert [r.created for r in respond("-vault:work").results] == [
-            *("2025-07-10", "2025-06-10", "2024-03-10", "2024-02-10", "2024-01-10"),
+            *("2025-07-10", "2025-06-10", "2024-03-10", "2024-02-10", "2024-01-10")
         ]
 
     def test_each_is_shown_by_its_beginning_and_has_no_score(self, respond):

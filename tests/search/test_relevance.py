@@ -53,20 +53,20 @@ EXCESS = st.none() | st.floats(-1, 1)
 MARGIN = st.floats(-100, 100)
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(COVERED, EXCESS, MARGIN, st.booleans())
 def test_a_score_lies_between_nothing_and_one(words, excess, margin, named):
     assert 0 <= Evidence(words, excess, margin, named).score() <= 1
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(st.floats(0, 100), st.floats(0, 100), EXCESS, MARGIN)
 def test_more_words_never_speak_against_a_note(a, b, excess, margin):
     low, high = (Evidence(words, excess, margin) for words in sorted((a, b)))
     assert low.score() <= high.score() and low.presence() <= high.presence()
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(COVERED, st.floats(-1, 1), st.floats(-1, 1), MARGIN)
 def test_nor_does_nearness(words, a, b, margin):
     low, high = (Evidence(words, excess, margin) for excess in sorted((a, b)))

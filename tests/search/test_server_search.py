@@ -146,7 +146,7 @@ def test_filters_of_every_kind_select_the_same(both, query, filters):
     assert_same_results(both, query, filters=filters)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.sampled_from(["deploy", "backup", "budget", "canary", "証明書", "更新", "roll"]),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from haystack import Pipeline
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer
@@ -170,11 +170,7 @@ def test_a_query_of_filters_alone_has_no_variants(find, server):
 # -- what they may not lose ----------------------------------------------------------------
 
 
-@settings(
-    max_examples=examples(40),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.text(max_size=40) | st.sampled_from([*(v for _, v in HARD.values()), "topic"])),
     st.sampled_from([*HARD, "rolling pasta", "topic latency", "Release 1"]),

@@ -96,13 +96,13 @@ def test_the_count_is_within_fifteen_percent_of_a_real_tokenizers(language):
     assert 0.85 * real <= ours <= 1.15 * real
 
 
-@settings(deadline=None, max_examples=examples(400))
+@settings(max_examples=examples(400))
 @given(ANY_TEXT, ANY_TEXT)
 def test_more_text_never_costs_less(one, other):
     assert count_tokens(one + other) >= max(count_tokens(one), count_tokens(other))
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(ANY_TEXT)
 def test_a_character_costs_less_than_two(text):
     # The chunker relies on a bound: what has a quarter as many characters as a chunk may

@@ -90,13 +90,13 @@ def is_reference(vector: SparseVector, text: str) -> bool:
     return as_dict(vector) == pytest.approx(reference(text), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(TEXTS)
 def test_a_vector_is_the_references(text):
     assert is_reference(encode(text)[0], text)
 
 
-@settings(deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
 def test_order_and_size_of_batches_do_not_matter(texts, random, size):
     expected = encode(*texts)
@@ -122,7 +122,7 @@ def test_the_weight_of_a_term_is_bm25s():
 # ---- what the encoder remembers
 
 
-@settings(deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(st.lists(BATCHES, min_size=1, max_size=4))
 def test_what_was_encoded_before_changes_no_vector(batches):
     encoder = DocumentEncoder()

@@ -81,7 +81,7 @@ def test_the_hash_of_a_gram_is_what_the_indexes_on_disk_were_made_with(gram, exp
     assert hash_gram(gram) == expected
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(st.lists(ANY_TEXT, max_size=4))
 def test_many_texts_at_once_give_the_grams_of_each_run(texts):
     joined = "\n".join(["", *texts, ""])

@@ -57,7 +57,7 @@ def test_a_text_without_a_match_is_shown_from_its_head():
     assert snippet("はじめに。" + "文。" * 100, "sync", 60)[0].startswith("はじめに。")
 
 
-@settings(deadline=None, max_examples=examples(400))
+@settings(max_examples=examples(400))
 @given(
     st.lists(
         st.one_of(

@@ -48,7 +48,7 @@ def test_normalising_gives_what_a_reader_takes_it_for(text, expected):
     assert normalize(text) == expected
 
 
-@settings(deadline=None, max_examples=examples(250))
+@settings(max_examples=examples(250))
 @given(ANY_TEXT)
 def test_normalising_twice_equals_once(text):
     assert normalize(normalize(text)) == normalize(text)
@@ -113,20 +113,20 @@ def test_an_endless_word_is_known_by_its_head():
     assert terms("x" * 100_000) == ["x" * 64]
 
 
-@settings(deadline=None, max_examples=examples(250))
+@settings(max_examples=examples(250))
 @given(ANY_TEXT)
 def test_no_text_makes_tokens_fail_and_none_is_empty(text):
     assert all(terms(text))
     assert terms(text) == terms(normalize(text)) or "'" in normalize(text) or "’" in text
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(st.text(st.sampled_from(ASCII + " "), max_size=40))
 def test_full_width_letters_give_the_terms_of_half_width_ones(text):
     assert terms(text.translate(FULL_WIDTH)) == terms(text)
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(st.text(st.sampled_from([chr(code) for code in HALF_WIDTH_KANA]), max_size=40))
 def test_half_width_kana_give_the_terms_of_full_width_ones(text):
     assert terms(text.translate(HALF_WIDTH_KANA)) == terms(text)

@@ -185,7 +185,7 @@ NOTES = st.builds(
 )
 SIZES = st.integers(8, 120).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1)))
 MEASURES = st.sampled_from([len, count_tokens])
-many = settings(deadline=None, max_examples=examples(250))
+many = settings(max_examples=examples(250))
 
 
 def own_text(chunk: Chunk) -> str:

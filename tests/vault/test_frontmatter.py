@@ -81,7 +81,7 @@ def test_dates_are_dates():
     assert fields == {"a": date(2024, 5, 31), "b": datetime(2024, 5, 31, 10, 20, 30)}
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(ANY_TEXT)
 def test_no_text_makes_reading_the_block_fail(text):
     lines = ["---", *text.split("\n"), "---", "body"]

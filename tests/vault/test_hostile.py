@@ -83,7 +83,7 @@ NOTES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 @given(st.sampled_from(["", "---\n", "---\ntags: ", "---\n&a a: "]), NOTES, st.integers(1, 60))
 def test_any_note_is_read_within_its_bounds(head, text, size):
     raw = (head + text).encode("utf-8", "surrogatepass")

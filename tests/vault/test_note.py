@@ -128,7 +128,7 @@ def test_nested_tags_count_for_their_parents(tags, expected):
     assert normalize_tags(tags) == expected
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(st.lists(st.text(st.one_of(st.sampled_from("/# \u200b"), st.characters()), max_size=8)))
 def test_normalised_tags_stay_as_they_are(tags):
     once = normalize_tags(tags)

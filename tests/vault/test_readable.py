@@ -44,7 +44,7 @@ def test_what_lays_out_and_says_nothing_is_no_line(text):
 def test_code_is_shown_as_it_is_written_and_its_fences_are_not():
     text = "Before.\n\n```py\nx = a **b** [[c]]\n\n# no heading\n```\nAfter."
     assert read(text) == [
-        *((0, "Before."), (3, "x = a **b** [[c]]"), (5, "# no heading"), (7, "After.")),
+        *((0, "Before."), (3, "x = a **b** [[c]]"), (5, "# no heading"), (7, "After."))
     ]
 
 
@@ -67,7 +67,7 @@ def test_a_wrapped_line_goes_on_and_an_item_does_not():
     assert [line.goes_on for line in lines] == [False, True, False, True, False]
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=40).map("".join))
 def test_lines_are_in_order_within_the_text_and_hold_something(text):
     lines = readable_lines(text)

@@ -51,7 +51,7 @@ def test_a_very_long_run_of_blank_lines_is_taken_at_once():
     ]
 
 
-@settings(deadline=None, max_examples=examples(400))
+@settings(max_examples=examples(400))
 @given(st.text(st.one_of(st.sampled_from('.。!？」" \n\u3000aあ1'), st.characters()), max_size=60))
 def test_the_spans_cover_the_text_without_gaps_or_overlaps(text):
     spans = sentence_spans(text)

@@ -50,11 +50,7 @@ def test_one_level_more_is_refused(block):
 
 @rows(
     "block",
-    heads.merge_keys(12),
-    heads.laughs(12),
-    "a: &a\n  <<: *a",
-    "a: &a [*a]",
-    "&a {*a : b}",
+    *(heads.merge_keys(12), heads.laughs(12), "a: &a\n  <<: *a", "a: &a [*a]", "&a {*a : b}"),
     "base: &base {x: 1}\nagain: *base",
 )
 def test_aliases_are_refused(block):
@@ -62,7 +58,7 @@ def test_aliases_are_refused(block):
         load_yaml(block)
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(heads.FRAGMENTS), max_size=40).map("".join))
 def test_any_block_is_read_or_refused(block):
     try:

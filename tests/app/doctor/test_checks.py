@@ -161,10 +161,7 @@ def test_a_data_folder_must_be_a_folder_of_ours(config, tmp_path):
 
 @rows(
     "free, size, status",
-    (10 * GB, 0, "pass"),
-    (GB // 2, 0, "warn"),
-    (4 * GB, 3 * GB, "warn"),
-    (1 << 20, 0, "fail"),
+    *((10 * GB, 0, "pass"), (GB // 2, 0, "warn"), (4 * GB, 3 * GB, "warn"), (1 << 20, 0, "fail")),
 )
 def test_a_disk_must_have_room_for_another_copy(config, monkeypatch, free, size, status):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))

@@ -3,7 +3,7 @@
 import json
 import unicodedata
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.query.llm import LONGEST_DOCUMENT, document_in, line_in, texts_in
@@ -155,7 +155,6 @@ replies = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(reply=replies, count=st.integers(0, 4), cut=st.integers(0, 300))
 @example(reply='["a"]', count=3, cut=300)
 def test_whatever_the_reply_the_texts_are_usable(reply, count, cut):

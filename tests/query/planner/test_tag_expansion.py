@@ -23,7 +23,7 @@ RESOLVER = Resolver(CATALOGUE, {"ml": "machine-learning"})
 def test_settings_come_before_what_stands_together():
     near = {"Kubernetes": ["rust", "containers", "ML"]}
     assert near_tags(RESOLVER, near, ["kubernetes"]) == [
-        *("rust", "machine-learning", "docker", "helm"),
+        *("rust", "machine-learning", "docker", "helm")
     ]
     assert near_tags(RESOLVER, {}, ["kubernetes"]) == ["docker", "helm", "rust"]
 

@@ -103,7 +103,7 @@ def nested(leaves: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[
     return filters
 
 
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=examples(250))
 @given(filters=nested(comparisons(SCALARS)))
 def test_a_filter_over_single_values_selects_what_haystack_says(store, filters):
     documents = [d for d in DOCUMENTS if document_matches_filter(filters, d)]

@@ -109,7 +109,7 @@ def scratch(tmp_path_factory) -> Iterator[Store]:
         yield store
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(vectors=st.lists(VECTORS, min_size=1, max_size=8), asked=VECTORS)
 def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(scratch, vectors, asked):
     scratch.delete_documents(ids(scratch.filter_documents()))

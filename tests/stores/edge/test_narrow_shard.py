@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
@@ -115,11 +115,7 @@ WHERE = st.sampled_from(
 
 
 @given(words=st.lists(WORD, min_size=1, max_size=8, unique=True), where=WHERE)
-@settings(
-    max_examples=examples(60),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(60))
 def test_a_query_finds_the_same_with_the_same_scores(index, whole, words, where):
     with Store(str(index)) as store:
         assert find(store, *words, where=where) == find(whole, *words, where=where)

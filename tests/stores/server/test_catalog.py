@@ -149,11 +149,7 @@ def test_a_damaged_part_is_said_to_be_one(text, catalog, publish, read, server):
 
 @rows(
     "payload",
-    {"index": 5},
-    {"version": 7},
-    {"parts": "abc"},
-    {"revision": -1},
-    {"revision": True},
+    *({"index": 5}, {"version": 7}, {"parts": "abc"}, {"revision": -1}, {"revision": True}),
     {"unfinished": "yes"},
 )
 def test_a_head_of_another_kind_is_said_to_be_damaged(payload, catalog, server):
