@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.exceptions import QueryError, UsageError
-from rag.pipelines import create_search_pipeline, search
-from rag.stores import get_document_store
 
 FORMS = {"walruses": "walrus", "climbed": "climb", "climbing": "climb", "cafés": "cafe"}
 
@@ -160,13 +158,11 @@ queries = st.lists(words | phrases | excluded | fields, min_size=1, max_size=5)
 
 
 @pytest.fixture(scope="module")
-def find(build_index):
+def find(searching):
     vaults: dict[str, dict[str, str]] = {}
     for note in NOTES:
         vaults.setdefault(note.vault, {})[note.path] = note.file
-    with get_document_store(build_index(vaults)) as store:
-        pipeline = create_search_pipeline(store)
-        yield lambda query: search(pipeline, query, top_k=50)
+    return searching(vaults, top_k=50)
 
 
 def is_let_through(note: Note, parts: list[Part]) -> bool:

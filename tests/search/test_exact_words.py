@@ -1,12 +1,11 @@
 """The very word before other forms of it, and what is found beside the text of a note."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from rag.pipelines import SearchResponse, create_search_pipeline, search
+from rag.pipelines import SearchResponse
 from rag.search.query import Query
-from rag.stores import get_document_store
 from rag.text.bm25 import query_terms
 from rag.text.matches import find_matches
 from tables import rows
@@ -39,10 +38,8 @@ Find = Callable[..., SearchResponse]
 
 
 @pytest.fixture(scope="module")
-def find(build_index) -> Iterator[Find]:
-    with get_document_store(build_index({"v": NOTES})) as store:
-        pipeline = create_search_pipeline(store)
-        yield lambda query, **options: search(pipeline, query, top_k=10, **options)
+def find(searching) -> Find:
+    return searching({"v": NOTES}, top_k=10)
 
 
 def first(response: SearchResponse) -> str:
@@ -62,12 +59,10 @@ def test_the_note_that_holds_it_comes_first(find, query, note):
     assert first(find(query)) == note
 
 
-def test_the_very_word_comes_first_however_many_chunks_have_other_forms(build_index):
+def test_the_very_word_comes_first_however_many_chunks_have_other_forms(searching):
     others = {f"{n}.md": "# Gears\n\nGear, gears, gear." for n in range(150)}
     notes = {**others, "one.md": f"# Wheel\n\nThe wheel is geared. {PAD * 8}"}
-    with get_document_store(build_index({"v": notes})) as store:
-        response = search(create_search_pipeline(store), "geared")
-    assert first(response) == "one.md"
+    assert first(searching({"v": notes})("geared")) == "one.md"
 
 
 def test_the_very_word_counts_once_for_a_note_with_many_sections(find):

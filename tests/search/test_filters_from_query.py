@@ -6,8 +6,7 @@ from unicodedata import normalize
 import pytest
 
 from rag.exceptions import QueryError
-from rag.pipelines import QueryFilters, build_qdrant_filters, create_search_pipeline, search
-from rag.stores import get_document_store
+from rag.pipelines import QueryFilters, build_qdrant_filters
 from tables import rows
 
 
@@ -26,13 +25,13 @@ class TestBuildQdrantFilters:
 
 
 @pytest.fixture(scope="module")
-def found_by(build_index):
+def found_by(searching):
     """Search for the word that every note holds; return the notes' paths, sorted."""
 
     def note(created: str, tags: str = "") -> str:
         return f"---\ncreated: {created}\ntags: [{tags}]\n---\nbanana\n"
 
-    config = build_index(
+    find = searching(
         {
             "work": {
                 "first.md": note("2025-03-01", "project/alpha, urgent"),
@@ -41,16 +40,12 @@ def found_by(build_index):
             },
             "home": {"projects/home.md": note("2024-12-31", "レシピ")},
             "日誌": {"春/桜.md": note("2025-03-15", "花見, API")},
-        }
+        },
+        top_k=20,
     )
-    with get_document_store(config) as store:
-        pipeline = create_search_pipeline(store)
-
-        def run(**filters) -> list[str]:
-            found = search(pipeline, "banana", QueryFilters(**filters), top_k=20)
-            return sorted(result.file_path for result in found.results)
-
-        yield run
+    return lambda **filters: sorted(
+        result.file_path for result in find("banana", QueryFilters(**filters)).results
+    )
 
 
 ALL = ["first.md", "projects/deep/after.md", "projects/home.md", "projects/late.md", "春/桜.md"]
@@ -102,11 +97,10 @@ def test_path_globs_match_paths_with_and_without_the_vault(found_by, glob, expec
     assert found_by(paths=[glob]) == expected
 
 
-def test_a_glob_typed_in_another_unicode_form_matches(build_index):
-    config = build_index({"v": {normalize("NFC", "ガイド/入門.md"): "banana"}})
-    with get_document_store(config) as store:
-        filters = QueryFilters(paths=[normalize("NFD", "ガイド/*.md")])
-        assert search(create_search_pipeline(store), "banana", filters).total == 1
+def test_a_glob_typed_in_another_unicode_form_matches(searching):
+    filters = QueryFilters(paths=[normalize("NFD", "ガイド/*.md")])
+    find = searching({"v": {normalize("NFC", "ガイド/入門.md"): "banana"}})
+    assert find("banana", filters).total == 1
 
 
 def test_a_glob_that_is_none_is_a_query_error(found_by):

@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 from haystack import Pipeline
 
+from index_fixtures import paths
 from ollama_server import Model, OllamaServer
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.chunk_embedding import embed_chunks
@@ -80,10 +81,6 @@ def find(settings) -> Iterator[Search]:
         pipeline = create_search_pipeline(store, settings)
         yield lambda query, *args, **options: search(pipeline, query, *args, **options)
         pipeline.close()
-
-
-def paths(response: SearchResponse) -> list[str]:
-    return [result.file_path for result in response.results]
 
 
 def test_meaning_finds_what_words_do_not(find):

@@ -8,6 +8,7 @@ from datetime import date
 
 import pytest
 
+from index_fixtures import paths
 from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import QueryError
 from rag.indexing.run import IndexRun
@@ -86,10 +87,6 @@ def run(pipeline) -> Callable[..., SearchResponse]:
 def found(plan, run) -> Search:
     """Return the paths that a planned query finds, sorted."""
     return lambda query, **flags: sorted(paths(run(plan(query, **flags))))
-
-
-def paths(response: SearchResponse) -> list[str]:
-    return [result.file_path for result in response.results]
 
 
 class TestFilters:

@@ -4,11 +4,8 @@ import random
 
 import pytest
 
-from rag.config import RAGConfig
-from rag.pipelines import create_search_pipeline, search
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchResult
-from rag.stores import get_document_store
 from rag.text.bm25 import content_words
 from tables import rows
 
@@ -33,19 +30,9 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def config(build_index) -> RAGConfig:
-    return build_index({"v": NOTES})
-
-
-@pytest.fixture(scope="module")
-def found(config):
-    with get_document_store(config) as store:
-        pipeline = create_search_pipeline(store, config)
-
-        def found(query: str, **options) -> SearchResult:
-            return search(pipeline, query, top_k=1, **options).results[0]
-
-        yield found
+def found(searching):
+    find = searching({"v": NOTES}, top_k=1)
+    return lambda query, **options: find(query, **options).results[0]
 
 
 def line_of(result: SearchResult) -> str:

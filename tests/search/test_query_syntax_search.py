@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
+from index_fixtures import paths
 from rag.exceptions import QueryError, UsageError
-from rag.pipelines import QueryFilters, create_search_pipeline, search
-from rag.stores import get_document_store
+from rag.pipelines import QueryFilters
 from tables import rows
 
 WORK = {
@@ -37,13 +37,9 @@ VAULTS = {"Work": WORK, "home": HOME, "日誌": DIARY}
 
 
 @pytest.fixture(scope="module")
-def respond(build_index):
+def respond(searching):
     """Search: `respond("query", QueryFilters(…))`."""
-    with get_document_store(build_index(VAULTS)) as store:
-        pipeline = create_search_pipeline(store)
-        yield lambda query, filters=None, **options: search(
-            pipeline, query, filters, **{"top_k": 50, **options}
-        )
+    return searching(VAULTS, top_k=50)
 
 
 @pytest.fixture(scope="module")
@@ -174,13 +170,11 @@ class TestFileNames:
     def test_a_phrase_may_stand_in_it(self, found, query, expected):
         assert found(query) == expected
 
-    def test_a_japanese_one_is_found_by_any_part_of_it(self, build_index):
+    def test_a_japanese_one_is_found_by_any_part_of_it(self, searching):
         notes = {"引き継ぎ資料.md": "# 雛形\n\n本文。\n", "b.md": "# 別\n\n他のこと。\n"}
-        with get_document_store(build_index({"v": notes})) as store:
-            pipeline = create_search_pipeline(store)
-            for query in ('"継ぎ資"', "title:資料", "資料"):
-                found = search(pipeline, query).results
-                assert [result.file_path for result in found] == ["引き継ぎ資料.md"]
+        find = searching({"v": notes})
+        for query in ('"継ぎ資"', "title:資料", "資料"):
+            assert [result.file_path for result in find(query).results] == ["引き継ぎ資料.md"]
 
 
 class TestExclusions:
@@ -270,12 +264,11 @@ class TestVaults:
 class TestPaths:
     @pytest.fixture(scope="class")
     @classmethod
-    def odd(cls, build_index):
+    def odd(cls, searching):
         """Search notes with odd names; return their paths, sorted."""
         notes = {"odd*\\ end.md": "odd", "plain.md": "plain", "a[b.md": "bracket"}
-        with get_document_store(build_index({"v": notes})) as store:
-            pipeline = create_search_pipeline(store)
-            yield lambda query: sorted(r.file_path for r in search(pipeline, query).results)
+        find = searching({"v": notes})
+        return lambda query: sorted(result.file_path for result in find(query).results)
 
     @rows(
         "query, expected",
@@ -404,11 +397,8 @@ class TestWithFlags:
 
 
 class TestFiltersOnly:
-    def paths(self, response) -> list[str]:
-        return [result.file_path for result in response.results]
-
     def test_notes_are_listed_the_newest_first(self, respond):
-        assert self.paths(respond("vault:work")) == [
+        assert paths(respond("vault:work")) == [
             *("projects/deep/café.md", "projects/Kubernetes.md", "money.md", "errors.md"),
             "budget.md",
         ]
@@ -424,33 +414,30 @@ class TestFiltersOnly:
 
     def test_top_k_takes_the_newest(self, respond):
         expected = ["Projects Plan.md", "shopping list.md", "projects/deep/café.md"]
-        assert self.paths(respond("-tag:nowhere", top_k=3)) == expected
+        assert paths(respond("-tag:nowhere", top_k=3)) == expected
         assert respond("-tag:nowhere", top_k=3).total == 3
 
-    def test_the_first_of_many_notes_of_one_day_are_those_of_a_longer_list(self, build_index):
+    def test_the_first_of_many_notes_of_one_day_are_those_of_a_longer_list(self, searching):
         notes = {f"{n}.md": f"---\ncreated: 2024-01-01\n---\nnote {n}\n" for n in range(300)}
-        with get_document_store(build_index({"v": notes})) as store:
-            pipeline = create_search_pipeline(store)
-            few, many = (self.paths(search(pipeline, "vault:v", top_k=k)) for k in (4, 300))
+        find = searching({"v": notes})
+        few, many = (paths(find("vault:v", top_k=k)) for k in (4, 300))
         assert few == many[:4]
 
-    def test_a_long_note_does_not_hide_the_others(self, build_index):
+    def test_a_long_note_does_not_hide_the_others(self, searching):
         sections = "\n\n".join(f"## Part {n}\n\nNumber {n}.\n" for n in range(150))
         notes = {f"{n}.md": f"---\ncreated: 2024-01-0{n}\n---\nnote {n}\n" for n in range(1, 4)}
         notes["long.md"] = f"---\ncreated: 2025-01-01\n---\n# Long\n\n{sections}"
-        with get_document_store(build_index({"v": notes})) as store:
-            pipeline = create_search_pipeline(store)
-            for top_k in (1, 2, 4, 9):
-                found = self.paths(search(pipeline, "vault:v", top_k=top_k))
-                assert found == ["long.md", "3.md", "2.md", "1.md"][:top_k]
+        find = searching({"v": notes})
+        for top_k in (1, 2, 4, 9):
+            found = paths(find("vault:v", top_k=top_k))
+            assert found == ["long.md", "3.md", "2.md", "1.md"][:top_k]
 
-    def test_notes_that_say_the_same_are_listed_each(self, build_index):
+    def test_notes_that_say_the_same_are_listed_each(self, searching):
         same = " ".join(f"word{n}" for n in range(60))
         notes = {f"{n}.md": f"---\ncreated: 2025-01-0{n}\n---\n{same}\n" for n in range(1, 5)}
         notes["old.md"] = "---\ncreated: 2024-01-01\n---\nold\n"
-        with get_document_store(build_index({"v": notes})) as store:
-            pipeline = create_search_pipeline(store)
-            two, all_of_them = (search(pipeline, "vault:v", top_k=top_k) for top_k in (2, 9))
-        assert self.paths(two) == ["4.md", "3.md"]
-        assert self.paths(all_of_them) == ["4.md", "3.md", "2.md", "1.md", "old.md"]
+        find = searching({"v": notes})
+        two, all_of_them = (find("vault:v", top_k=top_k) for top_k in (2, 9))
+        assert paths(two) == ["4.md", "3.md"]
+        assert paths(all_of_them) == ["4.md", "3.md", "2.md", "1.md", "old.md"]
         assert all(result.duplicates == [] for result in all_of_them.results)

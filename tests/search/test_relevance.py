@@ -1,15 +1,14 @@
 """The score that is shown, which compares between queries."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.pipelines import SearchResponse, create_search_pipeline, search
+from rag.pipelines import SearchResponse
 from rag.search.relevance import Evidence, are_borne
-from rag.stores import get_document_store
 from tables import rows
 
 Find = Callable[..., SearchResponse]
@@ -22,10 +21,8 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def find(build_index) -> Iterator[Find]:
-    with get_document_store(build_index({"v": NOTES})) as store:
-        pipeline = create_search_pipeline(store)
-        yield lambda query: search(pipeline, query, top_k=10)
+def find(searching) -> Find:
+    return searching({"v": NOTES}, top_k=10)
 
 
 def test_one_word_in_five_is_weak(find):
@@ -91,9 +88,7 @@ def test_a_note_that_holds_all_words_of_a_query_is_shown_however_far_it_is_in_me
     assert are_borne([Evidence(1.1, -0.015, 0.5), Evidence(0.0, 0.03, 0.0)]) == [True, False]
 
 
-def test_a_score_is_the_same_however_many_results_are_wanted(build_index):
-    with get_document_store(build_index({"v": NOTES})) as store:
-        pipeline = create_search_pipeline(store)
-        [one] = search(pipeline, "harbour lantern", top_k=1).results
-        best, *_ = search(pipeline, "harbour lantern", top_k=5).results
+def test_a_score_is_the_same_however_many_results_are_wanted(find):
+    [one] = find("harbour lantern", top_k=1).results
+    best, *_ = find("harbour lantern", top_k=5).results
     assert one.score == best.score

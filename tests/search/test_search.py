@@ -3,6 +3,7 @@
 import pytest
 from haystack import Pipeline
 
+from index_fixtures import paths
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines import create_qa_pipeline, create_search_pipeline, search
@@ -33,10 +34,6 @@ def config(build_index) -> RAGConfig:
 def pipeline(config):
     with get_document_store(config) as store:
         yield create_search_pipeline(store, config)
-
-
-def paths(response) -> list[str]:
-    return [result.file_path for result in response.results]
 
 
 def store_of(pipeline: Pipeline) -> QdrantEdgeDocumentStore:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from index_fixtures import paths
 from rag.config import RAGConfig
-from rag.pipelines import QueryFilters, create_search_pipeline, search
+from rag.pipelines import QueryFilters
 from rag.search.components.query_analyzer import understand
 from rag.stores import get_document_store
 from tables import rows
@@ -36,13 +37,8 @@ def corrected(store):
 
 
 @pytest.fixture(scope="module")
-def respond(store):
-    pipeline = create_search_pipeline(store)
-    return lambda *args, **options: search(pipeline, *args, **options)
-
-
-def paths(response) -> list[str]:
-    return [result.file_path for result in response.results]
+def respond(searching):
+    return searching({"v": NOTES})
 
 
 class TestCorrections:
@@ -271,25 +267,22 @@ class TestNamedNotes:
         found = respond("weekly review", QueryFilters(tags=["nowhere"]))
         assert found.results == []
 
-    def test_a_note_is_found_by_a_file_name_that_no_note_says(self, build_index):
+    def test_a_note_is_found_by_a_file_name_that_no_note_says(self, searching):
         notes = {"2025-W07.md": "# Notes\n\nNothing.\n", "b.md": "# B\n\nOther.\n"}
-        with get_document_store(build_index({"v": notes})) as store:
-            response = search(create_search_pipeline(store), "2025-w07")
+        response = searching({"v": notes})("2025-w07")
         assert paths(response) == ["2025-W07.md"]
         assert 0 < response.results[0].score < 1
 
     @pytest.fixture(scope="class")
     @classmethod
-    def odd(cls, build_index):
+    def odd(cls, searching):
         """Search notes with odd names."""
         notes = {
             "!!!.md": "---\ntags: [loud]\n---\n# Loud\n\nText.\n",
             "bakcup.md": "---\naliases: [nigt crane, テンプレト]\n---\n# Cranes\n\nNothing.\n",
             "b.md": "# B\n\nA backup of each テンプレート at night.\n",
         }
-        with get_document_store(build_index({"v": notes})) as store:
-            pipeline = create_search_pipeline(store)
-            yield lambda query: search(pipeline, query)
+        return searching({"v": notes})
 
     @rows(
         "query, expected",

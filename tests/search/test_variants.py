@@ -13,6 +13,7 @@ from haystack import Pipeline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from index_fixtures import paths
 from ollama_server import Model, OllamaServer
 from property_examples import examples
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
@@ -107,10 +108,6 @@ def find(index) -> Iterator[Search]:
                 return search(pipeline, query, **{"mode": "lexical", "top_k": 10, **options})
 
         yield run
-
-
-def paths(response: SearchResponse) -> list[str]:
-    return [result.file_path for result in response.results]
 
 
 # -- what variants find --------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Indexes for tests of several packages: the real engine, in folders of the tests' own."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -14,6 +15,7 @@ from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.chunk_embedding import embed_chunks
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
+from rag.pipelines import SearchResponse, create_search_pipeline, search
 from rag.stores import get_document_store
 
 Vaults = Mapping[str, Mapping[str, str]]
@@ -25,6 +27,11 @@ NOTES = {
     "# Rolling back\n\nRolling back a deploy takes two minutes.\n",
     "証明書.md": "---\ncreated: 2024-01-01\n---\n# 証明書の更新\n\n証明書は毎年三月に更新する。\n",
 }
+
+
+def paths(response: SearchResponse) -> list[str]:
+    """Return the paths of the notes that a search found."""
+    return [result.file_path for result in response.results]
 
 
 @pytest.fixture
@@ -105,6 +112,21 @@ def build_index(tmp_path_factory) -> Callable[[Vaults], RAGConfig]:
         return config
 
     return build
+
+
+@pytest.fixture(scope="session")
+def searching(build_index) -> Iterator[Callable[..., Callable[..., SearchResponse]]]:
+    """Search vaults that are indexed once: `searching({vault: notes})("query", top_k=3)`."""
+    with ExitStack() as opened:
+
+        def open_index(vaults: Vaults, **given: Any) -> Callable[..., SearchResponse]:
+            store = opened.enter_context(get_document_store(build_index(vaults)))
+            pipeline = create_search_pipeline(store)
+            return lambda query, *filters, **options: search(
+                pipeline, query, *filters, **{**given, **options}
+            )
+
+        yield open_index
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,9 @@ from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipelines import create_search_pipeline, search
 from rag.search.components.note_ranker import DocumentLoader, NoteRanker
 from rag.search.query import Hit, Part, Query, Retrieval
-from rag.stores import QdrantEdgeDocumentStore, get_document_store
+from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import Candidate
 
 LONG = (
@@ -227,7 +226,7 @@ class TestNearDuplicates:
 class TestWholeSearches:
     @pytest.fixture(scope="class")
     @classmethod
-    def find(cls, build_index):
+    def find(cls, searching):
         work = {
             "Ledger.md": f"# Ledger of vessels\n\n{LONG}\n",
             "tide.md": "# Tides\n\nWhen a vessel enters the harbour, see the ledger of tides.\n",
@@ -236,9 +235,7 @@ class TestWholeSearches:
             "copy.md": f"# Ledger of vessels\n\n{LONG.replace('eleven', 'twelve')}\n",
             "mooring.md": "# Mooring\n\nThe harbour has rings for mooring.\n",
         }
-        with get_document_store(build_index({"work": work, "home": home})) as store:
-            pipeline = create_search_pipeline(store)
-            yield lambda *args, **options: search(pipeline, *args, **options)
+        return searching({"work": work, "home": home})
 
     def test_a_duplicate_is_named_with_its_vault(self, find):
         best = find("pilot station and customs").results[0]

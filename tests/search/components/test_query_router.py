@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
+from index_fixtures import paths
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError
@@ -79,10 +80,6 @@ def find(index) -> Callable[..., SearchResponse]:
             return search(pipeline, query, filters, mode=mode, keep_mode=keep_mode)
 
     return run
-
-
-def paths(response: SearchResponse) -> list[str]:
-    return [result.file_path for result in response.results]
 
 
 @rows("query", "restart a POD", "ｋｕｂｅｃｔｌ pie", "障害 pie")
