@@ -18,7 +18,7 @@ QUERY = "rolling back tagged ops since 2025-06"
 def data(shelf, tmp_path) -> Path:
     """A data folder of the test's own, with the index of all tests."""
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "index").symlink_to(shelf / "data" / "index")
+    (tmp_path / "data" / "index").symlink_to(shelf / "index")
     return tmp_path / "data"
 
 

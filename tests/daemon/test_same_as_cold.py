@@ -89,8 +89,8 @@ def test_what_writes(warm, tmp_path, shelf):
         if way == "cold":
             env["XDG_RUNTIME_DIR"] = str(home)
         for arguments in (
-            *(["index", shelf / "work"], ["vault", "list"], ["vault", "remove", "work"]),
-            *(["chat", "--list"], ["index", "nowhere", "--json"]),
+            *(["index", shelf.parent / "vaults/work"], ["vault", "list"], ["chat", "--list"]),
+            *(["vault", "remove", "work"], ["index", "nowhere", "--json"]),
         ):
             done = warm.run(*arguments, env=env, cwd=home)
             text = f"{done.returncode}\n{done.stdout.decode()}\n{done.stderr.decode()}"

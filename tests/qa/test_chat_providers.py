@@ -10,7 +10,7 @@ import pytest
 from haystack import Pipeline, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
-from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_answers import QUESTION, TRUE
 from rag.app.ask import ask as answer
 from rag.app.requests import AskRequest, SearchRequest, with_model
 from rag.app.search import search
@@ -107,11 +107,6 @@ class Reciter:
     def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
         """Return the generator."""
         return Recital(model=model or self.model)
-
-
-@pytest.fixture(scope="module")
-def index(build_index) -> RAGConfig:
-    return build_index({"v": ANSWER_NOTES})
 
 
 @pytest.fixture

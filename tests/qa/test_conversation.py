@@ -19,11 +19,6 @@ from rag.qa.sessions import FACTS_FILE, Turn, new_session, open_session, remembe
 from rag.stores import get_document_store
 
 
-@pytest.fixture(scope="module")
-def index(build_index) -> RAGConfig:
-    return build_index({"v": ANSWER_NOTES})
-
-
 @pytest.fixture
 def settings(index, server) -> RAGConfig:
     return replace(index, ollama=OllamaConfig(url=server.url, retries=0, embedding_model=""))

@@ -11,7 +11,7 @@ from haystack import Pipeline, component
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
 
-from ollama_answers import ANSWER_NOTES, PLANTED, QUESTION, TRUE
+from ollama_answers import PLANTED, QUESTION, TRUE
 from ollama_server import refused
 from rag.answers.notices import NOT_FOUND
 from rag.config import OllamaConfig, RAGConfig
@@ -23,11 +23,6 @@ MODELS = ["nomic-embed-text", "llama3.2"]
 
 TWO_NOTES = f"{QUESTION} And rolling back a deploy?"
 ROLLBACK = "Rolling back a deploy takes two minutes. [1]"
-
-
-@pytest.fixture(scope="module")
-def index(build_index) -> RAGConfig:
-    return build_index({"v": ANSWER_NOTES})
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from haystack.dataclasses import Document
 
-from ollama_answers import ANSWER_NOTES, PLANTED, QUESTION, TRUE
+from ollama_answers import PLANTED, QUESTION, TRUE
 from ollama_server import OllamaServer
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import OllamaConfig
 from rag.context.memory import MemoryManager
 from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
@@ -31,11 +31,6 @@ HOSTILE = Document(
 )
 SEED = "{% for d in documents[:1] %}{{ d.content }}{% endfor %}\nQuestion: {{ query }}\nAnswer:"
 ALL = "{% for d in documents %}{{ d.content }}|{{ d.meta }}{% endfor %}"
-
-
-@pytest.fixture(scope="module")
-def index(build_index) -> RAGConfig:
-    return build_index({"v": ANSWER_NOTES})
 
 
 def said(template: str, *documents: Document, remembered=(), room: int = 3000) -> str:

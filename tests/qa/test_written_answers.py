@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
-from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_answers import QUESTION, TRUE
 from ollama_server import Model, OllamaServer, Reply, refused
 from rag.answers.notices import NOT_FOUND
-from rag.config import AskConfig, OllamaConfig, RAGConfig
+from rag.config import AskConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelMissingError, UnfinishedError
 from rag.pipelines import Answer, ask, create_qa_pipeline
 from rag.qa.pipeline import GENERATOR
@@ -20,11 +20,6 @@ from rag.support.pipeline_parts import component_of
 MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
 
 Run = Callable[..., Answer]
-
-
-@pytest.fixture(scope="module")
-def index(build_index) -> RAGConfig:
-    return build_index({"v": ANSWER_NOTES})
 
 
 @pytest.fixture

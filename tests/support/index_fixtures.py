@@ -146,36 +146,22 @@ def age() -> Callable[[Path], None]:
 
 
 @pytest.fixture(scope="session")
-def shelf(tmp_path_factory) -> Path:
-    """Three notes in a vault `work`, indexed once: nobody may change them."""
-    base = tmp_path_factory.mktemp("shelf")
-    for path, text in NOTES.items():
-        (base / "work" / path).parent.mkdir(parents=True, exist_ok=True)
-        (base / "work" / path).write_text(text, "utf-8")
-    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
-        run.index_vault("work", base / "work")
-        run.publish()
-    return base
+def shelf(build_index) -> Path:
+    """A data folder with the index of three notes in a vault `work`: nobody may change them."""
+    return build_index({"work": NOTES}).data_dir
 
 
 @pytest.fixture
 def library(shelf, monkeypatch) -> Path:
     """The indexed notes for tests that only read."""
-    monkeypatch.setenv("RAG_DATA_DIR", str(shelf / "data"))
-    return shelf / "work"
+    monkeypatch.setenv("RAG_DATA_DIR", str(shelf))
+    return shelf.parent / "vaults" / "work"
 
 
 @pytest.fixture(scope="session")
-def answer_data(tmp_path_factory) -> Path:
+def answer_data(build_index) -> Path:
     """A data folder with the index of `ANSWER_NOTES`; link to it, so that nothing is added."""
-    base = tmp_path_factory.mktemp("answers")
-    (base / "v").mkdir()
-    for path, text in ANSWER_NOTES.items():
-        (base / "v" / path).write_text(text, "utf-8")
-    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
-        run.index_vault("v", base / "v")
-        run.publish()
-    return base / "data"
+    return build_index({"v": ANSWER_NOTES}).data_dir
 
 
 @pytest.fixture
