@@ -150,7 +150,7 @@ def trust() -> Callable[[Path], None]:
     def trusted(folder: Path) -> None:
         project = project_of(folder)
         assert project and project.asks, "the file needs no trust"
-        record(project.file, project.digest, True)
+        record(project.file, project.digest)
 
     return trusted
 

@@ -84,7 +84,7 @@ def test_a_file_without_trust_is_not_named(project, tmp_path, monkeypatch):
     config = load_config()
     assert config.project
     assert program_start(config).config_file is None
-    record(config.project.file, config.project.digest, True)
+    record(config.project.file, config.project.digest)
     assert program_start(load_config()).config_file == project.resolve()
 
 

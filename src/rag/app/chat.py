@@ -142,8 +142,7 @@ class Chat(AbstractContextManager["Chat"]):
         )
 
     def _read(self, question: str, goes_on: bool) -> Reading:
-        """Return what a question means; one that goes on from another keeps the time and the tags
-        of that, whatever it asks."""
+        """Return what a question means; one that goes on from another keeps its time and tags."""
         from rag.app.ask import read_question
 
         is_planned = goes_on and self._before is not None

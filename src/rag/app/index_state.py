@@ -185,7 +185,6 @@ def check_vaults(config: RAGConfig, vaults: Iterable[str] | None, indexed: Itera
     for name in vaults or ():
         if name not in names:
             if name in configured_vaults(config):
-                raise IndexUnavailableError(
-                    f"the vault {name!r} is not indexed yet", hint=RUN_INDEX
-                )
+                what = f"the vault {name!r} is not indexed yet"
+                raise IndexUnavailableError(what, hint=RUN_INDEX)
             raise unknown_vault(name, names)

@@ -40,7 +40,7 @@ def program_start(config: RAGConfig) -> ProgramStart:
     """Return how this program is started so that it reads what these settings name. A project's
     file that asks for trust and has none is left out: to name it would trust it."""
     name, beside, file = Path(sys.argv[0]).absolute(), Path(sys.executable).with_name("rag"), None
-    if config.project is None or config.project.answer is True:
+    if config.project is None or config.project.is_trusted:
         origins, mine = dict.fromkeys(map(Path, config.origins.values())), user_file()
         file = next((one for one in origins if one.is_absolute() and one != mine), None)
     program = [sys.executable, "-m", "rag"]

@@ -198,10 +198,9 @@ def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> di
         name = normalize("NFC", field).strip().lower()
         value = normalize("NFC", condition).strip()
         if not name or not value:
-            raise UsageError(
-                f"{field + condition!r} is not a filter: it needs a property and a value",
-                hint="Name a property and its value: status=done, or compare it: 'price>200'.",
-            )
+            what = f"{field + condition!r} is not a filter: it needs a property and a value"
+            hint = "Name a property and its value: status=done, or compare it: 'price>200'."
+            raise UsageError(what, hint=hint)
         earlier = conditions.get(name)
         if earlier and not (is_comparison(earlier) and is_comparison(value)):
             raise UsageError(f"{called} names {name!r} twice", hint="Leave one out.")
@@ -210,8 +209,7 @@ def read_conditions(where: Mapping[str, str] | Iterable[str], called: str) -> di
 
 
 def _days(start: str, since: str, end: str, until: str) -> tuple[date | None, date | None]:
-    """Return the first and the last day of a span, `None` where it is open; `start` and `end` are
-    names of its ends."""
+    """Return the first and the last day of a span, `None` where that end, so named, is open."""
     from rag.query import parse_date_range
 
     days: list[date | None] = []

@@ -133,8 +133,7 @@ def _left_out_by(
 
 
 def _leave_out(response: SearchResponse, request: SearchRequest) -> list[SearchResult]:
-    """Leave out what neither words nor nearness bear, and what scores too little; return the
-    nearest notes, where nothing is borne."""
+    """Leave out what nothing bears or scores too little; return what is nearest if all is."""
     results, nearest = response.results, list[SearchResult]()
     if not request.everything:
         borne = [one for one in results if one.is_borne]

@@ -467,8 +467,7 @@ def _cron_word(text: str) -> str:
 
 
 def _crontab() -> tuple[list[str], list[str]]:
-    """Return our line of the crontab, and all others; where it cannot be read, to write another
-    would lose what is in it."""
+    """Return our line and all others, or raise: what cannot be read must not be written over."""
     if not shutil.which("crontab"):
         return [], []
     reply = _call(["crontab", "-l"])
@@ -478,15 +477,6 @@ def _crontab() -> tuple[list[str], list[str]]:
     lines = reply.stdout.removesuffix("\n").split("\n") if reply.stdout else []
     ours = [line for line in lines if line.endswith(_MARK) and line[0] != "#"]
     return ours, [line for line in lines if line not in ours]
-
-
-def _write_line(line: str) -> None:
-    """Write our line into the crontab as it is now; an empty one takes it out."""
-    lines = [*_crontab()[1], *filter(None, [line])]
-    words = ["crontab", "-" if lines else "-r"]
-    text = "".join(f"{text}\n" for text in lines)
-    if failure := _call(words, text, 10 * _PATIENCE).stderr:
-        raise ConnectionError(f"`{' '.join(words)}` failed: {failure}", "crontab")
 
 
 # -- all of them ---------------------------------------------------------------------------
@@ -584,8 +574,12 @@ def _carry_out(steps: Iterable[Step], failures: list[str] | None = None) -> None
     """Carry out steps; where programs may fail, add to `failures` why they did."""
     for step in steps:
         words = step.get("run", [])
-        if words[:1] == ["crontab"]:
-            _write_line(step["line"])
+        if words[:1] == ["crontab"]:  # our line, in the crontab as it is now, or without it
+            lines = [*_crontab()[1], *filter(None, [step["line"]])]
+            words = ["crontab", "-" if lines else "-r"]
+            text = "".join(f"{line}\n" for line in lines)
+            if failure := _call(words, text, 10 * _PATIENCE).stderr:
+                raise ConnectionError(f"`{' '.join(words)}` failed: {failure}", "crontab")
         elif words and (failure := _call(words, seconds=10 * _PATIENCE).stderr):
             why = f"`{' '.join(words)}` failed: {failure}"
             if failures is None:

@@ -97,12 +97,11 @@ def trust_project(place: Path) -> TrustReport:
     if project is None:
         if place.is_dir():
             raise _no_file(place)
-        raise UsageError(
-            f"{place} is not the rag.toml of a folder" if place.exists() else f"no file {place}",
-            hint="A file that `--config` or RAG_CONFIG names needs no trust.",
-        )
+        hint = "A file that `--config` or RAG_CONFIG names needs no trust."
+        what = f"{place} is not the rag.toml of a folder" if place.exists() else f"no file {place}"
+        raise UsageError(what, hint=hint)
     if project.asks:
-        record(project.file, project.digest, True)
+        record(project.file, project.digest)
     return TrustReport(project.file, project.asks, bool(project.asks))
 
 

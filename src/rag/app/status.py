@@ -24,7 +24,7 @@ from rag.support.disk_space import disk_usage
 from rag.support.file_kinds import READ
 from rag.support.json_reports import optional
 from rag.support.vector_digest import shortened
-from rag.vault.discovery import HIDDEN, UNREADABLE, LeftOut, scan_folder
+from rag.vault.discovery import UNREADABLE, LeftOut, scan_folder
 from rag.vault.documents import ENCRYPTED, OCR, PARTLY, SCAN, TOO_LARGE
 from rag.vault.markdown import MARKDOWN
 
@@ -130,14 +130,6 @@ class StatusReport:
     without_vectors: list[NoteWithoutVectors] | None = optional(None)
     skipped: list[SkippedFile] | None = optional(None)
     watcher: WatcherStatus | None = optional(None)
-
-    @property
-    def left_out(self) -> dict[str, int]:
-        """How many files of all vaults are not indexed, by reason; hidden ones do not count."""
-        counts = Counter[str]()
-        for vault in self.vaults.values():
-            counts.update(vault.files.left_out if vault.files else {})
-        return {reason: count for reason, count in counts.most_common() if reason != HIDDEN}
 
 
 def read_status(

@@ -121,7 +121,6 @@ def sync(
 
 def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
     """Return what `sync` would do; nothing is written."""
-    from rag.app.results import copied
     from rag.index.lookup import open_manifest
     from rag.indexing.changes import preview
     from rag.indexing.reports import RunReport, VaultReport
@@ -140,9 +139,10 @@ def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncReport:
             "changed": [file.path for file in changes.changed],
             "deleted": sorted(changes.deleted),
         }
-        more: dict[str, Any] = {what: len(listed) for what, listed in paths.items()}
-        more |= {"failed": changes.unlisted, "paths": paths}
-        run.vaults[changes.vault] = copied(VaultReport, changes, **more)
+        names = ("vault", "unchanged", "kept", "problem", "notices")
+        facts: dict[str, Any] = {name: getattr(changes, name) for name in names}
+        facts |= {what: len(listed) for what, listed in paths.items()}
+        run.vaults[changes.vault] = VaultReport(**facts, failed=changes.unlisted, paths=paths)
     return SyncReport(dry_run=True, run=run, elapsed_ms=round((time.monotonic() - started) * 1000))
 
 

@@ -111,9 +111,8 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     if not wanted.strip():
         raise UsageError(f"{wanted!r} cannot name a vault", hint="Choose another name.")
     if wanted in found:
-        raise UsageError(
-            f"a vault named {wanted!r} exists already: {found[wanted]}", hint="Choose another name."
-        )
+        what = f"a vault named {wanted!r} exists already: {found[wanted]}"
+        raise UsageError(what, hint="Choose another name.")
     folder = found[name]
     # They would be forgotten under both names.
     if vaults[name].notes != 0 and folder.is_dir() and not _holds_notes(folder):

@@ -158,13 +158,10 @@ def _check(arguments: list[str]) -> None:
         names = (argument, argument.partition("=")[2])  # `--config=FILE` has one too
         # Python stands a surrogate for each byte of an argument that is no UTF-8.
         if _SURROGATE.search(argument) and not any(map(os.path.lexists, names)):
-            raise UsageError(
-                f"{os.fsencode(argument)!r} is not UTF-8",
-                hint="Type it as UTF-8. (Only a file that is there may have another name.)",
-            )
+            hint = "Type it as UTF-8. (Only a file that is there may have another name.)"
+            raise UsageError(f"{os.fsencode(argument)!r} is not UTF-8", hint=hint)
     for argument in arguments[: arguments.index("--")] if "--" in arguments else arguments:
         if _BARE_CONDITION.match(argument):
             example = f"rag {arguments[0]} -- words {argument.split()[0]}"
-            raise UsageError(
-                f"{argument} looks like an option", hint=f"Put `--` before the query: `{example}`."
-            )
+            hint = f"Put `--` before the query: `{example}`."
+            raise UsageError(f"{argument} looks like an option", hint=hint)

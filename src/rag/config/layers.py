@@ -83,7 +83,7 @@ def trust_own(file: Path, written: Collection[str]) -> None:
     """
     project = project_of(file)
     if project and project.asks and {ask.name for ask in project.asks} <= {*written}:
-        record(project.file, project.digest, True)
+        record(project.file, project.digest)
 
 
 def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
@@ -206,9 +206,9 @@ class Layers:
         if outside := [f"{n} {v}" for n, v in asked.items() if isinstance(v, Path)] + links:
             digest.update(b"\0" + json.dumps(outside).encode())
         entry, content = read_trust().get(str(project.file)), digest.hexdigest()
-        answer = entry.trusted if entry and entry.sha256 == content else None
-        self.project = Project(project.file, content, tuple(asks), answer)
-        if answer:
+        is_trusted = bool(entry and entry.trusted and entry.sha256 == content)
+        self.project = Project(project.file, content, tuple(asks), is_trusted)
+        if is_trusted:
             self.vaults_within = None
             return ()
         reason = visible(f"{project.file} is not trusted")

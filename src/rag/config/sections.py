@@ -119,8 +119,7 @@ def are_texts(value: Any) -> bool:
 
 
 def _are_routes(table: dict[str, Any], section: Any) -> bool:
-    """Return whether routes are as they must be. Whether their vaults and transforms exist is found
-    out where they are known."""
+    """Return whether routes are as they must be, but for their vaults and transforms."""
     needed = _NEEDED.get(section.classifier)
     are_routes = all(
         isinstance(route, dict)
@@ -453,17 +452,15 @@ class Ask(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project's file, what it asks for, and what the user said to that.
+    """A project's file, what it asks for, and whether the user trusts it with that.
 
     :param digest: of the file's content, and of the folders outside that it leads to.
-    :param answer: `True` when the user trusts it, `False` when the user said no, `None` when
-        nobody has asked.
     """
 
     file: Path
     digest: str = ""
     asks: tuple[Ask, ...] = ()
-    answer: bool | None = None
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True)

@@ -83,19 +83,16 @@ def read_key(variable: str, addresses: Iterable[str], setting: str) -> str:
     if not key:
         return ""
     if not (key.isascii() and key.isprintable()):
-        raise ConfigError(
-            f"the API key in {variable} holds characters that no key has",
-            hint=f"Set {variable} again, without quotes around it.",
-        )
+        hint = f"Set {variable} again, without quotes around it."
+        raise ConfigError(f"the API key in {variable} holds characters that no key has", hint=hint)
     from rag.support.http_transport import is_loopback  # imports the HTTP client
 
     for address in addresses:
         parts = urlsplit(address)
         if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-            raise ConfigError(
-                f"the API key in {variable} would be sent to {address} unencrypted",
-                hint=f"Use an https:// address in {setting}, or a tunnel (`ssh -L`) to it.",
-            )
+            what = f"the API key in {variable} would be sent to {address} unencrypted"
+            hint = f"Use an https:// address in {setting}, or a tunnel (`ssh -L`) to it."
+            raise ConfigError(what, hint=hint)
     return key
 
 

@@ -119,11 +119,9 @@ def read_trust() -> dict[str, TrustEntry]:
             for path, e in data["files"].items()
         }
     except _DAMAGE as error:
-        raise ConfigError(
-            f"the list of trusted files {file} is damaged",
-            str(error),
-            hint=f"Delete {file}, then `rag trust` in each folder whose file you trust.",
-        ) from error
+        what = f"the list of trusted files {file} is damaged"
+        hint = f"Delete {file}, then `rag trust` in each folder whose file you trust."
+        raise ConfigError(what, str(error), hint=hint) from error
 
 
 def trust_file() -> Path:
@@ -131,13 +129,13 @@ def trust_file() -> Path:
     return platform_folder("user_config_dir") / "trusted.json"
 
 
-def record(file: Path, digest: str, trusted: bool) -> None:
-    """Keep what the user said of a file with this content."""
+def record(file: Path, digest: str) -> None:
+    """Keep that the user trusts a file with this content."""
     from datetime import datetime
 
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     with _changing() as listed:
-        listed[str(file)] = TrustEntry(str(file), trusted, now, digest)
+        listed[str(file)] = TrustEntry(str(file), True, now, digest)
 
 
 def forget(file: Path) -> bool:
@@ -171,11 +169,9 @@ def _changing() -> Iterator[dict[str, TrustEntry]]:
             text = json.dumps({"files": files}, indent=2, sort_keys=True)
             replace_durably(trust_file(), f"{text}\n".encode())
     except OSError as error:
-        raise ConfigError(
-            f"{trust_file()} cannot be written",
-            error.strerror or str(error),
-            hint="`--config FILE` reads a file without asking.",
-        ) from error
+        what, why = f"{trust_file()} cannot be written", error.strerror or str(error)
+        hint = "`--config FILE` reads a file without asking."
+        raise ConfigError(what, why, hint=hint) from error
 
 
 def shown(value: Any) -> str:

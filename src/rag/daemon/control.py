@@ -51,16 +51,12 @@ def start() -> Status:
     """
     config = load_config()
     if not config.warm:
-        raise UsageError(
-            f"the warm process is switched off (warm = false, from {config.origins['warm']})",
-            hint="Commands run cold. `RAG_WARM=1 rag warm --start` starts one all the same.",
-        )
+        off = f"the warm process is switched off (warm = false, from {config.origins['warm']})"
+        hint = "Commands run cold. `RAG_WARM=1 rag warm --start` starts one all the same."
+        raise UsageError(off, hint=hint)
     if not place.can_be_warm():
-        raise UsageError(
-            "a warm process cannot run here",
-            "it takes Unix sockets, `fork`, and a Python without options of its own",
-            hint="Commands run cold.",
-        )
+        why = "it takes Unix sockets, `fork`, and a Python without options of its own"
+        raise UsageError("a warm process cannot run here", why, hint="Commands run cold.")
     there = status()
     if there and there.answers:
         return there

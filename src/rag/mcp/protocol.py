@@ -276,8 +276,7 @@ def _result_message(id_: object, result: Message, is_modern: bool) -> Message:
 
 
 def _age(changed: int | None, is_sought: bool = False) -> str:
-    """Return a sentence on how far the index is behind the notes; empty where it is not, or nobody
-    knows, unless something was sought."""
+    """Return how far the index is behind the notes, if it is, or may be where a note was sought."""
     if changed:
         how = "1 note has" if changed == 1 else f"{changed:,} notes have"
         return f"{how} changed since the index was made: tell the user to run `rag index`."

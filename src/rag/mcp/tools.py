@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -30,6 +31,7 @@ from rag.search.matching_line import excerpt
 from rag.support.file_kinds import place_of
 from rag.text.messages import brief, fenced, plural, shortened, unused_code, without_controls
 from rag.text.tokenizer import name_key
+from rag.vault.discovery import HIDDEN
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.markdown import PAGE_LEVEL, outline
 
@@ -578,7 +580,11 @@ def _state(report: StatusReport) -> ToolResult:
         f"  {safe_place(one.vault, one.path)}: {safe_name('; '.join(one.problems))}"
         for one in report.problems
     ]
-    others = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items())
+    left_out = Counter[str]()
+    for vault in report.vaults.values():
+        left_out.update(vault.files.left_out if vault.files else {})
+    del left_out[HIDDEN]
+    others = ", ".join(f"{count:,} {reason}" for reason, count in left_out.most_common())
     data = joined(
         f"{plural(index.notes, 'note')} in {plural(index.chunks, 'chunk')}",
         f"indexed {index.indexed_at}, {age}",

@@ -248,16 +248,12 @@ def read_lines(note: FoundNote, config: RAGConfig) -> list[str]:
         with open_file(note.file) as stream:
             raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
-        raise NotFoundError(
-            f"{name} is in the index, but its file cannot be read",
-            error.strerror or "",
-            hint=UPDATE_INDEX if isinstance(error, FileNotFoundError) else "",
-        ) from error
+        what = f"{name} is in the index, but its file cannot be read"
+        hint = UPDATE_INDEX if isinstance(error, FileNotFoundError) else ""
+        raise NotFoundError(what, error.strerror or "", hint=hint) from error
     if len(raw) > LARGEST_PRINTED:
-        raise UsageError(
-            f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB",
-            hint=f"Open it with another program: it is {note.file}.",
-        )
+        hint = f"Open it with another program: it is {note.file}."
+        raise UsageError(f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB", hint=hint)
     return reader.lines(raw)
 
 

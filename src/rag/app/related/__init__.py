@@ -260,8 +260,7 @@ class _Note:
         return results
 
     def _passages(self, one: _Candidate, documents: Mapping[str, Document]) -> list[Passage]:
-        """Return the sentences of a note that are nearest in meaning; one that both notes have
-        tells little and comes last."""
+        """Return the sentences nearest in meaning; one that both notes have comes last."""
         passages: list[Passage] = []
         for chunk, at, score, _ in one.sentences:
             if chunk in documents:
@@ -288,8 +287,7 @@ class _Note:
         )
 
     def _link_to(self, row: NoteRow) -> str:
-        """Return the shortest wiki link that leads to a note; its suffix is left out in Markdown
-        alone."""
+        """Return the shortest wiki link to a note, its suffix left out in Markdown alone."""
         path = PurePosixPath(row.path)
         names = [path.name, row.path]
         if path.suffix.lower() in MARKDOWN:

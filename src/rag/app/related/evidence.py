@@ -356,8 +356,7 @@ def word_reasons(words: Weighty, chunks: Sequence[Document]) -> list[str]:
 
 
 def _whole_word(text: str, start: int, end: int) -> str:
-    """Return a part of a text in lower case, without particles and pieces of longer words in
-    katakana; empty for what is no word."""
+    """Return a word in lower case, without particles and pieces of longer katakana, or ""."""
     word = text[start:end].lower()
     if start and _KATAKANA.match(text, start - 1):
         word = _FIRST_KATAKANA.sub("", word)

@@ -17,7 +17,7 @@ from rag.text.messages import plural, visible
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rag.app.evaluate import EvaluationReport, ModeReport
+    from rag.app.evaluate import EvaluationReport
     from rag.evaluation.comparison import Comparison
     from rag.evaluation.run import Question
 
@@ -122,7 +122,12 @@ def _print(report: EvaluationReport) -> None:
 
     console = make_console()
     for position, one in enumerate(report.runs):
-        console.print(*[""] * bool(position), _figures(one), sep="\n")
+        rows = [
+            (name, *(f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS))
+            for name, row in [*one.categories.items(), ("all", one.overall)]
+        ]
+        table = _table(rows, [f"mode {one.run.mode}", *_LABELS.values()])
+        console.print(*[""] * bool(position), table, sep="\n")
         if one.score_auc is not None:
             print_line(f"{_AUC}: {one.score_auc:.3f} (area under the curve)")
         if one.compared:
@@ -141,14 +146,6 @@ def _table(rows: Sequence[tuple[str, ...]], names: list[str]) -> Table:
     for row in rows:
         table.add_row(visible(row[0]), *row[1:], style="bold" if row[0] == "all" else None)
     return table
-
-
-def _figures(report: ModeReport) -> Table:
-    rows = [
-        (name, *(f"{row[key]:,.{_DIGITS.get(key, 3)}f}" for key in _LABELS))
-        for name, row in [*report.categories.items(), ("all", report.overall)]
-    ]
-    return _table(rows, [f"mode {report.run.mode}", *_LABELS.values()])
 
 
 def _comparison(comparison: Comparison) -> Table:

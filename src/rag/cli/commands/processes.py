@@ -95,8 +95,7 @@ def watch(given: Given = shared("quiet config_file")) -> None:
 
 
 def _go_on() -> None:
-    """Say that this process goes on for long, and have its lines seen as they come, also by what
-    reads them from a pipe."""
+    """Say that this process goes on for long; have its lines seen as they come, by pipes too."""
     from rag.support.process_exit import go_on
 
     go_on()

@@ -92,10 +92,8 @@ def search(
         SearchRequest, given, query=opt.read_query(words or []), refresh=refresh
     )
     if not words and request.filters is None:
-        raise UsageError(
-            "neither a query nor a filter is given",
-            hint="Say what to look for; `rag search --help` lists the filters.",
-        )
+        hint = "Say what to look for; `rag search --help` lists the filters."
+        raise UsageError("neither a query nor a filter is given", hint=hint)
     with Workspace(config) as workspace:
         report = find(workspace, request)
     if not quiet:
@@ -165,7 +163,5 @@ def _open(report: SearchReport, number: int, opener: str) -> None:
         nowhere = subprocess.DEVNULL
         subprocess.run([*command, link], stdin=nowhere, stdout=nowhere, stderr=nowhere, check=True)
     except (ValueError, OSError, subprocess.CalledProcessError) as error:
-        raise UsageError(
-            f"it could not be opened: {error}",
-            hint="links.opener names another command, links.uri another kind of link.",
-        ) from error
+        hint = "links.opener names another command, links.uri another kind of link."
+        raise UsageError(f"it could not be opened: {error}", hint=hint) from error

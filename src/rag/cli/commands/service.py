@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
+from rag.cli.framework.lazy_group import group
 from rag.cli.framework.options import Given, flag, shared, value
 from rag.cli.render.console import say, show
 from rag.exceptions import ConnectionError, LockedError
@@ -17,7 +18,7 @@ from rag.text.messages import minute
 if TYPE_CHECKING:
     from rag.app.service import Installed, InstallReport, ServiceReport
 
-app = opt.group("Keep the index up to date by the scheduler of the system.")
+app = group("Keep the index up to date by the scheduler of the system.")
 _EVERY = "15m"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.framework import options as opt
+from rag.cli.framework.lazy_group import group
 from rag.cli.framework.options import Given, argument, flag, shared, value
 from rag.cli.render.console import plural, say, show, to_json_text
 from rag.config import RAGConfig, default_toml, new_project_file, user_file
@@ -53,10 +54,8 @@ def init(
     if kind := strange_kind(file):
         raise UsageError(f"{file} is {kind}, and should be a file", hint=f"Move {file} away.")
     if file.exists() and not (force or dry_run):
-        raise UsageError(
-            f"there is a configuration already: {file}",
-            hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
-        )
+        hint = "`rag init --force` replaces it; `rag init --dry-run` shows with what."
+        raise UsageError(f"there is a configuration already: {file}", hint=hint)
     config = given.config
     report = plan(config, file, folder, Path.cwd(), _HEADING)
     if not dry_run:
@@ -159,7 +158,7 @@ def trust(
         show(report, json, lines if report.trusted else nothing)
 
 
-vault = opt.group("List, add, rename and remove vaults.")
+vault = group("List, add, rename and remove vaults.")
 
 
 @opt.command(vault, "list")

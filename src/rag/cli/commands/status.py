@@ -89,8 +89,7 @@ def _status_lines(found: StatusReport, config: RAGConfig) -> Iterator[str]:
 
 
 def _files(files: VaultFiles, ocr: bool) -> Iterator[str]:
-    """Yield how many files of a vault are indexed, and how many are not, where it holds others than
-    notes in Markdown."""
+    """Yield how many files are indexed or not, where a vault holds others than Markdown."""
     others = {reason: count for reason, count in files.left_out.items() if reason != HIDDEN}
     if others or {*files.indexed} - {"markdown"}:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in files.indexed.items())

@@ -73,9 +73,9 @@ def load_command(name: str) -> Command:
     module, _, attribute = COMMANDS[name][0].partition(".")
     command = getattr(import_module(f"rag.cli.commands.{module}"), attribute)
     if isinstance(command, typer.Typer):
-        group = typer.main.get_group(command)
-        group.name = name
-        return prepared(group)
+        commands = typer.main.get_group(command)
+        commands.name = name
+        return prepared(commands)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name)(expanded(command))
     return prepared(typer.main.get_command(alone))
@@ -127,6 +127,11 @@ class Group(TyperGroup):
         with formatter.section("Commands"):
             heads = {name: (one.help or "").split("\n\n")[0] for name, one in self.commands.items()}
             formatter.write_dl([(name, " ".join(head.split())) for name, head in heads.items()])
+
+
+def group(help: str) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None, help=help)
 
 
 class LazyGroup(Group):

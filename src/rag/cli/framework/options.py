@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from rag.cli.framework.lazy_group import Group
 from rag.cli.render.console import read_stdin, say
 from rag.cli.render.formats import NOTE_FORMATS
 from rag.config import MODES, RAGConfig, load_config, unknown_in_environment
@@ -212,11 +211,6 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     run.__doc__ = command.__doc__
     run.__signature__ = Signature([options[name] for name in order])  # type: ignore[attr-defined]
     return run
-
-
-def group(help: str) -> typer.Typer:
-    """Return a group of commands."""
-    return typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode=None, help=help)
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], object]:

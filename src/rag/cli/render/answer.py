@@ -67,17 +67,14 @@ class AnswerPrinter:
 
         listeners: Listeners = {} if self._quiet else {"on_plan": on_plan}
         if not self._out.is_data:
-            self._wait()
+            # A console may be told to be one of a terminal, in a pipe too.
+            if sys.stderr.isatty() and not (self._quiet or self._messages.is_dumb_terminal):
+                sys.stderr.write("asking…\r")
+                sys.stderr.flush()
+                self._waits = True
             listeners |= {"on_text": self.on_text} if streams else {}
             listeners |= {"on_thinking": self.on_thinking} if think else {}
         return listeners
-
-    def _wait(self) -> None:
-        # A console may be told to be one of a terminal, in a pipe too.
-        if sys.stderr.isatty() and not (self._quiet or self._messages.is_dumb_terminal):
-            sys.stderr.write("asking…\r")
-            sys.stderr.flush()
-            self._waits = True
 
     def stop_waiting(self) -> None:
         """Take away what the terminal shows only while it waits."""

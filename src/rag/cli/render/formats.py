@@ -132,8 +132,7 @@ def _text_of(one: Result, report: SearchReport, full: bool) -> str:
 
 
 def _lines(report: SearchReport, _full: bool) -> Iterator[str]:
-    """Yield `path:line:text` for each hit that is there; lines around it as `path-line-text`, as
-    grep does."""
+    """Yield `path:line:text` for each hit that is there, lines around it as grep does."""
     from rag.app.notes.lines import Excerpt, line_text
 
     for number, one in enumerate(one for one in report.results if not one.gone):
