@@ -339,8 +339,7 @@ class Watcher:
         return inf if self._is_embedding else self._embed_at
 
     def _hand_on(self, outcome: Outcome) -> None:
-        """Have the watcher's thread told what came of making embeddings."""
-        self._embedded.put(outcome)
+        self._embedded.put(outcome)  # in a thread of its own, for that of the watcher
         if self._events is not None:
             self._events.wake()
 

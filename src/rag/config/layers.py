@@ -163,8 +163,7 @@ class Layers:
         return layer
 
     def _put_project(self, project: ProjectFile, overridden: Collection[str]) -> None:
-        """Put a project's file on top as far as it counts, and below it the folder `vaults` beside
-        it; later layers set what is `overridden`."""
+        """Put a project's file on top as far as it counts, and below it `vaults` beside it."""
         origin = str(project.file)
         own = self.read(origin, project.root, project.settings)
         for name in {key.hosts for key in KEYS} & {*own}:
@@ -181,8 +180,7 @@ class Layers:
     def _refused(
         self, project: ProjectFile, offered: Mapping[str, Any], overridden: Collection[str]
     ) -> Collection[str]:
-        """Return the names of what does not count for want of trust; note why, and what the file
-        asks for."""
+        """Return the names of what does not count for want of trust; note why, and what it asks."""
         folder = project.folder
         has_vaults = self.origins["vaults_dir"] != DEFAULT or "vaults_dir" in overridden
         changed = {n: v for n, v in offered.items() if v != self.values[n]}
@@ -274,8 +272,8 @@ def _refusal(setting: Setting, value: Any, origin: str) -> ConfigError:
 
 
 def _typed(setting: Setting, value: Any, base: Path, is_text: bool) -> Any:
-    """Return a value as the type of its setting, or raise a `ValueError` or one of a path or a
-    number. The text of a variable is a list with commas between, true or 0, or as in JSON."""
+    """Return a value as the type of its setting, or raise an error of a value, path or number. The
+    text of a variable is a list with commas between, true or 0, or as in JSON."""
     default = setting.default
     if default is None or isinstance(default, Path):
         if not isinstance(value, str) or max(map(len, Path(value).parts), default=0) > 255:

@@ -118,8 +118,7 @@ class _Loader(SourceFileLoader):
 
 
 class _StandIn:
-    """Stands for a module, or for something in it, which `load` returns; `loader` is that of the
-    module that was given it."""
+    """Stands for something of the module `home`, which `load` returns; `loader` was given it."""
 
     def __init__(self, loader: _Loader, home: str, load: Callable[[], Any]) -> None:
         self._loader, self._home, self._real = loader, home, cache(load)

@@ -112,8 +112,7 @@ def tool_definitions() -> tuple[dict[str, Any], ...]:
 
 
 def _schema(kind: type, described: set[str]) -> dict[str, Any]:
-    """Return the schema of a tool without what tells a model nothing: titles, lengths, what a
-    description said before of the same argument, and that nothing may be an empty choice."""
+    """Return the schema of a tool without what tells a model nothing, or was said before."""
     whole = model_of(kind).model_json_schema()
     properties = {name: _cleaned(schema) for name, schema in whole["properties"].items()}
     for name in described & properties.keys():
