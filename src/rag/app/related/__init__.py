@@ -121,13 +121,8 @@ class RelatedReport:
 
 
 class _Candidate(NamedTuple):
-    """A note that may be related.
-
-    :param score: the probability that it is.
-    :param names: that front matter shares.
-    :param sentences: those near in meaning, the nearest first.
-    :param chunks: those that tell of it, the best first.
-    """
+    """A note that may be related, with what probability, what front matter shares, the sentences
+    that are near in meaning and the chunks that tell of it, the best first."""
 
     id: str
     score: float

@@ -18,7 +18,7 @@ from rag.exceptions import UsageError
 from rag.text.messages import time_left
 
 if TYPE_CHECKING:
-    from rag.app.sync import SyncCopy, SyncReport
+    from rag.app.sync import SyncReport
     from rag.indexing.reports import Progress, RunReport
 
 
@@ -66,15 +66,19 @@ def index(
     bars = partial(_progress, quiet=quiet or json)
     if to_server:
         copy = copy_index(config, wait, bars)
-        show(copy, json, [] if quiet else [_copied(copy)])
+        report = copy.copied
+        line = f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}"
+        line += f" ({report.embedded:,} with vectors) copied to {report.url}, collection"
+        line += f" {report.collection} ({copy.elapsed_ms / 1000:.1f} s)"
+        show(copy, json, [] if quiet else [line])
     elif dry_run:
         preview = preview_sync(config, request)
         show(preview, json, _preview(preview))
     else:
-        report = sync(config, request, bars)
-        _say_problems(report.run, quiet)
-        show(report, json, _summary(report, quiet))
-        if report.run.incomplete:
+        done = sync(config, request, bars)
+        _say_problems(done.run, quiet)
+        show(done, json, _summary(done, quiet))
+        if done.run.incomplete:
             raise typer.Exit(5)
 
 
@@ -104,15 +108,6 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
         yield show
     finally:
         bar.stop()
-
-
-def _copied(copy: SyncCopy) -> str:
-    report = copy.copied
-    return (
-        f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}"
-        f" ({report.embedded:,} with vectors) copied to {report.url},"
-        f" collection {report.collection} ({copy.elapsed_ms / 1000:.1f} s)"
-    )
 
 
 def _say_problems(report: RunReport, quiet: bool) -> None:
