@@ -31,6 +31,23 @@ def test_usage_errors_give_2_and_a_hint_on_stderr(rag, arguments):
 
 
 @rows(
+    "typed, told",
+    [
+        ("search x --full --context 2", "--full and --context"),
+        ("related x --all-vaults --vault work", "--all-vaults and --vault"),
+        ("index --dry-run --no-embed", "--dry-run and --no-embed"),
+        ("index --to-server --prune", "--to-server and --prune"),
+        ("service install --watch --http", "--watch and --http"),
+        ("service install --http --every 2h", "--http and --every"),
+        ("trust --list --remove", "--list and --remove"),
+    ],
+)
+def test_options_that_exclude_each_other_are_named(rag, typed, told):
+    ran = rag(*typed.split())
+    assert ran.code == 2 and f"{told} exclude each other" in ran.err
+
+
+@rows(
     "typed, code, told",
     ("search --from 2031", 1, "no note fits the filters"),
     ("search path:*\\", 1, "nothing found for"),
