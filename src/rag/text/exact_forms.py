@@ -46,6 +46,8 @@ _HAN_WORD = re.compile(f"[{HAN}]+")
 _HANGUL_WORD = re.compile(f"[{HANGUL}]{{2,}}")
 # What one form of a letter may be written as besides: only such texts are folded.
 _FOLDED = re.compile("[\u00ad\u00c0-\u024f\u0451\u200b-\u200d\uff10-\uff5a\uff66-\uff9f]")
+# A letter that may lose an accent, or be written in two ways.
+_ACCENTED = re.compile("[\u00c0-\u036f\u0451\u1e00-\u1eff]")
 _TABLE = {code: fold_accents(normalize(chr(code))) for code in (*range(0xC0, 0x250), 0x451)}
 
 
@@ -241,9 +243,27 @@ def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
     :param text: what a chunk is found by (`lexical_parts`).
     """
     text = cleaned(text)
+    is_plain = text.isascii() or not _ACCENTED.search(text)
+    times = {pair: 0 if pair.words else text.count(pair.text) for pair in pairs}
+    sought = [p for p in pairs if p.words and not (is_plain and _are_apart(text, *p.words))]
+    if not (sought or any(times.values())):
+        return {}
     words, unsegmented = pieces(text)
-    counts = Counter(pairwise(map(stem, words)))
-    characters = sum(map(len, RUN.findall(unsegmented)))
-    length = len(text.split()) + characters / CHARACTERS_PER_WORD
-    times = {pair: counts[pair.words] if pair.words else text.count(pair.text) for pair in pairs}  # type: ignore[index]
+    if sought:
+        neighbours = [*pairwise(map(stem, words))]
+        times |= {pair: neighbours.count(pair.words) for pair in sought}  # type: ignore[arg-type]
+    length = len(text.split()) + sum(map(len, RUN.findall(unsegmented))) / CHARACTERS_PER_WORD
     return {pair: saturated(count, length) for pair, count in times.items() if count}
+
+
+def _are_apart(text: str, first: str, second: str) -> bool:
+    """Return whether a text without accents has no words of two stems side by side, as far as can
+    be seen without cutting it into words."""
+    return not _neighbours(first, second).search(text)
+
+
+@lru_cache(64)
+def _neighbours(*stems: str) -> re.Pattern[str]:
+    # A word begins with its stem, but for the last two letters (happi, abl, die).
+    heads = (re.escape(one[:-2]) if one.isascii() else "" for one in stems)
+    return re.compile("[a-z0-9]*+[^a-z0-9]+".join(heads))

@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import add
 from typing import NamedTuple
+from unicodedata import is_normalized
 
 from rag.text.bm25 import content_terms, content_words, query_terms
+from rag.text.ngrams import RUN, UNSEGMENTED
 from rag.text.tokenizer import ASCII_WORD, TOKEN, fold_accents, normalize, run_grams, stem
 
 # Where a part begins with a capital inside a word, as in names of programs. That the expression
@@ -16,6 +19,12 @@ from rag.text.tokenizer import ASCII_WORD, TOKEN, fold_accents, normalize, run_g
 _SEAM = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z]{2})[a-z])")
 _WORD = re.compile("[A-Za-z0-9]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ALONE = re.compile(f"(?<![{UNSEGMENTED}])[{UNSEGMENTED}](?![{UNSEGMENTED}])")
+# All words of such a text are of ASCII, and its runs in normal form.
+_PLAIN_TEXT = re.compile(
+    "[\0-\x7f\u2010-\u2027\u3000-\u3003\u3005-\u3020\u3041-\u3096\u309d\u309e\u30a1-\u30fe"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]*"
+)
 _SHORTEST = 3  # letters of what is worth finding
 _MOST_PARTS = 6  # of a word; base64 has more
 
@@ -123,6 +132,17 @@ class _Wanted(dict[str, _Word]):
         order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
         self.neighbours = frozenset(pairwise(order))
         self._heads = frozenset(map(_head, (*written, *order, *self.terms)))
+        self._starts = [*(head for head in self._heads if head.isascii()), *self.pairs]
+
+    def may_match(self, text: str, lower: str) -> bool:
+        """Return whether a text may match, without cutting it into words."""
+        heads = lower.replace("y", "i")  # as `_head` has them
+        return bool(
+            any(start in heads for start in self._starts)
+            or not self.terms.isdisjoint(_ALONE.findall(text))
+            or _SEAM.search(text)
+            or not (text.isascii() or _PLAIN_TEXT.fullmatch(text))
+        )
 
     def __missing__(self, word: str) -> _Word:
         if len(self) >= _MOST_KNOWN:
@@ -133,8 +153,7 @@ class _Wanted(dict[str, _Word]):
 
     def _look_up(self, word: str) -> _Word:
         normal = normalize(word)
-        token = TOKEN.match(normal)  # half-width kana are a run only once they are normal
-        if token and token[1]:
+        if not normal.isascii() and RUN.match(normal):  # as half-width kana are once normal
             return _Word("", is_run=True)
         term, bare = stem(normal), fold_accents(normal)
         if term in self.terms:
@@ -158,9 +177,15 @@ def find_matches(text: str, query: str) -> list[Match]:
     found: list[Match] = []
     before = ""
     lower = text.lower()
+    if not wanted.may_match(text, lower):  # as most lines of a text
+        return found
     words = _ASCII if text.isascii() else TOKEN
     for token in words.finditer(lower if len(lower) == len(text) else text):
         word = token[0]
+        if token.lastindex == 1:
+            found += _run_matches(word, token.start(), wanted)
+            before = ""
+            continue
         known = wanted[word]
         if known.form:
             start, end = token.span()
@@ -184,21 +209,22 @@ def _part_matches(text: str, wanted: _Wanted) -> list[Match]:
     return found
 
 
-def _run_matches(run: str, offset: int, wanted: _Wanted) -> Iterator[Match]:
-    normal = normalize(run)
+def _run_matches(run: str, offset: int, wanted: _Wanted) -> list[Match]:
+    normal = run if is_normalized("NFKC", run) else normalize(run)
     if len(normal) != len(run):  # half-width kana: positions do not match
-        for pair in sorted(wanted.pairs & set(run_grams(normal))):
-            yield Match(offset, offset + len(run), pair)
-    elif len(run) == 1 and normal in wanted.terms:
-        yield Match(offset, offset + 1, normal)
-    else:
+        pairs = sorted(wanted.pairs.intersection(run_grams(normal)))
+        return [Match(offset, offset + len(run), pair) for pair in pairs]
+    if len(run) == 1:
+        return [Match(offset, offset + 1, normal)] if normal in wanted.terms else []
+    matches: list[Match] = []
+    if not wanted.pairs.isdisjoint(map(add, normal, normal[1:])):
         last = -2
         for at in range(len(run) - 1):
-            if normal[at : at + 2] in wanted.pairs:
-                yield Match(
-                    offset + at, offset + at + 2, normal[at : at + 2], EXACT, last == at - 1
-                )
+            pair = normal[at : at + 2]
+            if pair in wanted.pairs:
+                matches.append(Match(offset + at, offset + at + 2, pair, EXACT, last == at - 1))
                 last = at
+    return matches
 
 
 def weigh_terms(query: str, rarity: Callable[[int], float] | None = None) -> dict[str, float]:
